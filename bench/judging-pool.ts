@@ -1,6 +1,7 @@
 /**
  * How far nDCG over the pool of judged documents is from nDCG on full judgments, with the data of the demo: the ideal order
- * of the one is that of the graded documents, that of the other is of all that there are.
+ * of the one is that of the graded documents, that of the other is of all that there are. And how much of that a deeper
+ * search of the store would bring, if the documents nearest to the question were graded beside those that users got.
  *
  *     npx tsx bench/judging-pool.ts
  */
@@ -37,38 +38,60 @@ const ranked = questions.map(({ id, text }) => {
 
 type Answers = (nearest: readonly string[]) => readonly string[];
 
-/** What users are shown. */
-const services: readonly (readonly [string, Answers])[] = [
-  ['healthy', (nearest) => nearest],
-  ['the best ten in reverse order', (nearest) => nearest.slice(0, 10).toReversed()],
-  ['a third of the passages is gone', (nearest) => nearest.filter((id) => !dropped.has(id))],
+interface Service {
+  readonly name: string;
+  /** What the store holds, the nearest first. */
+  readonly held: Answers;
+  /** Of that, what users are shown. */
+  readonly shown: Answers;
+}
+
+const all: Answers = (nearest) => nearest;
+const services: readonly Service[] = [
+  { name: 'healthy', held: all, shown: all },
+  { name: 'the best ten in reverse order', held: all, shown: (nearest) => nearest.slice(0, 10).toReversed() },
+  { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
+/** Documents of the store that are graded beside those that users got, the nearest first. */
+const DEEPER = [10, 20, 50];
 const grades = [
   ['the answer alone', (document: string, answer: string) => (document === answer ? 3 : 0)],
   ['the answer, and 1 for its article', knownGrade],
 ] as const;
 
-console.log('| Grades | Service | nDCG@5 in full | of the pool | Difference | The answer is not in the pool |');
-console.log('| --- | --- | --- | --- | --- | --- |');
+const columns = ['in full', 'of the pool', ...DEEPER.map((count) => `and the ${count} nearest`)];
+console.log(
+  `| Grades | Service | nDCG@${DEPTH} ${columns.join(' | ')} | Difference of the pool | The answer is not in the pool |`,
+);
+console.log(`|${' --- |'.repeat(columns.length + 4)}`);
 for (const [graded, gradeOf] of grades) {
-  for (const [service, answer] of services) {
+  for (const { name, held, shown: shownOf } of services) {
     const scores = ranked.map(({ answer: right, nearest }) => {
-      const shown = answer(nearest).slice(0, DEPTH);
-      const judgments = new Map(documents.map(({ id }) => [id, gradeOf(id, right)]));
-      const [full = 0] = evaluateRanking(shown, judgments, [{ measure: 'ndcg', k: DEPTH }], RELEVANT_GRADE);
+      const inStore = held(nearest);
+      const shown = shownOf(inStore).slice(0, DEPTH);
+      const ndcgOf = (judged: readonly string[]): number => {
+        const judgments = new Map(judged.map((id) => [id, gradeOf(id, right)]));
+        return evaluateRanking(shown, judgments, [{ measure: 'ndcg', k: DEPTH }], RELEVANT_GRADE)[0] ?? 0;
+      };
       const pool = judgedScores(
         shown.map((id) => gradeOf(id, right)),
         DEPTH,
       ).ndcg;
-      return { full, pool, isMissing: !shown.includes(right) };
+      return {
+        ndcg: [
+          ndcgOf(documents.map(({ id }) => id)),
+          pool,
+          ...DEEPER.map((count) => ndcgOf([...shown, ...inStore.slice(0, count)])),
+        ],
+        isMissing: !shown.includes(right),
+      };
     });
-    const differences = scores.map(({ full, pool }) => pool - full);
+    const differences = scores.map(({ ndcg: [full = 0, pool = 0] }) => pool - full);
     const { low, high } = meanInterval(differences, CONFIDENCE);
     const cells = [
       graded,
-      service,
-      mean(scores.map(({ full }) => full)).toFixed(3),
-      mean(scores.map(({ pool }) => pool)).toFixed(3),
+      name,
+      ...columns.map((_, column) => mean(scores.map(({ ndcg }) => ndcg[column] ?? 0)).toFixed(3)),
       `${mean(differences).toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`,
       `${((100 * scores.filter(({ isMissing }) => isMissing).length) / scores.length).toFixed(0)} %`,
     ];

@@ -144,6 +144,7 @@ pipelines:
     judged:                   # a few live queries a day are graded; left out, none are
       judge: {kind: llm}      # or a reranker with \`reranker\` and \`grades_from\`, or {kind: none}: people alone
       queries_per_day: 200
+      window: 7d              # of live traffic, that scores are of
       depth: 5                # best documents of each that are graded
       max_cost_per_day: 2     # US dollars
       people_share: 0.1       # of the drawn queries, those that people grade as well

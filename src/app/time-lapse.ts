@@ -23,7 +23,7 @@ import { jobCatalogue } from './job-catalogue.ts';
 import { createJobDeps } from './workers.ts';
 
 export interface TimeLapse
-  extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'runs' | 'topics'> {
+  extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'reviews' | 'runs' | 'topics'> {
   /** Where the console, the API and /metrics answer. */
   readonly url: string;
   /** A new version of a golden set; `values` are as the lines of a JSONL file. */
@@ -33,6 +33,8 @@ export interface TimeLapse
   tickGoldenSets(plannedAt: Date): Promise<void>;
   /** Runs a job of the catalogue, and those that it calls for. @throws RecalldError demo_failed */
   run(name: JobName): Promise<void>;
+  /** A round of judging of all pipelines that are judged. */
+  judge(): Promise<void>;
   /** What is in alarm on a pipeline now, critical ones first. */
   alarms(pipeline: string): Promise<readonly Alarm[]>;
 }
@@ -101,6 +103,7 @@ export async function withTimeLapse<T>(
         await inHand.queue.enqueue(job.name, {}, job.name);
         await workOff();
       },
+      judge: () => jobDeps.judge(signal),
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
         return (await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)))).flat();

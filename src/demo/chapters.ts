@@ -2,12 +2,12 @@
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { KnownFault } from './alarm-log.ts';
 import { alarmNames, GOLDEN_HOURS } from './demo-config.ts';
-import { MISSING_ARTICLE, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
+import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
 
-export type ChapterName = Exclude<RagFault, 'none'> | 'topic';
+export type ChapterName = Exclude<RagFault, 'none'> | 'topic' | 'answers';
 
 /** A page that the console shows. */
-export type ConsolePage = 'density' | 'run';
+export type ConsolePage = 'density' | 'overview' | 'run';
 
 export interface Chapter extends KnownFault {
   readonly name: ChapterName;
@@ -19,10 +19,8 @@ export interface Chapter extends KnownFault {
   readonly mended: string;
   /** What is wrong with the RAG service. */
   readonly ragFault: RagFault;
-  /** Of the sessions, those that ask about the missing article from now on; null leaves the share as it is. */
-  readonly missingShare: number | null;
-  /** Whether mending it brings the missing article. */
-  readonly bringsArticle: boolean;
+  /** What of the store is missing, and of the sessions those that ask about it from now on; mending it fills the gap. */
+  readonly missing: { readonly gap: Gap; readonly share: number } | null;
   /** Alarms that must be raised, of those that the fault brings about. */
   readonly mustFire: readonly string[];
   /** What the diagnosis must name. */
@@ -31,6 +29,8 @@ export interface Chapter extends KnownFault {
   readonly page: ConsolePage;
   /** Healthy ones before it, so that a golden run ends its first hour. */
   readonly leadHours: number;
+  /** Before the fault, from which on live queries are judged; null where nothing hangs on it. */
+  readonly judgedHours: number | null;
   /** That the fault is in place: until it is diagnosed. */
   readonly faultHours: number;
   /** Until nothing is in alarm any more. */
@@ -40,9 +40,12 @@ export interface Chapter extends KnownFault {
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
 /** Shown within half a day, whenever the story begins. */
 const TOPIC_SHARE = 0.2;
+/** Golden runs do not ask about it, and it lies near to what the store holds. */
+const ANSWERS_SHARE = 0.8;
 /** A golden run sees the fault, and the next one that it is mended. */
 const HOURS = {
   leadHours: GOLDEN_HOURS - 1,
+  judgedHours: null,
   faultHours: 1,
   recoveryHours: GOLDEN_HOURS,
 } as const;
@@ -54,8 +57,7 @@ export const chapters: readonly Chapter[] = [
     happens: 'A third of the passages vanish from the index.',
     mended: 'The passages are indexed again.',
     ragFault: 'index',
-    missingShare: null,
-    bringsArticle: false,
+    missing: null,
     alarms: [alarmNames.scores, alarmNames.staleLabels, alarmNames.density],
     mustFire: [alarmNames.scores, alarmNames.staleLabels],
     cause: 'index_lost_documents',
@@ -68,16 +70,16 @@ export const chapters: readonly Chapter[] = [
     happens: `${100 * TOPIC_SHARE} % of the sessions now ask about ${MISSING_TITLE}, which the store does not hold.`,
     mended: `${MISSING_TITLE} is written and indexed; people go on asking about it.`,
     ragFault: 'none',
-    missingShare: TOPIC_SHARE,
-    bringsArticle: true,
+    missing: { gap: 'article', share: TOPIC_SHARE },
     alarms: [alarmNames.density],
     mustFire: [alarmNames.density],
     cause: 'uncovered_topic',
     page: 'density',
     leadHours: 0,
+    judgedHours: null,
     faultHours: 12,
     // A density alarm is resolved when a whole day is well again.
-    recoveryHours: 32,
+    recoveryHours: 28,
   },
   {
     name: 'stale',
@@ -85,8 +87,7 @@ export const chapters: readonly Chapter[] = [
     happens: 'Every passage is cut in two with new ids: the labels of the golden set go stale.',
     mended: 'The old chunks are back.',
     ragFault: 'stale',
-    missingShare: null,
-    bringsArticle: false,
+    missing: null,
     alarms: [alarmNames.staleLabels, alarmNames.scores, alarmNames.density],
     mustFire: [alarmNames.staleLabels],
     cause: 'corpus_changed',
@@ -99,8 +100,7 @@ export const chapters: readonly Chapter[] = [
     happens: 'Questions are embedded by another model than the passages were.',
     mended: 'Questions are embedded by the old model again.',
     ragFault: 'embedding',
-    missingShare: null,
-    bringsArticle: false,
+    missing: null,
     alarms: [alarmNames.canary, alarmNames.scores, alarmNames.density],
     mustFire: [alarmNames.canary, alarmNames.scores],
     cause: 'embedding_model',
@@ -113,8 +113,7 @@ export const chapters: readonly Chapter[] = [
     happens: `One search in ${SLOW_ONE_IN} takes ${SLOW_MS} ms longer.`,
     mended: 'Searches are as quick as before.',
     ragFault: 'slow',
-    missingShare: null,
-    bringsArticle: false,
+    missing: null,
     alarms: [alarmNames.latency],
     mustFire: [alarmNames.latency],
     cause: 'retriever_slow',
@@ -127,8 +126,7 @@ export const chapters: readonly Chapter[] = [
     happens: 'The search answers every query with status 503.',
     mended: 'The search answers again.',
     ragFault: 'outage',
-    missingShare: null,
-    bringsArticle: false,
+    missing: null,
     alarms: [
       alarmNames.goldenFailures,
       alarmNames.retrieverErrors,
@@ -140,5 +138,22 @@ export const chapters: readonly Chapter[] = [
     cause: 'retriever_outage',
     page: 'run',
     ...HOURS,
+  },
+  {
+    name: 'answers',
+    short: `answers missing, ${100 * ANSWERS_SHARE} %`,
+    happens: `${100 * ANSWERS_SHARE} % of the sessions now ask what ${missingPassages.length} unwritten passages would answer, of articles that the store holds.`,
+    mended: 'The passages are written and indexed; people go on asking about them.',
+    ragFault: 'none',
+    missing: { gap: 'answers', share: ANSWERS_SHARE },
+    alarms: [alarmNames.liveHits],
+    mustFire: [alarmNames.liveHits],
+    cause: 'unlike_golden',
+    page: 'overview',
+    leadHours: GOLDEN_HOURS - 1,
+    judgedHours: 3,
+    faultHours: 3,
+    // The window of judged queries must be rid of them.
+    recoveryHours: 6,
   },
 ];

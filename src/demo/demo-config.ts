@@ -1,5 +1,7 @@
 /** The recalld.yaml of the demo. */
+
 import { SENTENCE_MODEL } from './rag/sentence-vectors.ts';
+import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 
 export const PIPELINE = 'demo';
 export const GOLDEN_SET = 'xquad-en';
@@ -14,6 +16,9 @@ const MAX_LIVE_FAILURES = 0.2;
 /** In seconds; far above what a healthy search takes on a busy laptop. */
 const MAX_LATENCY = 0.3;
 
+/** Well below what the healthy service scores: people find nineteen of twenty answers among the best five. */
+const MIN_LIVE_HITS = 0.65;
+
 /** Live queries that a quiet hour has at least. */
 const QUIET_HOUR = 30;
 
@@ -23,6 +28,9 @@ export const GOLDEN_HOURS = 2;
 /** Traffic that the density of the demo is held against: less than the usual fortnight, so that it is soon told. */
 const BASELINE_DAYS = 2;
 const BASELINE_SESSIONS = 1000;
+
+/** As many live queries as are graded in a moment, and a window that is soon full of them. */
+const JUDGED = { queries_per_day: 480, window: '3h', depth: 5, people_share: 0.9, second_share: 0 } as const;
 
 export interface DemoRag {
   /** Where the search and the embedder of the demo's RAG service answer. */
@@ -46,6 +54,12 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
     server: { port },
     storage: { url: 'embedded', data_dir: `${folder}/data` },
     log: { level: 'error' },
+    llm: {
+      base_url: `${rag.url}/v1`,
+      model: JUDGE_MODEL,
+      price_per_million_tokens: { input: 0, output: 0 },
+      max_per_second: 10_000,
+    },
     pipelines: [
       {
         name: PIPELINE,
@@ -60,6 +74,7 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
         embedder: { kind: 'openai', base_url: `${rag.url}/v1`, model: SENTENCE_MODEL },
         sampling: { rate: 1 },
         live: { window: '1h' },
+        judged: { judge: { kind: 'llm' }, ...JUDGED },
         density: { max_per_second: 10_000, baseline: { days: BASELINE_DAYS, sessions: BASELINE_SESSIONS } },
         golden: [{ set: GOLDEN_SET, cron, cutoffs: [1, 10], concurrency: 4, max_per_second: 2000 }],
         checks: [
@@ -75,6 +90,7 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
             min_n: QUIET_HOUR,
             confirm: 1,
           },
+          { measure: `live_hit_rate@${JUDGED.depth}`, below: MIN_LIVE_HITS, severity: 'critical' },
         ],
       },
     ],
@@ -90,6 +106,7 @@ export const alarmNames = {
   retrieverErrors: `retriever_error_ratio above ${MAX_FAILURES}`,
   latency: `retriever_latency_p95_seconds above ${MAX_LATENCY}`,
   liveErrors: `error_ratio above ${MAX_LIVE_FAILURES}`,
+  liveHits: `live_hit_rate below ${MIN_LIVE_HITS}`,
   canary: 'the embedding canary moved',
 } as const;
 

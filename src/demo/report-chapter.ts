@@ -10,7 +10,7 @@ import { type ClosingRow, falseAlarmsIn, seenText } from './closing-table.ts';
 import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
 import { type Output, reportPart } from './output.ts';
 import { readDemoAnswers } from './rag/corpus.ts';
-import { isOfMissingArticle } from './rag/fault.ts';
+import { gapOf } from './rag/fault.ts';
 import { questionOf } from './traffic.ts';
 import type { World } from './world.ts';
 
@@ -35,7 +35,7 @@ async function reportTopic({ topics }: TimeLapse, output: Output): Promise<reado
   const asked = topic.examples.slice(0, EXAMPLES).flatMap((id) => texts.get(id) ?? []);
   reportPart(output, 'topic', `"${topicName(topic)}", ${shareText(topic)}: ${asked.join(' ')}`);
   const answers = await readDemoAnswers();
-  const hits = topic.examples.filter((id) => isOfMissingArticle(answers.get(questionOf(id)) ?? ''));
+  const hits = topic.examples.filter((id) => gapOf(answers.get(questionOf(id)) ?? '') === 'article');
   return 2 * hits.length > topic.examples.length
     ? []
     : [`only ${hits.length} of ${topic.examples.length} examples of the topic are about ${MISSING_TITLE}.`];
@@ -43,6 +43,22 @@ async function reportTopic({ topics }: TimeLapse, output: Output): Promise<reado
 
 function shareText({ trafficShare, shareLow, shareHigh }: UncoveredTopic): string {
   return `${percent(trafficShare)} of the traffic (95 % ${percent(shareLow)} to ${percent(shareHigh)})`;
+}
+
+/** What the judged live queries come to, beside the golden run. @returns what is not as it should be: nothing else may see it */
+async function reportJudged(world: World, raised: readonly RaisedAlarm[], output: Output): Promise<readonly string[]> {
+  const latest = await world.lapse.measurements.latest(world.now());
+  const hits = latest.find(({ measure, segment }) => measure === 'live_hit_rate' && segment === ALL_SEGMENT)?.newest;
+  const golden = await headline(world);
+  if (hits == null || golden === null) return ['no live query was judged, or no golden one answered.'];
+  const { value, ciLow, ciHigh, details } = hits;
+  const bounds = `95 % ${ciLow?.toFixed(2)} to ${ciHigh?.toFixed(2)}`;
+  reportPart(
+    output,
+    'judged',
+    `${percent(value, 0)} of live queries got an answer (${bounds}); a model graded ${Number(details['model'])} of them, people ${Number(details['people'])} again. Golden ${HEADLINE} is ${golden}.`,
+  );
+  return raised.filter(({ isFalse }) => isFalse).map(({ name }) => `"${name}" was raised too.`);
 }
 
 export interface ChapterTold {
@@ -72,7 +88,7 @@ export async function reportChapter(
   const start = world.seen();
   const startedAt = world.now();
   output.print(`\n${output.styled('bold', `${place}  ${chapter.happens}`)}`);
-  if (chapter.missingShare !== null) world.askAboutMissing(chapter.missingShare);
+  if (chapter.missing !== null) world.askAboutMissing(chapter.missing.gap, chapter.missing.share);
   await world.setFault(chapter.ragFault);
 
   const raised: RaisedAlarm[] = [];
@@ -82,10 +98,13 @@ export async function reportChapter(
   reportAlarms(raised, start, output);
   const diagnosis = await lapse.incidents.current(PIPELINE);
   reportPart(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
-  const topicProblems = chapter.name === 'topic' ? await reportTopic(lapse, output) : [];
+  const shown = [
+    ...(chapter.name === 'topic' ? await reportTopic(lapse, output) : []),
+    ...(chapter.name === 'answers' ? await reportJudged(world, raised, output) : []),
+  ];
   reportPart(output, 'look', linkOf(world, chapter, diagnosis, startedAt));
 
-  if (chapter.bringsArticle) world.bringArticle();
+  if (chapter.missing !== null) world.fill(chapter.missing.gap);
   await world.setFault('none');
   const wellAfter = await recover(scene, chapter, place);
   reportPart(
@@ -111,7 +130,7 @@ export async function reportChapter(
         .filter((name) => !own.some((one) => one.name === name))
         .map((name) => `"${name}" was not raised.`),
       ...causeProblems(chapter, diagnosis),
-      ...topicProblems,
+      ...shown,
       ...(wellAfter === null ? ['it was mended, and something is still in alarm.'] : []),
     ].map((problem) => `${chapter.short}: ${problem}`),
   };
@@ -159,6 +178,7 @@ async function recover(scene: Scene, chapter: Chapter, place: string): Promise<n
 function linkOf(world: World, { page }: Chapter, diagnosis: Diagnosis | null, from: Date): string {
   const { url } = world.lapse;
   if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
+  if (page === 'overview') return `${url}/pipelines/${PIPELINE}`;
   const span = new URLSearchParams({ from: minuteOf(from), until: minuteOf(world.now()) });
   return `${url}/pipelines/${PIPELINE}/density?${span.toString()}`;
 }

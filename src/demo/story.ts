@@ -23,7 +23,7 @@ import { demoConfig, GOLDEN_HOURS, PIPELINE } from './demo-config.ts';
 import type { Output } from './output.ts';
 import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
 import { reportChapter, reportHealthy } from './report-chapter.ts';
-import { ask, type DemoTraffic, divideQuestions } from './traffic.ts';
+import { ask, type DemoTraffic, divideQuestions, NOTHING_MISSING } from './traffic.ts';
 import { withWorld } from './world.ts';
 
 /** Between two sessions. */
@@ -74,7 +74,7 @@ function startUsers({ url, ragUrl, traffic, signal }: UserSettings): { stop(): P
   const until = AbortSignal.any([signal, stopping.signal]);
   const askOn = async (): Promise<void> => {
     for (;;) {
-      const { id: sessionId, questions } = traffic.nextSession(0);
+      const { id: sessionId, questions } = traffic.nextSession(NOTHING_MISSING);
       for (const { text } of questions)
         client.track({ text, sessionId, topK: 10, ...(await ask(ragUrl, text, until)) });
       await sleep(PACE_MS, undefined, { signal: until });
@@ -185,13 +185,13 @@ async function reportFaults(
   rag: DemoRagService,
   folder: string,
 ): Promise<FaultsTold> {
-  const documents = await rag.setFault('none', false);
+  const documents = await rag.setFault('none', []);
   const questions = await divideQuestions();
-  const { start, healthyHours } = timesOf(chapters);
+  const { start, healthyHours, judgedAfter } = timesOf(chapters);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
   const command = await writeConfig(rag, port, folder, cron, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
-  return withWorld({ command, rag, questions, start, firstHour }, async (world) => {
+  return withWorld({ command, rag, questions, start, firstHour, judgedAfter }, async (world) => {
     output.print(
       `A RAG service answers from ${documents} Wikipedia passages in pgvector, none about ${MISSING_TITLE}.`,
     );
@@ -218,15 +218,32 @@ async function reportFaults(
  * baseline is held against itself, or up to an hour later, as golden runs need it: then the first 25 hours are as many
  * of even blocks as of odd ones. So it is nearly the same story whatever the time of day.
  */
-function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly healthyHours: number } {
-  const faultsMs =
-    HOUR_MS *
-    chapters.reduce((sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours, 0);
+function timesOf(chapters: readonly Chapter[]): {
+  readonly start: Date;
+  readonly healthyHours: number;
+  /** Hours after which live queries are judged. */
+  readonly judgedAfter: number;
+} {
+  const faultsMs = HOUR_MS * hoursOf(chapters);
   const endMs = Math.floor((systemClock.now().getTime() - QUARTER_MS) / HOUR_MS) * HOUR_MS;
   const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
   const middleMs = Math.floor((latestMs - BLOCK_MS / 2) / BLOCK_MS) * BLOCK_MS + BLOCK_MS / 2;
   const startMs = middleMs + ((latestMs - middleMs) % (GOLDEN_HOURS * HOUR_MS));
-  return { start: new Date(startMs), healthyHours: (endMs - faultsMs - startMs) / HOUR_MS };
+  const healthyHours = (endMs - faultsMs - startMs) / HOUR_MS;
+  const judged = chapters.findIndex(({ judgedHours }) => judgedHours !== null);
+  const { judgedHours = null, leadHours = 0 } = chapters[judged] ?? {};
+  const judgedAfter =
+    judgedHours === null
+      ? Number.POSITIVE_INFINITY
+      : healthyHours + hoursOf(chapters.slice(0, judged)) + leadHours - judgedHours;
+  return { start: new Date(startMs), healthyHours, judgedAfter };
+}
+
+function hoursOf(chapters: readonly Chapter[]): number {
+  return chapters.reduce(
+    (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
+    0,
+  );
 }
 
 function configFileIn(folder: string): string {

@@ -4,7 +4,7 @@ import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../stats/random.ts';
 import { HOUR_MS } from '../time.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
-import { isOfMissingArticle } from './rag/fault.ts';
+import { type Gap, gapOf } from './rag/fault.ts';
 
 /** The questions of the demo, divided: those with known answers that golden runs ask, and those that people ask. */
 interface AnsweredQuestion extends DemoQuestion {
@@ -16,8 +16,8 @@ export interface DividedQuestions {
   readonly golden: readonly AnsweredQuestion[];
   /** What people ask, by article; none of them is in the golden set. */
   readonly live: readonly (readonly AnsweredQuestion[])[];
-  /** About the article that the store can do without; nobody labelled them. */
-  readonly missing: readonly AnsweredQuestion[];
+  /** About what the store can do without, by article; nobody labelled them. */
+  readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
 }
 
 const GOLDEN = 200;
@@ -26,16 +26,21 @@ const GOLDEN = 200;
 export async function divideQuestions(): Promise<DividedQuestions> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const answered = questions.map((question) => ({ ...question, document: answers.get(question.id) ?? '' }));
-  const missing = answered.filter(({ document }) => isOfMissingArticle(document));
-  const others = answered.filter(({ document }) => !isOfMissingArticle(document));
+  const others = answered.filter(({ document }) => gapOf(document) !== 'article');
   const golden = drawn(others, GOLDEN, SEED);
   const labelled = new Set(golden.map(({ id }) => id));
-  const live = new Map<string, AnsweredQuestion[]>();
-  for (const question of others.filter(({ id }) => !labelled.has(id))) {
+  const unlabelled = answered.filter(({ id }) => !labelled.has(id));
+  const aboutGap = (gap: Gap | null) => byArticle(unlabelled.filter(({ document }) => gapOf(document) === gap));
+  return { golden, live: aboutGap(null), missing: { article: aboutGap('article'), answers: aboutGap('answers') } };
+}
+
+function byArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestion[][] {
+  const articles = new Map<string, AnsweredQuestion[]>();
+  for (const question of questions) {
     const [article = ''] = question.document.split('/');
-    live.set(article, [...(live.get(article) ?? []), question]);
+    articles.set(article, [...(articles.get(article) ?? []), question]);
   }
-  return { golden, live: [...live.values()], missing };
+  return [...articles.values()];
 }
 
 /** What the RAG service answered. */
@@ -54,11 +59,15 @@ export interface DemoSession {
   readonly questions: readonly AnsweredQuestion[];
 }
 
+/** Chances of a session to be about what the store can do without. */
+export type MissingShares = Readonly<Record<Gap, number>>;
+
+export const NOTHING_MISSING: MissingShares = { article: 0, answers: 0 };
+
 export interface DemoTraffic {
-  /** @param missingShare chance that it is about the article that the store can do without */
-  nextSession(missingShare: number): DemoSession;
+  nextSession(shares: MissingShares): DemoSession;
   /** The live queries of the next hour, each with what the search found. */
-  nextHour(from: Date, missingShare: number): Promise<LiveQuery[]>;
+  nextHour(from: Date, shares: MissingShares): Promise<LiveQuery[]>;
 }
 
 /** The question that a live query of this traffic asks, by the id of the query. */
@@ -81,8 +90,13 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
   let sessions = 0;
   let hours = firstHour;
 
-  const nextSession = (missingShare: number): DemoSession => {
-    const article = (uniform() < missingShare ? questions.missing : oneOf(questions.live)) ?? [];
+  const aboutWhat = (shares: MissingShares) => {
+    const draw = uniform();
+    if (draw < shares.article) return questions.missing.article;
+    return draw < shares.article + shares.answers ? questions.missing.answers : questions.live;
+  };
+  const nextSession = (shares: MissingShares): DemoSession => {
+    const article = oneOf(aboutWhat(shares)) ?? [];
     let count = 1;
     while (count < MAX_QUESTIONS && uniform() < GOES_ON) count++;
     return {
@@ -115,11 +129,11 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
 
   return {
     nextSession,
-    nextHour(from, missingShare) {
+    nextHour(from, shares) {
       const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
       const count = Math.round(SESSIONS_PER_HOUR * swing);
       const queries = Array.from({ length: count }, (_, at) => {
-        const session = nextSession(missingShare);
+        const session = nextSession(shares);
         const occurredAt = new Date(from.getTime() + Math.floor((at * HOUR_MS) / count));
         return session.questions.map((question, turn) =>
           toLiveQuery(question, `${session.id}-${turn}`, session.id, occurredAt),

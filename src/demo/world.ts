@@ -6,9 +6,17 @@ import { systemClock } from '../system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { Seen } from './alarm-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
-import type { RagFault } from './rag/fault.ts';
+import { gradeAsPeople } from './people.ts';
+import type { Gap, RagFault } from './rag/fault.ts';
 import type { DemoRagService } from './rag/spawn.ts';
-import { createDemoTraffic, createSearcher, type DemoTraffic, type DividedQuestions } from './traffic.ts';
+import {
+  createDemoTraffic,
+  createSearcher,
+  type DemoTraffic,
+  type DividedQuestions,
+  type MissingShares,
+  NOTHING_MISSING,
+} from './traffic.ts';
 
 /** How much more quickly pauses pass. */
 const HASTE = 10;
@@ -46,6 +54,8 @@ const DAY_HOURS = 24;
 const SETTLED_MS = 5 * MINUTE_MS;
 /** A window closes ten minutes after its end; a quarter past, what it comes to is known. */
 const QUARTER_MS = 15 * MINUTE_MS;
+/** What is half an hour old is drawn for judging. */
+const JUDGED_MS = 37 * MINUTE_MS;
 
 export interface World {
   readonly lapse: TimeLapse;
@@ -55,11 +65,11 @@ export interface World {
   seen(): Seen;
   /** Lets an hour of live traffic pass, and the daemon do what it would do in it. */
   passHour(): Promise<void>;
-  /** Of the sessions, those that ask about the article that the store can do without. */
-  askAboutMissing(share: number): void;
+  /** Of the sessions, those that ask about what the store can do without. */
+  askAboutMissing(gap: Gap, share: number): void;
   setFault(fault: RagFault): Promise<void>;
-  /** From the next fault, or its end, on the store holds the article. */
-  bringArticle(): void;
+  /** From the next fault, or its end, on the store holds what it could do without. */
+  fill(gap: Gap): void;
 }
 
 export interface WorldSettings {
@@ -70,11 +80,13 @@ export interface WorldSettings {
   readonly start: Date;
   /** Hour of the day of those who ask, at which it begins; 0 is the quietest. */
   readonly firstHour: number;
+  /** Hours after which live queries are judged too, as they would be all the time: it takes as long as the rest of an hour. */
+  readonly judgedAfter: number;
 }
 
 /** @throws RecalldError as withTimeLapse, and what `work` throws */
 export async function withWorld<T>(
-  { command, rag, questions, start, firstHour }: WorldSettings,
+  { command, rag, questions, start, firstHour, judgedAfter }: WorldSettings,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
   const clock = new StoryClock(start);
@@ -85,8 +97,8 @@ export async function withWorld<T>(
       GOLDEN_SET,
       questions.golden.map(({ id, text, document }) => ({ id, text, relevant: [document] })),
     );
-    let missingShare = 0;
-    let holdsArticle = false;
+    let shares: MissingShares = NOTHING_MISSING;
+    const filled: Gap[] = [];
     let hours = 0;
     let goldenRuns = 0;
     let liveQueries = 0;
@@ -101,7 +113,7 @@ export async function withWorld<T>(
         const until = new Date(from.getTime() + HOUR_MS);
         clock.set(from);
         if (hours % DAY_HOURS === 0) await lapse.run('keep-partitions');
-        const queries = await traffic.nextHour(from, missingShare);
+        const queries = await traffic.nextHour(from, shares);
         hours += 1;
         clock.set(until);
         await lapse.ingestQueries(queries);
@@ -113,17 +125,24 @@ export async function withWorld<T>(
         clock.set(new Date(until.getTime() + SETTLED_MS));
         await lapse.run('measure-query-coverage');
         clock.set(new Date(until.getTime() + QUARTER_MS));
+        if (hours > judgedAfter) {
+          clock.set(new Date(until.getTime() + JUDGED_MS));
+          await lapse.judge();
+          await gradeAsPeople(lapse);
+          // What they say counts from the next measurement on.
+          await lapse.judge();
+        }
         for (const job of afterWindow) await lapse.run(job);
       },
-      askAboutMissing(share) {
-        missingShare = share;
+      askAboutMissing(gap, share) {
+        shares = { ...shares, [gap]: share };
       },
       async setFault(fault) {
         searcher.forget();
-        await rag.setFault(fault, holdsArticle);
+        await rag.setFault(fault, filled);
       },
-      bringArticle() {
-        holdsArticle = true;
+      fill(gap) {
+        filled.push(gap);
       },
     });
   });

@@ -1,5 +1,6 @@
 /** `pipelines[].judged`: whether live queries are graded, by whom, how many, for how much. */
 import { z } from 'zod';
+import { durationSchema } from '../config/duration.ts';
 import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../retrievers/config.ts';
 import type { VectorStoreConfig } from '../stores/config.ts';
 
@@ -31,6 +32,9 @@ export const judgedSchema = z
       .max(100_000)
       .default(200)
       .describe('Live queries a day that are drawn, of the kept ones, with a known chance.'),
+    window: durationSchema('1h', '31d')
+      .default('7d')
+      .describe('Length of the trailing window that scores are of; falls of live relevance have windows of their own.'),
     depth: z.int().min(1).max(10).default(5).describe('Best documents of each that are graded, 0 to 3.'),
     max_cost_per_day: z
       .number()
@@ -56,7 +60,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.4)
       .describe(
-        'Weighted kappa of the judge with people that its lower bound must reach once both have graded 40 sessions of a week.',
+        'Weighted kappa of the judge with people that its lower bound must reach once both have graded 40 sessions of the window.',
       ),
   })
   .describe(

@@ -65,7 +65,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     judgeSubcommand(
       'status',
-      'What was graded in the last week, and what it says of all live traffic.',
+      'What was graded in the trailing window, and what it says of all live traffic.',
       'recalld judge status --pipeline support-docs',
     ).action((options: JudgeOptions) => withJudged(options, signal, showStatus)),
   );

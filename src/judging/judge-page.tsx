@@ -13,7 +13,7 @@ export interface JudgePageData {
   /** Null: there is nothing to grade. */
   readonly query: ReviewedQuery | null;
   readonly progress: ReviewProgress;
-  /** Of two people in the last week; null where too little is known. */
+  /** Of two people in the trailing window; null where too little is known. */
   readonly peopleAgreement: Agreement | null;
   /** US dollars that the judge has cost today (UTC). */
   readonly costToday: number;
@@ -55,7 +55,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
         )}
       </Section>
       <Section id="grades" title="Grades" lead="A model that grades goes by the same words.">
-        <dl>
+        <dl class="rubric">
           {gradeMeanings.map((meaning, grade) => (
             <div key={meaning}>
               <dt>{grade}</dt>
@@ -65,7 +65,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
         </dl>
         {peopleAgreement === null ? null : (
           <p>
-            {`Some queries are graded by a second person, who does not see the grades of the first. Their agreement in the last week (weighted kappa) is ${agreementWords(peopleAgreement)}.`}
+            {`Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(peopleAgreement)}.`}
           </p>
         )}
         {costToday === 0 ? null : <p>{`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`}</p>}
@@ -112,7 +112,7 @@ function Query({ data, query, formToken }: QueryProps) {
   const open = query.documents.find(({ isOpen }) => isOpen);
   return (
     <>
-      <h3>{query.text}</h3>
+      <h3 class="judged-query">{query.text}</h3>
       <ol class="judged">
         {query.documents.map((document) => (
           <li key={document.id}>
@@ -147,7 +147,7 @@ function Document({ data, query, document, formToken, isNext }: DocumentProps) {
         <form method="post" action={`${pipelinePath(data.pipeline, 'judge')}/grade`}>
           <Hidden data={data} formToken={formToken} query={query.id} document={id} />
           {isNext ? (
-            <label>
+            <label class="typed">
               Grade, then Enter{' '}
               <input
                 type="text"

@@ -1,4 +1,4 @@
-/** What was graded in the last week -> measurements of all live traffic. */
+/** What was graded of the trailing window -> measurements of all live traffic. */
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
@@ -8,25 +8,23 @@ import { judgeAgreement, judgedMeasures, peopleAgreement, peopleSessions } from 
 import type { Agreement } from './rules/weighted-kappa.ts';
 import type { CurrentJudge } from './watch-judge.ts';
 
-const WINDOW_DAYS = 7;
-
 export const JUDGED_QUERIES = 'judged_queries';
 export const JUDGE_AGREEMENT = 'judge_agreement';
 export const PEOPLE_AGREEMENT = 'people_agreement';
 
-/** Measures the drawn queries of the trailing week, or of what has been drawn and is kept of it. */
+/** Measures the drawn queries of the trailing window, or of what has been drawn and is kept of it. */
 export async function measureJudged(
   { judged, windows, measurements, clock }: JudgingDeps,
   plan: JudgingPlan,
   current: CurrentJudge | null,
 ): Promise<void> {
-  const { pipeline, depth, segmentKeys, maxSegments, retentionDays } = plan;
+  const { pipeline, depth, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
   const round = await judged.round(pipeline);
   // The first round only begins.
   if (round === null || round.drawnUntil <= round.startedAt) return;
-  const days = Math.min(WINDOW_DAYS, retentionDays);
-  const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - days * DAY_MS));
+  const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
+  const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - lengthMs));
   const window = { pipeline, from, until: round.drawnUntil };
   const { queries, states } = await judged.graded(window);
   const arrivals = await windows.arrivals(window);

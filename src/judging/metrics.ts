@@ -9,12 +9,12 @@ export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'with
 
 export const judgingMetrics = {
   recalld_live_judged_queries: storedGauge(
-    'Live queries of the trailing week that were graded: by a model, by a person, or by a second person as well.',
+    'Live queries of the trailing window that were graded: by a model, by a person, or by a second person as well.',
     ['pipeline', 'judge'],
   ),
   recalld_live_judged_open_queries: storedGauge('Drawn live queries that wait for their grades.', pipeline),
   recalld_live_judged_people_sessions: storedGauge(
-    'Sessions of the trailing week that people graded; with fewer than 8, scores are of the model alone and called uncorrected.',
+    'Sessions of the trailing window that people graded; with fewer than 8, scores are of the model alone and called uncorrected.',
     pipeline,
   ),
   recalld_live_judged_last_success_timestamp_seconds: storedGauge(
@@ -30,11 +30,11 @@ export const judgingMetrics = {
     ['pipeline', 'state'],
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions of the trailing week that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
+    'Sessions of the trailing window that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
     pipeline,
   ),
   recalld_people_agreement_sessions: storedGauge(
-    'Sessions of the trailing week that two people graded (n of recalld_people_agreement).',
+    'Sessions of the trailing window that two people graded (n of recalld_people_agreement).',
     pipeline,
   ),
   recalld_judge_least_agreement: storedGauge(

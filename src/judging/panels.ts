@@ -60,7 +60,7 @@ const behind: readonly GaugeGraph[] = [
     note: 'Grades of fixed pairs, less those at first. What the model says alone begins anew after a change.',
   },
   { metric: 'recalld_judge_panel_pairs', title: 'Pairs that are graded again (n)', unit: 'short', min: 0 },
-  { metric: 'recalld_live_judged_queries', title: 'Queries graded in a week (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_judged_queries', title: 'Queries graded in the window (n)', unit: 'short', min: 0 },
   {
     metric: 'recalld_live_judged_people_sessions',
     title: 'Sessions that people graded',

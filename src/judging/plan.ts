@@ -1,6 +1,7 @@
 /** How the live traffic of a pipeline is judged, and what that works with. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Clock } from '../clock.ts';
+import { durationMs } from '../config/duration.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
@@ -24,6 +25,8 @@ export interface JudgingPlan {
   readonly judge: Judge | null;
   readonly queriesPerDay: number;
   readonly depth: number;
+  /** Of live traffic, that scores are of. */
+  readonly windowMs: number;
   /** Shadows that are asked each drawn query too, and whose documents are graded beside. */
   readonly shadowLists: number;
   /** US dollars. */
@@ -77,6 +80,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         judge,
         queriesPerDay: judged.queries_per_day,
         depth: judged.depth,
+        windowMs: durationMs(judged.window),
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
         // Nobody but them grades.

@@ -10,7 +10,7 @@ describe('recalld demo', () => {
     expect(stderr).toBe('');
     const lines = stdout.split('\n');
     const head = lines.findIndex((line) => line.startsWith('fault '));
-    const cells = lines.slice(head + 1, head + 7).map((line) => line.split(/ {2,}/));
+    const cells = lines.slice(head + 1, head + 8).map((line) => line.split(/ {2,}/));
     const oneRun = expect.stringMatching(/^1 run, \d+ queries$/);
     expect(cells).toEqual([
       ['index loses documents', 'ndcg@10 below 0.7 (page)', oneRun, 'index_lost_documents', '0'],
@@ -25,9 +25,18 @@ describe('recalld demo', () => {
       ['embedding model changes', 'ndcg@10 below 0.7 (page)', oneRun, 'embedding_model', '0'],
       ['retriever slows', 'p95 latency above 0.3 s (ticket)', oneRun, 'retriever_slow', '0'],
       ['retriever dies', 'error_ratio above 0.2 (page)', oneRun, 'retriever_outage', '0'],
+      [
+        'answers missing, 80 %',
+        expect.stringMatching(/^live_hit_rate below 0\.65 \((page|ticket)\)$/),
+        expect.stringMatching(/^\d runs?, \d+ queries$/),
+        'unlike_golden',
+        '0',
+      ],
     ]);
-    expect(stdout.match(/Nothing\s+is\s+in\s+alarm\s+any\s+more\s+after\s+\d+\s+h\./g)).toHaveLength(6);
+    expect(stdout.match(/Nothing\s+is\s+in\s+alarm\s+any\s+more\s+after\s+\d+\s+h\./g)).toHaveLength(7);
     expect(stdout).toMatch(/topic {7}".+", .+ of the traffic/);
+    // Golden runs and query density do not see the last one.
+    expect(stdout).toMatch(/judged {6}\d+ % of live queries got an answer .+Golden\s+ndcg@10\s+is\s+0\.8/s);
     expect(stdout).toContain('Every step happened as it should.');
     expect(stdout).toMatch(/Next, your own retriever\..+\n {2}npx recalld init URL --questions FILE\n/);
     // No colours where nobody sees them.

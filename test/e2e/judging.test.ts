@@ -159,7 +159,7 @@ describeWithBrowser('judged live relevance', () => {
         (await fetch(daemon.url + where, { headers: { cookie } })).text();
       const page = await show(address);
       expect(page).toContain('12 were graded in the last 24 hours');
-      expect(page).toContain('Their agreement in the last week (weighted kappa) is 1.00 ');
+      expect(page).toContain('Their agreement (weighted kappa) is 1.00 ');
       expect(page).toMatch(/The grades of the model cost \$0\.\d{4} today/);
       const field = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
       const grade = (given: Record<string, string>) =>

@@ -115,6 +115,7 @@ export class JudgingWorld {
       pipeline: PIPELINE,
       judge: createChatJudge(createOpenAiChatModel({ api, model: 'stand-in' }), judge.url, { input: 1, output: 1 }),
       queriesPerDay: 2400,
+      windowMs: 7 * 86_400_000,
       depth: DEPTH,
       shadowLists: 0,
       maxCostPerDay: 1000,

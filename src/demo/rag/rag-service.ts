@@ -1,8 +1,9 @@
-import { readDemoDocuments, readDemoQuestions } from './corpus.ts';
+import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from './corpus.ts';
 import { cutInTwo } from './fault.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from './hashed-tfidf.ts';
 import { readSentenceVectors, SENTENCE_DIMENSIONS, sentenceEmbedder } from './sentence-vectors.ts';
 import { createRagServer, type RagServerParts } from './server.ts';
+import { createStandInJudge } from './stand-in-judge.ts';
 import { startChunkStore } from './store.ts';
 
 /** A running RAG service of this process. */
@@ -52,19 +53,22 @@ export async function startRagService(
   };
 }
 
-async function embedCorpus(): Promise<Pick<RagServerParts, 'chunks' | 'embedder' | 'foreignEmbedder'>> {
-  const [documents, questions, vectors] = await Promise.all([
+async function embedCorpus(): Promise<Pick<RagServerParts, 'chunks' | 'embedder' | 'foreignEmbedder' | 'judge'>> {
+  const [documents, questions, answers, vectors] = await Promise.all([
     readDemoDocuments(),
     readDemoQuestions(),
+    readDemoAnswers(),
     readSentenceVectors(),
   ]);
   const fitted = fitInverseDocumentFrequencies(documents.map((document) => document.text));
   const words = hashedTfidfEmbedder(fitted, { dimensions: SENTENCE_DIMENSIONS, seed: 0 });
-  const known = [...documents, ...documents.flatMap(cutInTwo), ...questions].map(({ text }) => text);
+  const halves = documents.flatMap(cutInTwo);
+  const known = [...documents, ...halves, ...questions].map(({ text }) => text);
   const embedder = sentenceEmbedder(vectors, known, words);
   return {
     embedder,
     foreignEmbedder: words,
+    judge: createStandInJudge({ questions, answers, documents: [...documents, ...halves] }),
     chunks: documents.map((document) => ({ ...document, embedding: embedder.embed(document.text) })),
   };
 }

@@ -5,7 +5,9 @@ import Fastify from 'fastify';
 import {
   chooseDroppedIds,
   cutInTwo,
-  isOfMissingArticle,
+  type Gap,
+  gapOf,
+  gaps,
   type RagFault,
   ragFaults,
   SLOW_MS,
@@ -13,6 +15,7 @@ import {
 } from './fault.ts';
 import type { TextEmbedder } from './hashed-tfidf.ts';
 import { SENTENCE_MODEL } from './sentence-vectors.ts';
+import type { StandInJudge } from './stand-in-judge.ts';
 import type { Chunk, ChunkStore, FoundDocument } from './store.ts';
 
 /** `POST /v1/embeddings`; further fields, such as `dimensions`, are accepted and change nothing. */
@@ -34,6 +37,24 @@ const embeddingsBody = {
       ],
     },
     encoding_format: { type: 'string', enum: ['float', 'base64'], default: 'float' },
+  },
+};
+
+/** `POST /v1/chat/completions`; further fields, such as `temperature`, are accepted and change nothing. */
+interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly { readonly content: string }[];
+}
+
+const chatBody = {
+  type: 'object',
+  required: ['model', 'messages'],
+  properties: {
+    model: { type: 'string' },
+    messages: {
+      type: 'array',
+      items: { type: 'object', required: ['content'], properties: { content: { type: 'string' } } },
+    },
   },
 };
 
@@ -64,6 +85,7 @@ export interface RagServerParts {
   readonly embedder: TextEmbedder;
   /** The embedder of the `embedding` fault: another model, of the same dimensions. */
   readonly foreignEmbedder: TextEmbedder;
+  readonly judge: StandInJudge;
   /** One line per event for the operator; never holds the text of a query. */
   readonly log: (line: string) => void;
 }
@@ -86,7 +108,7 @@ const conditionBody = {
   required: ['fault'],
   properties: {
     fault: { type: 'string', enum: ragFaults },
-    holds_article: { type: 'boolean', default: true },
+    filled: { type: 'array', items: { type: 'string', enum: gaps }, default: gaps },
   },
 };
 
@@ -95,17 +117,27 @@ const conditionBody = {
  *
  * `POST /search {query, k, with_text}` answers `{results: [{id, score, title, text}]}`, best first, score = cosine
  * similarity; a query without a content word finds nothing. `POST /v1/embeddings` is the embedder that the search uses,
- * by the API of OpenAI. `GET /healthz` answers `{status, documents, fault}`.
- * `POST /admin/condition {fault, holds_article}` answers `{documents}` once the fault is in place, or lifted with `none`,
- * and the store holds the article that it can do without, or does not.
+ * by the API of OpenAI. `POST /v1/chat/completions` is the stand-in for a judge. `GET /healthz` answers
+ * `{status, documents, fault}`. `POST /admin/condition {fault, filled}` answers `{documents}` once the fault is in place, or
+ * lifted with `none`, and the store holds what it can do without as far as it is `filled`.
  */
-export function createRagServer({ store, chunks, embedder, foreignEmbedder, log }: RagServerParts): FastifyInstance {
+export function createRagServer({
+  store,
+  chunks,
+  embedder,
+  foreignEmbedder,
+  judge,
+  log,
+}: RagServerParts): FastifyInstance {
   let fault: RagFault = 'none';
   let searches = 0;
   const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);
   const dropped = new Set(chooseDroppedIds(chunks.map((chunk) => chunk.id)));
-  const contentUnder = (wanted: RagFault, holdsArticle: boolean): readonly Chunk[] => {
-    const written = chunks.filter(({ id }) => holdsArticle || !isOfMissingArticle(id));
+  const contentUnder = (wanted: RagFault, filled: readonly Gap[]): readonly Chunk[] => {
+    const written = chunks.filter(({ id }) => {
+      const gap = gapOf(id);
+      return gap === null || filled.includes(gap);
+    });
     if (wanted === 'index') return written.filter(({ id }) => !dropped.has(id));
     if (wanted !== 'stale') return written;
     return written.flatMap(cutInTwo).map((half) => ({ ...half, embedding: embedder.embed(half.text) }));
@@ -154,13 +186,25 @@ export function createRagServer({ store, chunks, embedder, foreignEmbedder, log 
     },
   );
 
+  server.post<{ Body: ChatRequest }>('/v1/chat/completions', { schema: { body: chatBody } }, ({ body }) => ({
+    object: 'chat.completion',
+    model: body.model,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: judge(body.messages.map(({ content }) => content).join('\n')) },
+        finish_reason: 'stop',
+      },
+    ],
+  }));
+
   server.get('/healthz', async () => ({ status: 'ok', documents: await store.count(), fault }));
 
-  server.post<{ Body: { fault: RagFault; holds_article: boolean } }>(
+  server.post<{ Body: { fault: RagFault; filled: Gap[] } }>(
     '/admin/condition',
     { schema: { body: conditionBody } },
     async ({ body }) => {
-      const wanted = new Map(contentUnder(body.fault, body.holds_article).map((chunk) => [chunk.id, chunk]));
+      const wanted = new Map(contentUnder(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
       await store.insert([...wanted.values()].filter(({ id }) => !content.has(id)));
       await store.remove([...content.keys()].filter((id) => !wanted.has(id)));
       content = wanted;

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { RecalldError } from '../../errors.ts';
-import type { RagFault } from './fault.ts';
+import { type Gap, gaps, type RagFault } from './fault.ts';
 
 /** What the child process tells over IPC, once, when the first search can be answered. */
 export interface ReadyMessage {
@@ -29,10 +29,10 @@ export interface DemoRagService {
   /**
    * Puts the fault in place, or lifts it with `none`, before it resolves. Throws demo_failed.
    *
-   * @param holdsArticle whether the store holds the article that it can do without
+   * @param filled what of that which it can do without the store holds; left out, everything
    * @returns how many documents the store then holds
    */
-  setFault(fault: RagFault, holdsArticle?: boolean): Promise<number>;
+  setFault(fault: RagFault, filled?: readonly Gap[]): Promise<number>;
   /** Stops the process, by force after five seconds. Calls after the first wait for the same end. */
   stop(): Promise<void>;
   /** Resolves when the process has ended, for whatever reason; never rejects. */
@@ -67,7 +67,7 @@ export async function startDemoRagService(
     return {
       ...ready,
       exited,
-      setFault: (fault, holdsArticle = true) => setFault(ready.url, fault, holdsArticle),
+      setFault: (fault, filled = gaps) => setFault(ready.url, fault, filled),
       stop: () => stopChild(child, exited),
     };
   } catch (error) {
@@ -129,13 +129,13 @@ async function waitForReady(
   }
 }
 
-async function setFault(url: string, fault: RagFault, holdsArticle: boolean): Promise<number> {
+async function setFault(url: string, fault: RagFault, filled: readonly Gap[]): Promise<number> {
   let response: Response;
   try {
     response = await fetch(`${url}/admin/condition`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ fault, holds_article: holdsArticle }),
+      body: JSON.stringify({ fault, filled }),
       signal: AbortSignal.timeout(FAULT_DEADLINE_MS),
     });
   } catch (cause) {

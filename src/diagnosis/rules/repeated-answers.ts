@@ -14,7 +14,10 @@ export interface RepeatedAnswers {
   readonly unlike: number;
 }
 
-/** Null when too few queries were answered in all three. */
+/**
+ * Null when too few queries were answered in all three, or all that changed did so between the two bad runs: what came
+ * then has not been seen twice.
+ */
 export function repeatedAnswers(
   reference: ComparedSide,
   previous: ComparedSide,
@@ -24,16 +27,18 @@ export function repeatedAnswers(
   const shared = [...second.keys()].filter((id) => good.has(id) && first.has(id));
   if (shared.length < MIN_SHARED) return null;
   const counts = { changed: 0, inOne: 0, alike: 0, unlike: 0 };
+  let changedFirst = 0;
   for (const id of shared) {
     const [was, before, after] = [good.get(id) ?? [], first.get(id) ?? [], second.get(id) ?? []];
     const [isOldFirst, isOldSecond] = [isAlike(was, before), isAlike(was, after)];
     if (isOldFirst && isOldSecond) continue;
     counts.changed += 1;
+    if (!isOldFirst) changedFirst += 1;
     if (isOldFirst || isOldSecond) counts.inOne += 1;
     else if (isAlike(before, after)) counts.alike += 1;
     else counts.unlike += 1;
   }
-  return counts;
+  return counts.changed > 0 && changedFirst === 0 ? null : counts;
 }
 
 /** How much the answers of a run are those of a run long before. */

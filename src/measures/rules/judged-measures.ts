@@ -16,7 +16,7 @@ export const judgedMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries of the trailing week, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone: it lies above nDCG on full judgments, and of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/judging.md).',
+      help: 'Mean nDCG at k of live queries of the trailing window, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone: it lies above nDCG on full judgments, and of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -31,7 +31,7 @@ export const judgedMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_live_precision',
-      help: 'Mean share of the best k documents of live queries of the trailing week that people would grade 2 or 3.',
+      help: 'Mean share of the best k documents of live queries of the trailing window that people would grade 2 or 3.',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -46,7 +46,7 @@ export const judgedMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_live_hit_rate',
-      help: 'Share of live queries of the trailing week of whose best k documents people would grade one 2 or 3.',
+      help: 'Share of live queries of the trailing window of whose best k documents people would grade one 2 or 3.',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -60,7 +60,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_mrr',
-      help: 'Mean of 1 / rank of the first of the best k documents of live queries of the trailing week that people would grade 2 or 3; 0 without one.',
+      help: 'Mean of 1 / rank of the first of the best k documents of live queries of the trailing window that people would grade 2 or 3; 0 without one.',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -180,7 +180,7 @@ export const judgedMeasures = {
   judged_queries: {
     title: 'Judged queries',
     means: 'the number of grades of live queries in a week',
-    note: 'Live queries of the trailing week that were graded, by the model and by people.',
+    note: 'Live queries of the trailing window that were graded, by the model and by people.',
     scale: 'count',
     every: HOURLY,
   },

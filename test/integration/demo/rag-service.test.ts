@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { demoDataPath, readDemoQuestions } from '../../../src/demo/rag/corpus.ts';
-import { isOfMissingArticle, type RagFault, SLOW_MS, SLOW_ONE_IN } from '../../../src/demo/rag/fault.ts';
+import { gapOf, type RagFault, SLOW_MS, SLOW_ONE_IN } from '../../../src/demo/rag/fault.ts';
 import { type DemoRagService, startDemoRagService } from '../../../src/demo/rag/spawn.ts';
 
 interface SearchAnswer {
@@ -226,14 +226,14 @@ describe('the demo RAG service', () => {
       expect((await search(service.url, 'Who won Super Bowl 50?')).length).toBe(10);
     });
 
-    it('does without an article until it is written, whatever else is wrong', async () => {
-      const ofArticle = async (): Promise<number> => (await storedIds(pool)).filter(isOfMissingArticle).length;
-      expect(await service.setFault('none', false)).toBe(235);
-      expect(await ofArticle()).toBe(0);
-      expect(await service.setFault('stale', false)).toBe(470);
-      expect(await ofArticle()).toBe(0);
+    it('does without an article and some passages until they are written, whatever else is wrong', async () => {
+      const inGaps = async () => (await storedIds(pool)).flatMap((id) => gapOf(id) ?? []).toSorted();
+      expect(await service.setFault('none', [])).toBe(219);
+      expect(await inGaps()).toEqual([]);
+      expect(await service.setFault('stale', ['answers'])).toBe(470);
+      expect((await storedIds(pool)).filter((id) => id.startsWith('Super_Bowl_50/'))).toEqual([]);
       expect(await service.setFault('none')).toBe(240);
-      expect(await ofArticle()).toBe(5);
+      expect(await inGaps()).toEqual([...Array(16).fill('answers'), ...Array(5).fill('article')]);
     });
 
     it('keeps the documents and the searches whole while a fault comes and goes', async () => {

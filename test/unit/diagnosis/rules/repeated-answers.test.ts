@@ -29,6 +29,11 @@ describe('two bad runs, one after the other', () => {
     expect(repeatedAnswers(good, first, second)).toMatchObject({ changed: 20, unlike: 20 });
   });
 
+  it('say nothing when all that changed did so between the two', () => {
+    const second = side((index) => list(index < 12 ? 'new' : 'good', index));
+    expect(repeatedAnswers(good, good, second)).toBeNull();
+  });
+
   it('are alike when a document at the end of an answer wavers', () => {
     const wavering = side((index) => [...list('good', index).slice(0, 3), 'z', 'y'].slice(0, 4));
     const longer = side((index) => [...list('good', index), 'e', 'f', 'g']);

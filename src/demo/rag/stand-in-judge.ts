@@ -1,0 +1,45 @@
+/** What stands for the chat model that judges: it knows the judgments of the demo's data, and errs as often as it is told. */
+import { uniformHash } from '../../live/rules/sampling/decision.ts';
+import type { DemoDocument, DemoQuestion } from './corpus.ts';
+import { knownGrade } from './known-grades.ts';
+
+export const JUDGE_MODEL = 'stand-in-judge';
+
+/** Of its grades, one in ten is one too high, one in twenty one too low. */
+const TOO_HIGH = 0.1;
+const TOO_LOW = 0.05;
+const MAX_GRADE = 3;
+
+/** Answers the prompt of a judge with a grade, as a model with structured answers does. */
+export type StandInJudge = (prompt: string) => string;
+
+export interface StandInKnowledge {
+  readonly questions: readonly DemoQuestion[];
+  /** Which document each question has its answer in. */
+  readonly answers: ReadonlyMap<string, string>;
+  readonly documents: readonly DemoDocument[];
+}
+
+/** What stands between two marks of 16 letters and digits, each in a line of its own. */
+const marked = /^([0-9a-f]{16})\n([\s\S]*?)\n\1$/gm;
+
+/**
+ * Reads question and document where the prompt marks them, and grades them by `knownGrade`; texts that it does not know get
+ * 0. It errs on the same pairs in every run: a hash of the pair decides.
+ */
+export function createStandInJudge({ questions, answers, documents }: StandInKnowledge): StandInJudge {
+  const answerOf = new Map(questions.map(({ id, text }) => [text, answers.get(id) ?? '']));
+  const idOf = new Map(documents.map(({ id, text }) => [text, id]));
+  return (prompt) => {
+    const [question = '', document = ''] = [...prompt.matchAll(marked)].map(([, , text = '']) => text);
+    const [answer, id] = [answerOf.get(question), idOf.get(document)];
+    const right = answer === undefined || id === undefined ? 0 : knownGrade(id, answer);
+    return JSON.stringify({ grade: Math.min(MAX_GRADE, Math.max(0, right + errorOf(question, document))) });
+  };
+}
+
+function errorOf(question: string, document: string): -1 | 0 | 1 {
+  const draw = uniformHash(['recalld/demo/stand-in-judge', question, document]);
+  if (draw < TOO_HIGH) return 1;
+  return draw < TOO_HIGH + TOO_LOW ? -1 : 0;
+}
