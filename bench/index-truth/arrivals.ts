@@ -40,10 +40,21 @@ export const lagWorlds: readonly ArrivalWorld[] = [
 
 const FOLLOWED = 200;
 
-interface Change {
+export interface Change {
+  /** Second of the day. */
   readonly at: number;
   /** Infinite for what never comes. */
   readonly takes: number;
+}
+
+/** Those of a day, and the time that this share of all that might have been takes. */
+export function changesOfDay(
+  world: ArrivalWorld,
+  quantile: number,
+  random: RandomNumbers,
+): { readonly changes: readonly Change[]; readonly truth: number } {
+  const changes = Array.from({ length: world.changes }, () => change(world, DAY * random.uniform(), random));
+  return { changes, truth: truthOf(world, quantile, changes) };
 }
 
 /** As the rounds until `now` see it. */
@@ -62,7 +73,7 @@ export function followedDay(
   quantile: number,
   random: RandomNumbers,
 ): { readonly arrivals: readonly Arrival[]; readonly truth: number } {
-  const own = Array.from({ length: world.changes }, () => change(world, DAY * random.uniform(), random));
+  const { changes: own } = changesOfDay(world, quantile, random);
   const burst = Array.from({ length: world.burst }, () => change(world, DAY / 4, random));
   const followed = burst.slice(0, FOLLOWED);
   const arrivals = [

@@ -2,6 +2,7 @@
 import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { BrokenCell, IndexCoverageResult, LagStreams } from '../../bench/index-coverage.ts';
+import type { IndexStoresResult, StoreCell } from '../../bench/index-stores.ts';
 import { code, table } from './page.ts';
 
 const HOUR_SECONDS = 3600;
@@ -84,6 +85,37 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
     ),
   ];
 }
+
+/** What rounds over stores as they are came to. */
+export function storeParagraphs({ documents, probe, changesPerDay, cells }: IndexStoresResult): string[] {
+  const isLag = ({ measure }: StoreCell): boolean => measure === LAG;
+  const wrong = cells.filter(({ share }) => share > 0);
+  const least = Math.min(...wrong.map(({ held }) => held.share));
+  const first = Math.min(...cells.flatMap(({ share, paged }) => (share === PAGED_SHARE ? (paged?.share ?? []) : [])));
+  const quiet = cells.filter(({ share }) => share === 0);
+  const sum = (of: (cell: StoreCell) => number, among: readonly StoreCell[] = cells): number =>
+    among.reduce((all, cell) => all + of(cell), 0);
+  const quietPages = sum(({ paged, draws }) => Math.round((paged?.share ?? 0) * draws), quiet);
+  const names = [...new Set(cells.map(({ store }) => store))];
+  return [
+    '### On real stores',
+    `The same on stores as they are, ${names.join(', ')}, of ${documents} documents of which other ones are wrong every few draws. A draw is one round of the daemon, with a probe of ${probe}, that may not list the ids of the store. All four ways are broken at once, each in a share of its own. In a vector set a document is one element, so that no two versions can be live. The lag is that of ${changesPerDay} new documents a day, looked for every hour, of which a share never comes; the others take an hour in the middle, and five at the 95th percentile. What never comes is *missing* after \`late_after\`, and pages as that; of stores with nothing wrong documents arrive within 15 minutes.`,
+    `Bounds hold the truth in ${percent(least)} of the draws in the worst cell (${kept(least >= MIN_COVERAGE)}); of stores of which ${percent(PAGED_SHARE)} is wrong ${percent(first)} paged in the first round in the worst cell (${kept(first >= MIN_PAGED)}), and of ${sum(({ draws }) => draws, quiet)} rounds or days over stores with nothing wrong ${quietPages} (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that were named, nothing was wrong with ${sum(({ wronglyNamed }) => wronglyNamed)}.`,
+    table(
+      ['Store', 'Measure', 'Wrong', 'Draws', 'Bounds hold the truth in', 'Page in the first round'],
+      cells.map((cell) => [
+        cell.store,
+        code(cell.measure),
+        percent(cell.share),
+        `${cell.draws}${isLag(cell) ? ' days' : ''}`,
+        bounded(cell.held),
+        cell.paged === null ? '-' : percent(cell.paged.share),
+      ]),
+    ),
+  ];
+}
+
+const LAG = 'index_lag_seconds';
 
 const wayOf = ({ measure, told }: BrokenCell): string => `${measure} ${told}`;
 const cellAt = (cells: readonly BrokenCell[], share: number): readonly BrokenCell[] =>

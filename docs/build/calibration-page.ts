@@ -10,6 +10,7 @@ import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
 import { defaultCheck } from '../../bench/golden/watched-stream.ts';
 import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
 import type { IndexCoverageResult } from '../../bench/index-coverage.ts';
+import type { IndexStoresResult } from '../../bench/index-stores.ts';
 import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
@@ -18,7 +19,7 @@ import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
-import { indexParagraphs } from './calibration-index.ts';
+import { indexParagraphs, storeParagraphs } from './calibration-index.ts';
 import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
 import { variantParagraphs } from './calibration-variants.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
@@ -40,6 +41,7 @@ export function calibrationPage(): Page {
   const relevance = readResult(path.join(results, 'shadow-relevance.json')) as ShadowRelevanceResult;
   const variants = readResult(path.join(results, 'variant-reports.json')) as VariantResult;
   const indexes = readResult(path.join(results, 'index-coverage.json')) as IndexCoverageResult;
+  const stores = readResult(path.join(results, 'index-stores.json')) as IndexStoresResult | null;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -61,6 +63,7 @@ export function calibrationPage(): Page {
       measuredBy(variants.provenance),
       ...indexParagraphs(indexes),
       measuredBy(indexes.provenance),
+      ...(stores === null ? [] : [...storeParagraphs(stores), measuredBy(stores.provenance)]),
     ],
   );
 }

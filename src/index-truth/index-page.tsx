@@ -51,13 +51,13 @@ export function IndexPage({ frame, data }: { readonly frame: Frame; readonly dat
           <Nothing isIndexed={isIndexed} />
         )}
       </Section>
+      {leaks.length === 0 ? null : <Leaks leaks={leaks} frame={frame} />}
       {found
         .filter(({ count: known }) => known > 0)
         .map((one) => (
           <Found key={one.kind} found={one} />
         ))}
       <Hubs data={data} frame={frame} />
-      {leaks.length === 0 ? null : <Leaks leaks={leaks} frame={frame} />}
       {deployments.length === 0 ? null : (
         <Section id="changes" title="What changed" lead="The latest deployments of this pipeline.">
           <DeploymentTable
@@ -213,7 +213,7 @@ function Leaks({ leaks, frame }: { readonly leaks: IndexPageData['leaks']; reado
     <Section
       id="leaked"
       title={`Leaked: ${count(leaks.length)}`}
-      lead={`Forbidden documents that the latest golden runs brought, asked twice.${more}`}
+      lead={`Forbidden documents that the latest golden run or sentinel brought, asked twice.${more}`}
     >
       <Ids documents={[...new Set(leaks.slice(0, MAX_LEAKS).map(({ documentId }) => documentId))]} />
       <Table

@@ -71,7 +71,7 @@ export interface IndexPageData extends IndexStanding {
   readonly pipeline: string;
   /** Whether the config has `index` for it. */
   readonly isIndexed: boolean;
-  /** What the latest golden runs brought although their sets forbid it. */
+  /** What the latest golden runs and sentinels brought although their sets forbid it. */
   readonly leaks: readonly Leak[];
   /** What came back for the questions of the last days. */
   readonly returned: HubsReport;
@@ -131,13 +131,18 @@ export async function readIndexPage(
   };
 }
 
-/** More golden sets of one pipeline than have ended a run of theirs among so many. */
+/** More golden sets of one pipeline than have ended a run, or a sentinel, of theirs among so many. */
 const RUNS_LOOKED_THROUGH = 50;
 
-/** Of the latest run of each golden set that asked for forbidden documents. */
+/** Of the latest run of each golden set that asked for forbidden documents; sentinels ask for all of them too. */
 async function readLeaks(runs: IndexPageDeps['runs'], pipeline: string): Promise<Leak[]> {
-  const recent = await runs.list({ pipeline, limit: RUNS_LOOKED_THROUGH });
-  const asked = recent.filter(({ forbidden }) => forbidden !== null);
+  const recent = await Promise.all(
+    (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: RUNS_LOOKED_THROUGH })),
+  );
+  const asked = recent
+    .flat()
+    .filter(({ forbidden }) => (forbidden?.asked ?? 0) > 0)
+    .toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const leaks: Leak[] = [];
   for (const goldenSet of new Set(asked.map((run) => run.goldenSet)))
     leaks.push(
@@ -153,16 +158,21 @@ async function readLeaks(runs: IndexPageDeps['runs'], pipeline: string): Promise
 async function leaksOf(runs: IndexPageDeps['runs'], ended: readonly GoldenRun[]): Promise<Leak[]> {
   let leaks: readonly Leak[] = [];
   let still = new Set<string>();
-  for (const [place, { id, goldenSet, finishedAt, startedAt }] of ended.entries()) {
-    const results = await runs.forbidden(id);
-    const since = finishedAt ?? startedAt;
-    if (place === 0) leaks = results.map((result) => ({ ...result, goldenSet, runId: id, since }));
+  for (const [place, run] of ended.entries()) {
+    const { id: runId, goldenSet } = run;
+    const results = await runs.forbidden(runId);
+    const since = endOf(run);
+    if (place === 0) leaks = results.map((result) => ({ ...result, goldenSet, runId, since }));
     const brought = new Set(results.map(keyOf));
     still = place === 0 ? brought : new Set([...still].filter((key) => brought.has(key)));
     if (still.size === 0) break;
     leaks = leaks.map((leak) => (still.has(keyOf(leak)) ? { ...leak, since } : leak));
   }
   return [...leaks];
+}
+
+function endOf({ finishedAt, startedAt }: GoldenRun): Date {
+  return finishedAt ?? startedAt;
 }
 
 function keyOf({ queryId, documentId }: ForbiddenResult): string {

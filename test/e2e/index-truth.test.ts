@@ -5,7 +5,7 @@ import process from 'node:process';
 import { Pool } from 'pg';
 import { expect, it } from 'vitest';
 import { accessibilityProblems, clippedParts, describeWithBrowser, useBrowser } from '../support/browser.ts';
-import { startFaultServer } from '../support/fault-server.ts';
+import { documents, startFaultServer, when } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';
 import { startPglite } from '../support/pgvector.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -21,9 +21,16 @@ pipelines:
       cron: "* * * * * *"
       calls_per_second: 1000
       late_after: 1m
+    golden: [{set: probes, cron: "0 0 1 1 *"}]
     sampling: {rate: 1}
     checks: [{measure: index_missing_ratio, above: 0.005, severity: critical}]
 `;
+
+/** Questions of one tenant that must bring nothing of another. */
+const probes = `{"id": "price-of-the-contract", "text": "What does the contract cost?", "forbidden": ["tenant-b/*"]}
+{"id": "who-signed", "text": "Who signed the contract?", "forbidden": ["tenant-b/*"]}
+`;
+const leaked = ['tenant-b/contracts/2026/master-service-agreement-signed.pdf#3', 'tenant-b/prices'];
 
 interface Check {
   readonly documents: number;
@@ -47,13 +54,15 @@ describeWithBrowser('index truth', () => {
 
   it('says what is missing, left behind and superseded, by id, to the command line, Prometheus and people', async () => {
     const pglite = await startPglite();
-    const retriever = await startFaultServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"results": []}');
-    });
+    const leaking = documents([{ id: 'd20' }, ...leaked.map((id) => ({ id }))]);
+    const retriever = await startFaultServer(
+      when(({ body }) => body.includes('the contract cost'), leaking, documents([])),
+    );
     const pool = new Pool({ connectionString: pglite.url, max: 1 });
     pool.on('error', () => undefined);
     const { folder, recalld, json, serve } = await anInstallation({
       'recalld.yaml': config(pglite.url, retriever.url),
+      'probes.jsonl': probes,
     });
     try {
       await pool.query('create extension vector');
@@ -91,6 +100,9 @@ describeWithBrowser('index truth', () => {
         '0 different questions were answered within 7 days, and fewer than 100 tell nothing',
       );
 
+      expect(await recalld('golden import probes.jsonl --set probes')).toMatchObject({ code: 0 });
+      expect((await recalld('golden run --pipeline docs --set probes')).stdout).toContain(leaked[0]);
+
       const daemon = await serve();
       await waitFor(async () =>
         /^recalld_index_missing_ratio\{[^}]*segment="all"[^}]*\} 0\.03$/m.test(await daemon.metrics()),
@@ -114,7 +126,8 @@ describeWithBrowser('index truth', () => {
       }));
       expect((await daemon.post('/v1/queries', queries)).status).toBe(202);
       const hubs = await json<Hubs>('index hubs --pipeline docs --json');
-      expect(hubs).toMatchObject({ questions: 200, hubs: [{ id: 'd20', share: 1 }], why: null });
+      // Of the golden questions one brought something.
+      expect(hubs).toMatchObject({ questions: 201, hubs: [{ id: 'd20', share: 1 }], why: null });
       expect(hubs.never_returned?.ids).toContain('withdrawn');
       expect((await recalld('index hubs --pipeline docs')).stdout).toContain('d20');
       const { page } = await browser.page(new URL(daemon.url).host, { viewport: { width: 1280, height: 900 } });
@@ -129,7 +142,9 @@ describeWithBrowser('index truth', () => {
         expect(shown).toContain('Missing: 13');
         expect(shown).toMatch(/Late: 1[\s\S]+d401/);
         expect(shown).toContain('withdrawn');
-        expect(shown).toMatch(/Hubs: 1[\s\S]+200 different questions[\s\S]+d20[\s\S]+question \d/);
+        expect(shown).toMatch(/Leaked: 2[\s\S]+price-of-the-contract/);
+        for (const id of leaked) expect(shown).toContain(id);
+        expect(shown).toMatch(/Hubs: 1[\s\S]+201 different questions[\s\S]+d20[\s\S]+question \d/);
         expect(await accessibilityProblems(page)).toEqual([]);
         expect(await clippedParts(page)).toEqual([]);
         const shots = process.env['RECALLD_TEST_SHOTS'];
@@ -139,9 +154,10 @@ describeWithBrowser('index truth', () => {
       await page.click('text=Look for chunks that never come back');
       await page.click('text=The first 50 of');
       expect(await page.innerText('main')).toMatch(
-        /chunks drawn from the store came back for none of the 200 questions, 95 %/,
+        /chunks drawn from the store came back for none of the 201 questions, 95 %/,
       );
     } finally {
+      await retriever.close();
       await pool.end();
       await pglite.stop();
     }

@@ -1,6 +1,8 @@
 /** How the index of a pipeline stands, as the page and the API show it. */
 import { expect, it } from 'vitest';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { runGoldenSet } from '../../../src/golden/runs/run-golden-set.ts';
+import { tickSentinel } from '../../../src/golden/runs/tick-golden-set.ts';
 import { createDocumentsTable } from '../../../src/index-truth/documents-table.ts';
 import { readIndexPage } from '../../../src/index-truth/index-reads.ts';
 import { indexStandingJson } from '../../../src/index-truth/index-routes.ts';
@@ -15,8 +17,9 @@ import { chunkOf, IndexWorld, START } from '../../support/index-world.ts';
 const database = useDatabase();
 const later = new Date(START.getTime() + 3_600_000);
 
-it('the page shows the forbidden documents that the latest golden runs brought, until a run brings none', async () => {
-  const world = aGoldenWorld(database.pool, START);
+it('the page shows the forbidden documents that the latest golden run or sentinel brought, until one brings none', async () => {
+  const cron = { expression: '*/5 * * * *', timezone: 'UTC' };
+  const world = aGoldenWorld(database.pool, START, { sentinel: { cron, queries: 1 } });
   const probe = { id: 'p1', text: 'probe', tags: {}, judgments: [], forbidden: ['tenant-b/*'] };
   await world.importSet({ queries: [...goldenQueries(2), probe] });
   const deps = {
@@ -50,8 +53,21 @@ it('the page shows the forbidden documents that the latest golden runs brought, 
     { documentId: 'tenant-b/8', rank: 2, runId: second?.id, since: second?.finishedAt },
   ]);
   world.answerWith(() => ['d1']);
-  await world.full(new Date(later.getTime() + 3_600_000));
+  await world.sentinel(new Date(later.getTime() + 300_000));
   expect(await leaks()).toEqual([]);
+  world.answerWith((text) => (text === 'probe' ? ['tenant-b/7'] : ['d1']));
+  const soon = new Date(later.getTime() + 600_000);
+  world.moveTo(soon);
+  // Nobody works at the full run that it asks for.
+  const [id = ''] = await tickSentinel(world.deps, world.pipeline, world.golden, soon);
+  const sentinel = await world.runs.find(id);
+  if (sentinel === null) throw new Error('There is no sentinel.');
+  await runGoldenSet(world.deps, sentinel, world.pipeline, new AbortController().signal);
+  expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', rank: 1, runId: id, since: soon }]);
+  // An hour in which the retriever does not answer says nothing of it.
+  world.answerWith(() => null);
+  await world.full(new Date(later.getTime() + 3_600_000));
+  expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', runId: id }]);
 });
 
 it('the API and the command tell what is known, with ids since when, and withhold what is too old to trust', async () => {
