@@ -10,7 +10,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
-import { isLate, isWrong } from '../src/index-truth/rules/index-signs.ts';
+import { isLate, isWrong } from '../src/index-truth/rules/findings.ts';
 import { migrate } from '../src/postgres/migrate.ts';
 import { createPool } from '../src/postgres/pool.ts';
 import type { VectorStore } from '../src/stores/vector-store.ts';
