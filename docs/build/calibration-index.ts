@@ -88,7 +88,6 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
 
 /** What rounds over stores as they are came to. */
 export function storeParagraphs({ documents, probe, changesPerDay, cells }: IndexStoresResult): string[] {
-  const isLag = ({ measure }: StoreCell): boolean => measure === LAG;
   const wrong = cells.filter(({ share }) => share > 0);
   const least = Math.min(...wrong.map(({ held }) => held.share));
   const first = Math.min(...cells.flatMap(({ share, paged }) => (share === PAGED_SHARE ? (paged?.share ?? []) : [])));
@@ -107,7 +106,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
         cell.store,
         code(cell.measure),
         percent(cell.share),
-        `${cell.draws}${isLag(cell) ? ' days' : ''}`,
+        `${cell.draws}${cell.measure === LAG ? ' days' : ''}`,
         bounded(cell.held),
         cell.paged === null ? '-' : percent(cell.paged.share),
       ]),
