@@ -75,7 +75,8 @@ export async function ingestQueries(
   const valid = rejected.length === 0 ? queries : without(queries, new Set(rejected.map(({ index }) => index)));
   const arrived = new ArrivalTally(now);
   const taken = valid.map((query) => take(deps, loads, query, arrived));
-  const kept = taken.flatMap(({ sample }) => (sample === null ? [] : [sample]));
+  const kept: Promise<LiveSample>[] = [];
+  for (const { sample } of taken) if (sample !== null) kept.push(sample);
   const samples = kept.length === 0 ? [] : await Promise.all(kept);
   const { isNew } = await deps.traffic.record({ samples, counts: arrived.counts, levels: arrived.levels });
   // What could not be stored is sent again, so it is only counted now.
