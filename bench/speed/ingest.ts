@@ -1,4 +1,5 @@
-import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';
+import { readFileSync } from 'node:fs';
+import { type Daemon, databaseOf, type Server, startScript, withDaemon } from './child.ts';
 import { type Load, sendLoad } from './http-load.ts';
 import { liveBatch, liveConfig, liveQuery } from './live-config.ts';
 import { profileDaemon } from './profile.ts';
@@ -28,12 +29,20 @@ export const ingest: MeasureRow = (quick) =>
       };
       const rate = async (load: Omit<Load, 'url' | 'seconds'>, url: string): Promise<number> =>
         (await sendLoad({ ...load, url, seconds })).requestsPerSecond;
+      const costs = { singles: [] as number[], leastSingles: [] as number[] };
+      /** Of single requests, noting what each took of the processors. */
+      const costOf = async (name: keyof typeof costs, { url, pid }: Server): Promise<number> => {
+        const before = processorMs(pid);
+        const { accepted, requestsPerSecond } = await sendLoad({ ...singles, url, seconds });
+        costs[name].push(((processorMs(pid) - before) * 1000) / accepted);
+        return requestsPerSecond;
+      };
       for (const { url } of [daemon, least, bare]) await sendLoad({ ...singles, url, seconds: quick ? 0.1 : 2 });
-      const rates = await alternate(quick ? 1 : 3, {
+      const rates = await alternate(quick ? 1 : 5, {
         batches: async () => BATCH * (await rate(batches, daemon.url)),
         bareBatches: async () => BATCH * (await rate(batches, bare.url)),
-        singles: () => rate(singles, daemon.url),
-        leastSingles: () => rate(singles, least.url),
+        singles: () => costOf('singles', daemon),
+        leastSingles: () => costOf('leastSingles', least),
         bareSingles: () => rate(singles, bare.url),
       });
       const send = (seconds: number) => (profiled: Daemon) => sendLoad({ ...singles, url: profiled.url, seconds });
@@ -54,6 +63,8 @@ export const ingest: MeasureRow = (quick) =>
           single,
           leastSingle,
           figure('bare Fastify, one query a request', 'requests/s', rates.bareSingles),
+          figure('processor time of recalld, one query a request', 'µs', costs.singles),
+          figure('processor time of the least program, one query a request', 'µs', costs.leastSingles),
         ],
         bars: [
           { what: 'in batches', value: inBatches.median, side: 'at least', limit: 20_000, unit: 'queries/s' },
@@ -66,7 +77,7 @@ export const ingest: MeasureRow = (quick) =>
           },
         ],
         notes: [
-          'The profile is of single requests. The least program parses the body, hashes the session, keeps a tenth of the rows and the count of the minute in shared commits and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. Sender, server and PostgreSQL share the processors. An answer waits for the commit, so there are connections enough that the wait of one is the work of another.',
+          'The profile is of single requests. The least program parses the body, hashes the session, keeps a tenth of the rows and the count of the minute in shared commits and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. Processor time is that of all threads of the server, with those of V8 that clean up. Sender, server and PostgreSQL share the processors. An answer waits for the commit, so there are connections enough that the wait of one is the work of another.',
         ],
         profile,
       };
@@ -75,3 +86,12 @@ export const ingest: MeasureRow = (quick) =>
       await bare.stop();
     }
   });
+
+/** What a process has used of the processors so far, where Linux tells it. */
+function processorMs(pid: number): number {
+  if (process.platform !== 'linux') return 0;
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name, which may hold anything: user and system time are the 12th and 13th, in hundredths of a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}

@@ -1,6 +1,6 @@
 /** The end of an API in order: what has begun comes to its end, and what comes now is sent to another replica. */
 import type { FastifyInstance } from 'fastify';
-import { operationPaths } from './operations.ts';
+import { operationPaths, routeOf } from './operations.ts';
 import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './problem.ts';
 
 export interface Draining {
@@ -15,7 +15,7 @@ export function addRetirement(app: FastifyInstance): Draining {
   let isRetired = false;
   let lastEnded: (() => void) | null = null;
   app.addHook('onRequest', (request, reply, done) => {
-    if (operationPaths.has(request.routeOptions.url ?? '')) return done();
+    if (operationPaths.has(routeOf(request))) return done();
     if (isRetired) {
       reply.header('retry-after', RETRY_AFTER_SECONDS).header('connection', 'close');
       sendProblem(

@@ -1,6 +1,6 @@
 /** Health and metrics, for those who operate the daemon. */
 import { Readable } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Endpoint } from './endpoint.ts';
 
@@ -64,6 +64,19 @@ export interface Readiness {
 export interface OperationsDeps {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
   readiness(): Promise<Readiness>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of `routeOf`. */
+    route?: string;
+  }
+}
+
+/** The path of the route, empty where there is none. Fastify makes an object each time that it is asked, so it is asked once. */
+export function routeOf(request: FastifyRequest): string {
+  request.route ??= request.routeOptions.url ?? '';
+  return request.route;
 }
 
 /** Answered to the end, also by a process that is stopping. */

@@ -54,6 +54,16 @@ const INFLATING_BYTES = 64 * 1024;
 /** What nobody reads of a body before its connection is closed. */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
+/** Told of what failed, or of the pieces. */
+type OnPieces = (error: Error | null, pieces: readonly Buffer[]) => void;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its body takes of the budget; null while nothing does. */
+    heldBytes: { bytes: number; readonly isKeyless: boolean } | null;
+  }
+}
+
 export interface RequestBodies {
   /**
    * The body of a request without its compression, in pieces; none when there is no body. What they take is counted
@@ -63,6 +73,8 @@ export interface RequestBodies {
    * @throws RecalldError body_too_large, body_unreadable; overloaded when too much is under way already
    */
   read(request: FastifyRequest, limit: number): Promise<readonly Buffer[]>;
+  /** The same by a callback, which is told once. */
+  collect(request: FastifyRequest, limit: number, done: OnPieces): void;
   /** Counts what another parser may take for a body. @throws RecalldError overloaded */
   hold(request: FastifyRequest, bytes: number): void;
 }
@@ -73,10 +85,10 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   // Nothing that we delete is told in a body, but many clients announce one.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
 
-  const held = new WeakMap<FastifyRequest, { bytes: number; readonly isKeyless: boolean }>();
+  app.decorateRequest('heldBytes', null);
 
   const hold: RequestBodies['hold'] = (request, bytes) => {
-    const own = held.get(request) ?? { bytes: 0, isKeyless: !hasGoodKey(request) };
+    const own = request.heldBytes ?? { bytes: 0, isKeyless: !hasGoodKey(request) };
     const outcome = budget.take(bytes, own.isKeyless);
     if (outcome !== 'taken') {
       const whose = outcome === 'all is held' ? '' : ' without an API key';
@@ -84,39 +96,51 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
       throw new RecalldError('overloaded', message);
     }
     own.bytes += bytes;
-    held.set(request, own);
+    request.heldBytes = own;
   };
 
   // What is left of a body is thrown away, so that its sender reads the answer, unless that costs more than the answer is
   // worth: in pieces of a byte each megabyte takes a second.
-  app.addHook('onSend', ({ raw }, reply, _payload, done) => {
-    const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
-    if (!raw.complete && isLong) reply.header('connection', 'close');
+  const giveBack = (request: FastifyRequest): void => {
+    const own = request.heldBytes;
+    if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
+    request.heldBytes = null;
+  };
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const { raw } = request;
+    if (!raw.complete) {
+      const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
+      if (isLong) reply.header('connection', 'close');
+    }
+    // When the answer is made, also when the caller has gone: until then somebody works on the body.
+    giveBack(request);
     done();
   });
 
-  // When the answer is made, also when the caller has gone: until then somebody works on the body.
-  app.addHook('onSend', (request, _reply, _payload, done) => {
-    const own = held.get(request);
-    if (own !== undefined) budget.giveBack(own.bytes, own.isKeyless);
-    held.delete(request);
-    done();
-  });
-
+  const begin: RequestBodies['collect'] = (request, limit, done) => {
+    const { headers, raw } = request;
+    const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+    if (encoding !== 'identity' && encoding !== 'gzip') {
+      const message = `Content-Encoding ${encoding} is not understood; send gzip or nothing.`;
+      throw new RecalldError('body_unreadable', message);
+    }
+    if (lengthOf(raw) > limit) throw tooLarge(limit, '');
+    if (encoding === 'gzip') hold(request, INFLATING_BYTES);
+    collect(raw, encoding === 'gzip' ? createGunzip() : null, limit, (bytes) => hold(request, bytes), done);
+  };
   return {
     hold,
-    async read(request, limit) {
-      const { headers, raw } = request;
-      const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-      if (encoding !== 'identity' && encoding !== 'gzip') {
-        const message = `Content-Encoding ${encoding} is not understood; send gzip or nothing.`;
-        throw new RecalldError('body_unreadable', message);
+    collect(request, limit, done) {
+      try {
+        begin(request, limit, done);
+      } catch (error) {
+        done(error as Error, []);
       }
-      if (lengthOf(raw) > limit) throw tooLarge(limit, '');
-      if (encoding === 'identity') return collect(raw, null, limit, (bytes) => hold(request, bytes));
-      hold(request, INFLATING_BYTES);
-      return collect(raw, createGunzip(), limit, (bytes) => hold(request, bytes));
     },
+    read: (request, limit) =>
+      new Promise((resolve, reject) => {
+        begin(request, limit, (error, pieces) => (error === null ? resolve(pieces) : reject(error)));
+      }),
   };
 }
 
@@ -130,42 +154,45 @@ function collect(
   gunzip: Gunzip | null,
   limit: number,
   hold: (bytes: number) => void,
-): Promise<readonly Buffer[]> {
-  return new Promise((resolve, reject) => {
-    let pieces: Buffer[] = [];
-    let bytes = 0;
-    let isOver = false;
-    const fail = (error: Error): void => {
-      if (isOver) return;
-      isOver = true;
-      pieces = [];
-      if (gunzip !== null) raw.unpipe(gunzip);
-      gunzip?.destroy();
-      // What still comes is thrown away.
-      raw.resume();
-      reject(error);
-    };
-    const take = (piece: Buffer): void => {
-      if (isOver) return;
-      bytes += piece.length;
-      if (bytes > limit) return fail(tooLarge(limit, gunzip === null ? '' : ' after inflation'));
-      try {
-        hold(piece.length + PIECE_BYTES);
-      } catch (error) {
-        return fail(error as Error);
-      }
-      pieces.push(piece);
-    };
-    raw
-      .on('error', () => fail(unreadable('The request ended in the middle of its body.')))
-      .on('close', () => {
-        if (!raw.readableEnded) fail(unreadable('The request ended in the middle of its body.'));
-      });
-    gunzip?.on('error', () => fail(unreadable('The body is not valid gzip.')));
-    (gunzip === null ? raw : raw.pipe(gunzip)).on('data', take).on('end', () => {
-      isOver = true;
-      resolve(pieces);
+  done: OnPieces,
+): void {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  let isOver = false;
+  const fail = (error: Error): void => {
+    if (isOver) return;
+    isOver = true;
+    pieces = [];
+    if (gunzip !== null) raw.unpipe(gunzip);
+    gunzip?.destroy();
+    // What still comes is thrown away.
+    raw.resume();
+    done(error, []);
+  };
+  const take = (piece: Buffer): void => {
+    if (isOver) return;
+    bytes += piece.length;
+    if (bytes > limit) return fail(tooLarge(limit, gunzip === null ? '' : ' after inflation'));
+    try {
+      hold(piece.length + PIECE_BYTES);
+    } catch (error) {
+      return fail(error as Error);
+    }
+    pieces.push(piece);
+  };
+  raw
+    .on('error', () => fail(unreadable('The request ended in the middle of its body.')))
+    .on('close', () => {
+      if (!raw.readableEnded) fail(unreadable('The request ended in the middle of its body.'));
     });
+  gunzip?.on('error', () => fail(unreadable('The body is not valid gzip.')));
+  (gunzip === null ? raw : raw.pipe(gunzip)).on('data', take).on('end', () => {
+    if (isOver) return;
+    isOver = true;
+    const all = pieces;
+    // The request lives on, and holds what it listens with.
+    pieces = [];
+    done(null, all);
   });
 }
 

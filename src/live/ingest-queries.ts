@@ -63,21 +63,22 @@ export async function ingestQueries(
 ): Promise<IngestReport> {
   const now = deps.clock.now();
   const rejected: (Rejection & { index: number })[] = [];
-  const valid: { readonly query: LiveQuery; readonly pipeline: LivePipeline }[] = [];
-  for (const [index, query] of queries.entries()) {
-    const pipeline = deps.livePipeline(query.pipeline);
-    const rejection = checkLiveQuery(query, pipeline?.limits ?? null, now);
+  for (let index = 0; index < queries.length; index++) {
+    const query = queries[index] as LiveQuery;
+    const limits = deps.livePipeline(query.pipeline)?.limits ?? null;
+    const rejection = checkLiveQuery(query, limits, now);
     if (rejection !== null) rejected.push({ index, ...rejection });
-    if (rejection !== null || pipeline === null) continue;
-    if (query.embedding !== null && pipeline.limits.dimensions === null) {
+    else if (query.embedding !== null && limits?.dimensions === null) {
       await deps.learnDimensions(query.pipeline, query.embedding.length);
     }
-    valid.push({ query, pipeline });
   }
-  const taken = valid.map(({ query, pipeline }) => take(deps, loads, pipeline, query, now));
-  const kept = taken.flatMap(({ sample }) => (sample === null ? [] : [sample]));
+  const valid = rejected.length === 0 ? queries : without(queries, new Set(rejected.map(({ index }) => index)));
+  const arrived = new ArrivalTally(now);
+  const taken = valid.map((query) => take(deps, loads, query, arrived));
+  const kept: Promise<LiveSample>[] = [];
+  for (const { sample } of taken) if (sample !== null) kept.push(sample);
   const samples = kept.length === 0 ? [] : await Promise.all(kept);
-  const { isNew } = await deps.traffic.record({ samples, ...countArrivals(taken, now) });
+  const { isNew } = await deps.traffic.record({ samples, counts: arrived.counts, levels: arrived.levels });
   // What could not be stored is sent again, so it is only counted now.
   let [position, duplicates] = [0, 0];
   for (const { query, outcome, sample } of taken) {
@@ -87,33 +88,34 @@ export async function ingestQueries(
   return { accepted: taken.length - duplicates, sampled: samples.length - duplicates, duplicates, rejected };
 }
 
+function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): LiveQuery[] {
+  return queries.filter((_, index) => !refused.has(index));
+}
+
 interface Taken {
   readonly query: LiveQuery;
   readonly outcome: QueryOutcome;
-  readonly level: number;
   /** Being made private, as all of a batch are at once; null when the query is not kept. */
   readonly sample: Promise<LiveSample> | null;
 }
 
 /** Counts the query in its minute and makes a sample of it when the draw or a rule keeps it. */
-function take(
-  deps: IngestQueriesDeps,
-  loads: SamplingLoads,
-  pipeline: LivePipeline,
-  query: LiveQuery,
-  now: Date,
-): Taken {
+function take(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally): Taken {
+  const { now } = arrived;
+  const pipeline = deps.livePipeline(query.pipeline);
+  if (pipeline === null) throw new Error('a live query was taken for a pipeline that is not there');
   const outcome = outcomeOf(query);
   const traits = traitsOf(query, outcome, deps.recent.isUnhappy(query));
   const minute = Math.floor(now.getTime() / MINUTE_MS);
   const { decision, load } = sampleArrival(traits, pipeline.sampling, loads.get(pipeline.name) ?? null, minute);
   loads.set(pipeline.name, load);
+  arrived.add(query.pipeline, outcome, load.level);
   if (!decision.kept) deps.recent.hold({ query, receivedAt: now, isKept: false });
   else if (decision.reason === 'rate') {
     deps.recent.hold({ query: outlineOf(query), receivedAt: now, isKept: true });
   }
   const sample = decision.kept ? toSample(query, pipeline, decision, load.level, now) : null;
-  return { query, outcome, level: load.level, sample };
+  return { query, outcome, sample };
 }
 
 function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: boolean): SamplingTraits {
@@ -182,8 +184,9 @@ function outcomeOf(query: LiveQuery): QueryOutcome {
 }
 
 function observe(meter: Meter, query: LiveQuery, outcome: QueryOutcome): void {
-  const labels = { pipeline: query.pipeline };
-  meter.increment('recalld_queries_total', { ...labels, outcome });
+  const { pipeline } = query;
+  const labels = { pipeline };
+  meter.increment('recalld_queries_total', { pipeline, outcome });
   if (outcome === 'empty') meter.increment('recalld_query_zero_results_total', labels);
   if (query.latencyMs !== null) meter.observe('recalld_query_latency_seconds', labels, query.latencyMs / 1000);
   const best = similarityOf(query);
@@ -197,18 +200,30 @@ function similarityOf({ results }: LiveQuery): number | null {
 }
 
 /** Sums a batch by pipeline and outcome, so that it costs one row each and not one per query. */
-function countArrivals(taken: readonly Taken[], now: Date): { counts: ArrivalCount[]; levels: MinuteLevel[] } {
-  const minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
-  const counts = new Map<string, ArrivalCount>();
-  const levels = new Map<string, MinuteLevel>();
-  for (const { query, outcome, level } of taken) {
-    const { pipeline } = query;
-    const key = `${outcome} ${pipeline}`;
-    counts.set(key, { pipeline, minute, outcome, queries: (counts.get(key)?.queries ?? 0) + 1 });
-    levels.set(pipeline, { pipeline, minute, level });
+class ArrivalTally {
+  readonly now: Date;
+  /** Mostly one of each, and never more than a few: they are looked through. */
+  counts: Mutable<ArrivalCount>[] = [];
+  levels: Mutable<MinuteLevel>[] = [];
+  private readonly minute: Date;
+
+  constructor(now: Date) {
+    this.now = now;
+    this.minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   }
-  return { counts: [...counts.values()], levels: [...levels.values()] };
+
+  add(pipeline: string, outcome: QueryOutcome, level: number): void {
+    const { minute } = this;
+    const count = this.counts.find((one) => one.pipeline === pipeline && one.outcome === outcome);
+    if (count === undefined) this.counts = [...this.counts, { pipeline, minute, outcome, queries: 1 }];
+    else count.queries += 1;
+    const last = this.levels.find((one) => one.pipeline === pipeline);
+    if (last === undefined) this.levels = [...this.levels, { pipeline, minute, level }];
+    else last.level = level;
+  }
 }
+
+type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
  * Keeps what was not sampled when it came, because a user was unhappy with it: a query, or those of a trace. One that

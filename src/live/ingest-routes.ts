@@ -38,43 +38,54 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
 
     scope.post('/v1/queries', options, async ({ body }, reply) => {
       const parts = body instanceof LargeBody ? await deps.largeBodies.queries(body.pieces) : [readLiveQueries(body)];
-      let all: QueriesReport = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
+      const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const part of parts) {
         const report = await deps.ingestQueries(part.items);
-        all = { ...sumOf(all, part, report), sampled: all.sampled + report.sampled };
+        all.sampled += report.sampled;
+        add(all, part, report);
       }
-      const { accepted, sampled, ...others } = all;
-      return answer(reply, { accepted, sampled, ...others }, deps);
+      return answer(reply, all, all, deps);
     });
 
     scope.post('/v1/feedback', options, async ({ body }, reply) => {
       const parts = body instanceof LargeBody ? await deps.largeBodies.feedback(body.pieces) : [readFeedback(body)];
-      let all: Report = { accepted: 0, duplicates: 0, rejected: [] };
-      for (const part of parts) all = sumOf(all, part, await deps.ingestFeedback(part.items));
-      return answer(reply, all, deps);
+      const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) add(all, part, await deps.ingestFeedback(part.items));
+      const { accepted, duplicates, rejected } = all;
+      return answer(reply, all, { accepted, duplicates, rejected }, deps);
     });
   });
 }
 
+/** What became of the items of a body. */
+interface Tally {
+  accepted: number;
+  sampled: number;
+  duplicates: number;
+  readonly rejected: (Rejection & { readonly index: number })[];
+}
+
 /** Adds what became of a part, with its rejections by where the items stood in the body. */
-function sumOf(before: Report, part: ParsedItems<unknown>, report: Report): Report {
-  const later = report.rejected.map((rejection) => ({
-    ...rejection,
-    index: part.positions[rejection.index] ?? rejection.index,
-  }));
-  return {
-    accepted: before.accepted + report.accepted,
-    duplicates: before.duplicates + report.duplicates,
-    rejected: [...before.rejected, ...part.rejected, ...later],
-  };
+function add(all: Tally, part: ParsedItems<unknown>, report: Report): void {
+  all.accepted += report.accepted;
+  all.duplicates += report.duplicates;
+  for (const rejection of part.rejected) all.rejected.push(rejection);
+  for (const rejection of report.rejected) {
+    all.rejected.push({ ...rejection, index: part.positions[rejection.index] ?? rejection.index });
+  }
 }
 
 /** 202 when anything was taken; 422 when all was refused. */
-function answer(reply: FastifyReply, report: Report & { readonly sampled?: number }, deps: IngestDeps): FastifyReply {
-  const rejected = report.rejected.toSorted((a, b) => a.index - b.index);
+function answer(
+  reply: FastifyReply,
+  { accepted, duplicates, rejected }: Tally,
+  document: Report,
+  deps: IngestDeps,
+): FastifyReply {
+  rejected.sort((a, b) => a.index - b.index);
   for (const { code } of rejected) deps.onRejected(code);
-  const taken = report.accepted + report.duplicates > 0 || rejected.length === 0;
-  return reply.code(taken ? 202 : 422).send({ ...report, rejected });
+  const taken = accepted + duplicates > 0 || rejected.length === 0;
+  return reply.code(taken ? 202 : 422).send(document);
 }
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';

@@ -85,17 +85,22 @@ function parseItems<Item extends object>(
   body: unknown,
   read: (value: unknown) => { readonly item: Item } | { readonly rejection: Rejection },
 ): ParsedItems<Item> {
-  const list: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (typeof body !== 'object' || body === null) {
     throw new RecalldError('body_unreadable', 'The body must be a JSON object, or a list of them.');
   }
+  if (!Array.isArray(body)) {
+    const outcome = read(body);
+    if ('item' in outcome) return { items: [outcome.item], positions: [0], rejected: [] };
+    return { items: [], positions: [], rejected: [{ index: 0, ...outcome.rejection }] };
+  }
+  const list: readonly unknown[] = body;
   if (list.length > MAX_ITEMS)
     throw new RecalldError('body_unreadable', `The body has ${list.length} items; send at most ${MAX_ITEMS}.`);
   const items: Item[] = [];
   const positions: number[] = [];
   const rejected: (Rejection & { index: number })[] = [];
-  for (const [index, value] of list.entries()) {
-    const outcome = read(value);
+  for (let index = 0; index < list.length; index++) {
+    const outcome = read(list[index]);
     if ('item' in outcome) {
       items.push(outcome.item);
       positions.push(index);
@@ -292,7 +297,7 @@ type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 
 /** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {
-  const results = body.results.map((result) => ({ id: idOf(result), score: result.score ?? null }));
+  const results = body.results.map(documentOf);
   return {
     id: body.id,
     pipeline: body.pipeline,
@@ -309,16 +314,27 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     error: body.error ?? null,
     segments: body.segments ?? {},
     userId: body.user_id ?? null,
-    versions: {
-      index: body.versions?.index ?? null,
-      embedder: body.versions?.embedder ?? null,
-      retriever: body.versions?.retriever ?? null,
-    },
+    versions:
+      body.versions === undefined
+        ? noVersions
+        : {
+            index: body.versions.index ?? null,
+            embedder: body.versions.embedder ?? null,
+            retriever: body.versions.retriever ?? null,
+          },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
 }
 
 const none: readonly LiveStage[] = [];
+const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriever: null };
+
+/** The result itself where it is nothing else: they are most of a query, and many queries are held for a while. */
+function documentOf(result: Result): RetrievedDocument {
+  const { id, score, text: own } = result;
+  if (id !== undefined && score !== undefined && own === undefined) return result as RetrievedDocument;
+  return { id: idOf(result), score: score ?? null };
+}
 
 function stagesOf(stages: z.infer<typeof stagesSchema>, results: readonly RetrievedDocument[]): LiveStage[] {
   const answered = results.map(({ id }) => id);

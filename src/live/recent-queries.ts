@@ -34,9 +34,14 @@ interface RecentLimits {
   readonly bytes: number;
 }
 
+interface Weighed {
+  readonly one: HeldQuery;
+  readonly weight: number;
+}
+
 /** The oldest leave first when a limit is reached. */
 export function createRecentQueries(limits: RecentLimits): RecentQueries {
-  const held = new Map<string, HeldQuery>();
+  const held = new Map<string, Weighed>();
   /** Keys of the held queries of a trace. */
   const ofTrace = new Map<string, Set<string>>();
   const unhappy = new Set<string>();
@@ -44,9 +49,9 @@ export function createRecentQueries(limits: RecentLimits): RecentQueries {
   let oldestHeld = held.entries();
   let oldestUnhappy = unhappy.values();
   let bytes = 0;
-  const drop = (key: string, { query }: HeldQuery): void => {
+  const drop = (key: string, { one: { query }, weight }: Weighed): void => {
     held.delete(key);
-    bytes -= sizeOf(query);
+    bytes -= weight;
     if (query.traceId === null) return;
     const trace = traceKeyOf(query.pipeline, query.traceId);
     const siblings = ofTrace.get(trace);
@@ -58,8 +63,9 @@ export function createRecentQueries(limits: RecentLimits): RecentQueries {
       const { query } = one;
       const key = keyOf(query.pipeline, query.id);
       if (held.has(key)) return;
-      held.set(key, one);
-      bytes += sizeOf(query);
+      const weight = sizeOf(query);
+      held.set(key, { one, weight });
+      bytes += weight;
       if (query.traceId !== null) {
         const trace = traceKeyOf(query.pipeline, query.traceId);
         ofTrace.set(trace, (ofTrace.get(trace) ?? new Set()).add(key));
@@ -67,17 +73,17 @@ export function createRecentQueries(limits: RecentLimits): RecentQueries {
       while (held.size > limits.queries || bytes > limits.bytes) {
         const oldest = oldestHeld.next();
         if (oldest.done === true) oldestHeld = held.entries();
-        else drop(...oldest.value);
+        else drop(oldest.value[0], oldest.value[1]);
       }
     },
     take({ pipeline, queryId, traceId }) {
       const key = keyOf(pipeline, queryId);
       const siblings = traceId === null ? [] : [...(ofTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];
       return (held.has(key) ? [key] : siblings).flatMap((found) => {
-        const one = held.get(found);
-        if (one === undefined) return [];
-        drop(found, one);
-        return [one];
+        const weighed = held.get(found);
+        if (weighed === undefined) return [];
+        drop(found, weighed);
+        return [weighed.one];
       });
     },
     noteUnhappy({ pipeline, queryId, traceId }) {

@@ -187,15 +187,18 @@ function estimateSignFlip(sizes: Float64Array, observed: number, slack: number):
 function drawnSums(sizes: Float64Array, draws: number): Float64Array {
   const fillRandom = createRandom(SEED);
   const words = new Uint32Array(Math.ceil(draws / 4));
-  const sums = new Float64Array(draws);
+  const sums = new Float64Array(4 * words.length);
   for (let start = 0; start < sizes.length; start += 8) {
     const choices = signedSums(sizes.subarray(start, start + 8));
     const last = choices.length - 1;
     fillRandom(words);
-    for (let draw = 0; draw < draws; draw++) {
-      const byte = (words[draw >> 2] ?? 0) >>> ((draw & 3) << 3);
-      sums[draw] = (sums[draw] ?? 0) + (choices[byte & last] ?? 0);
+    for (let i = 0, draw = 0; i < words.length; i++, draw += 4) {
+      const word = words[i] ?? 0;
+      sums[draw] = (sums[draw] ?? 0) + (choices[word & last] ?? 0);
+      sums[draw + 1] = (sums[draw + 1] ?? 0) + (choices[(word >>> 8) & last] ?? 0);
+      sums[draw + 2] = (sums[draw + 2] ?? 0) + (choices[(word >>> 16) & last] ?? 0);
+      sums[draw + 3] = (sums[draw + 3] ?? 0) + (choices[(word >>> 24) & last] ?? 0);
     }
   }
-  return sums;
+  return sums.subarray(0, draws);
 }

@@ -78,14 +78,10 @@ export interface LiveTraffic {
 
 /** @param replica names this process among those that share the database */
 export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
-  const explained = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (cause) {
-      if (cause instanceof RecalldError) throw cause;
-      throw unreachable(pool.options, cause);
-    }
+  const explain = (cause: unknown): never => {
+    throw cause instanceof RecalldError ? cause : unreachable(pool.options, cause);
   };
+  const explained = <T>(work: Promise<T>): Promise<T> => work.catch(explain);
   const writeArrivals = (countsSamples: boolean) =>
     createMicroBatch<Arrival, readonly boolean[]>({
       write: (arrivals) => recordArrivals(pool, arrivals, replica, countsSamples),
@@ -119,9 +115,13 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
   return {
     async record(arrival) {
       const write = arrival.counts.length > 0 ? writeCounted : writeUncounted;
-      const [isNew = []] = await explained(write([arrival]));
-      if (arrival.samples.length > 0) await explained(settle(arrival.samples, 1));
-      return { isNew };
+      try {
+        const [isNew = []] = await write([arrival]);
+        if (arrival.samples.length > 0) await settle(arrival.samples, 1);
+        return { isNew };
+      } catch (cause) {
+        return explain(cause);
+      }
     },
     raiseProbabilities: (samples) => explained(raiseProbabilities(pool, samples)),
     async recordFeedback(feedback) {

@@ -194,16 +194,23 @@ export async function recordArrivals(
 
 /** One count for each key, without the samples: they are counted from the rows that were inserted. */
 function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample[]): ArrivalCount[] {
-  const sums = new Map<string, { -readonly [Key in keyof ArrivalCount]: ArrivalCount[Key] }>();
+  type Sum = { -readonly [Key in keyof ArrivalCount]: ArrivalCount[Key] };
+  const sums = new Map<string, Sum>();
+  let last: Sum | undefined;
+  let lastMs = Number.NaN;
   const add = (
     { pipeline, outcome }: Pick<ArrivalCount, 'pipeline' | 'outcome'>,
     minuteMs: number,
     queries: number,
   ): void => {
-    const key = `${minuteMs} ${outcome} ${pipeline}`;
-    const sum = sums.get(key);
-    if (sum === undefined) sums.set(key, { pipeline, outcome, minute: new Date(minuteMs), queries });
-    else sum.queries += queries;
+    // Mostly that of the one before.
+    if (last === undefined || minuteMs !== lastMs || outcome !== last.outcome || pipeline !== last.pipeline) {
+      const key = `${minuteMs} ${outcome} ${pipeline}`;
+      last = sums.get(key) ?? { pipeline, outcome, minute: new Date(minuteMs), queries: 0 };
+      lastMs = minuteMs;
+      sums.set(key, last);
+    }
+    last.queries += queries;
   };
   for (const count of counts) add(count, count.minute.getTime(), count.queries);
   for (const sample of samples) {
@@ -214,9 +221,13 @@ function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample
 
 function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
   const highest = new Map<string, MinuteLevel>();
+  let last: MinuteLevel | undefined;
   for (const one of levels) {
+    if (last?.pipeline === one.pipeline && last.level === one.level && last.minute.getTime() === one.minute.getTime())
+      continue;
     const key = `${one.minute.getTime()} ${one.pipeline}`;
     if (one.level >= (highest.get(key)?.level ?? 0)) highest.set(key, one);
+    last = one;
   }
   return [...highest.values()];
 }

@@ -46,9 +46,15 @@ export function samplingHash(pipeline: string, unit: SamplingUnit): number {
 /** The first 53 bits of the SHA-256 of some texts, as a number in [0, 1); the first of them names what it is for. */
 export function uniformHash(parts: readonly string[]): number {
   // JSON keeps the parts apart whatever characters they hold.
-  const digest = hash('sha256', JSON.stringify(parts), 'hex');
-  const [high, low] = [Number.parseInt(digest.slice(0, 8), 16), Number.parseInt(digest.slice(8, 16), 16)];
-  return (high * 2 ** 21 + (low >>> 11)) / 2 ** 53;
+  const digest = hash('sha256', JSON.stringify(parts), 'binary');
+  return (uint32(digest, 0) * 2 ** 21 + (uint32(digest, 4) >>> 11)) / 2 ** 53;
+}
+
+/** Of four characters that are bytes. */
+function uint32(bytes: string, from: number): number {
+  const [a, b] = [bytes.charCodeAt(from), bytes.charCodeAt(from + 1)];
+  const [c, d] = [bytes.charCodeAt(from + 2), bytes.charCodeAt(from + 3)];
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
 /** Keeps every query that it fires for, outside the rate and the cap. */
