@@ -1,10 +1,10 @@
 /** Who calls: bearer API keys, what they may do, and how often. */
+import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { RecalldError } from '../errors.ts';
 import { operationPaths, routeOf } from '../http/operations.ts';
 import type { Logger } from '../logger.ts';
 import { type ApiKey, type ApiKeys, type ApiScope, allows } from './api-keys.ts';
-import { createCallLimit } from './call-limit.ts';
 import { addressOf, type Check, type ConsoleSessions, createAttempts, createCheck } from './credentials.ts';
 
 declare module 'fastify' {
@@ -53,13 +53,12 @@ export function createAuthentication(sources: CredentialSources): Authentication
  * Looks at the key of each call of the API before its body, and bounds the calls: by key where it is good, else by
  * address. Health and metrics are neither asked for a key nor bounded.
  */
-export function identifyCallers(
+export async function identifyCallers(
   app: FastifyInstance,
   { optional, checkKey }: AuthenticationSettings,
   maxRequestsPerMinute: number,
-): void {
+): Promise<void> {
   app.decorateRequest('apiKey', null);
-  const limit = createCallLimit(maxRequestsPerMinute, MAX_COUNTED);
   const identify = async (request: FastifyRequest, text: string, done: (error?: Error) => void): Promise<void> => {
     let failure: Error | undefined;
     try {
@@ -67,7 +66,9 @@ export function identifyCallers(
     } catch (error) {
       failure = error as Error;
     }
-    done(failure);
+    // All who waited for one look-up go on in one turn of the event loop, and the limiter, which adds in one step and
+    // reads in the next, would find the count of all of them for each: so each has a turn of its own.
+    setImmediate(done, failure);
   };
   // Without a promise where nobody has to be asked: each costs every request.
   app.addHook('onRequest', (request, _reply, done) => {
@@ -75,25 +76,34 @@ export function identifyCallers(
     if (text === null) done();
     else void identify(request, text, done);
   });
-  const refusalOf = (key: ApiKey | null): RecalldError =>
-    optional || key !== null
-      ? new RecalldError(
-          'rate_limited',
-          `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as Retry-After says.`,
-        )
-      : new RecalldError(
-          'attempts_limited',
-          `More than ${maxRequestsPerMinute} calls without a key came from this address within a minute; wait as Retry-After says.`,
-        );
-  app.addHook('onRequest', (request, reply, done) => {
-    if (operationPaths.has(routeOf(request))) return done();
-    const key = goodKeyOf(request);
-    const caller = key === null ? `address ${addressOf(request)}` : `key ${key.id}`;
-    const waitMs = limit.count(caller, performance.now());
-    if (waitMs === null) return done();
-    reply.header('retry-after', Math.ceil(waitMs / 1000));
-    done(refusalOf(key));
+  await app.register(rateLimit, {
+    global: false,
+    max: maxRequestsPerMinute,
+    timeWindow: 60_000,
+    cache: MAX_COUNTED,
+    // Those who stay within it need not be told with each answer.
+    addHeadersOnExceeding: {
+      'x-ratelimit-limit': false,
+      'x-ratelimit-remaining': false,
+      'x-ratelimit-reset': false,
+    },
+    keyGenerator: (request) => {
+      const key = goodKeyOf(request);
+      return key === null ? `address ${addressOf(request)}` : `key ${key.id}`;
+    },
+    allowList: (request) => operationPaths.has(routeOf(request)),
+    errorResponseBuilder: (request) =>
+      optional || goodKeyOf(request) !== null
+        ? new RecalldError(
+            'rate_limited',
+            `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as Retry-After says.`,
+          )
+        : new RecalldError(
+            'attempts_limited',
+            `More than ${maxRequestsPerMinute} calls without a key came from this address within a minute; wait as Retry-After says.`,
+          ),
   });
+  app.addHook('onRequest', app.rateLimit());
 }
 
 /**

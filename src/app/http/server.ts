@@ -113,7 +113,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
     trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
     routerOptions: { maxParamLength: MAX_PARAMETER },
     clientErrorHandler: createClientErrorHandler(deps.logger),
-    genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? newRequestId(),
+    genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
   // First, since routes that are there before a plugin is waited for know no later handler.
   addProblems(app, deps);
@@ -125,7 +125,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
   if (deps.api !== null) {
     const { api } = deps;
     if (api.authentication.optional) refuseForeignPages(app);
-    identifyCallers(app, api.authentication, api.maxRequestsPerMinute);
+    await identifyCallers(app, api.authentication, api.maxRequestsPerMinute);
     addOpenApi(app, deps.version);
     addOtlp(app, api, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
@@ -174,15 +174,6 @@ function refuseNul(app: FastifyInstance): void {
         : undefined,
     ),
   );
-}
-
-/** Of this process; to draw an id for each request would cost as much as its sampling. */
-const idPrefix = randomUUID();
-let requests = 0;
-
-function newRequestId(): string {
-  requests += 1;
-  return `${idPrefix}-${requests}`;
 }
 
 /** The caller's id of the request, when it is one that a log can hold. */

@@ -21,7 +21,7 @@ it('counts each of the calls that waited for the same key', async () => {
   };
   const sessions = { begin: () => Promise.reject(new Error('nobody signs in')), end: () => Promise.resolve() };
   const checkSession = (): Promise<null> => Promise.resolve(null);
-  identifyCallers(app, { optional: false, checkKey, checkSession, sessions }, LIMIT);
+  await identifyCallers(app, { optional: false, checkKey, checkSession, sessions }, LIMIT);
   app.get('/v1/pipelines', () => 'ok');
   const ask = () => app.inject({ url: '/v1/pipelines', headers: { authorization: 'Bearer rcl_1' } });
   const answers = await Promise.all(Array.from({ length: CALLS }, ask));

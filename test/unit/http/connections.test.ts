@@ -35,7 +35,7 @@ beforeEach(async () => {
     optional: false,
     logger: log.logger,
   });
-  identifyCallers(app, authentication, 1_000_000);
+  await identifyCallers(app, authentication, 1_000_000);
   app.get('/', () => {
     requests += 1;
     return 'x'.repeat(1000);

@@ -66,7 +66,7 @@ beforeEach(async () => {
     optional: false,
     logger: silentLogger,
   });
-  identifyCallers(app, authentication, 1_000_000);
+  await identifyCallers(app, authentication, 1_000_000);
   const answer = async ({ body }: FastifyRequest, reply: FastifyReply) => {
     await new Promise<void>((resolve) => waiting.push(resolve));
     return reply.send({ bytes: (body as Buffer | undefined)?.length ?? null });
