@@ -8,8 +8,8 @@
 
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../src/demo/rag/corpus.ts';
 import { chooseDroppedIds } from '../src/demo/rag/fault.ts';
-import { knownGrade } from '../src/demo/rag/known-grades.ts';
 import { readSentenceVectors } from '../src/demo/rag/sentence-vectors.ts';
+import { knownGrade } from '../src/demo/rag/stand-in-judge.ts';
 import { evaluateRanking } from '../src/ir/evaluate.ts';
 import { judgedScores, RELEVANT_GRADE } from '../src/judging/rules/judged-scores.ts';
 import { mean, meanInterval } from '../src/stats/descriptive.ts';

@@ -3,7 +3,7 @@ import type { TimeLapse } from '../app/time-lapse.ts';
 import { RecalldError } from '../errors.ts';
 import { PIPELINE } from './demo-config.ts';
 import { readDemoAnswers } from './rag/corpus.ts';
-import { knownGrade } from './rag/known-grades.ts';
+import { knownGrade } from './rag/stand-in-judge.ts';
 import { questionOf } from './traffic.ts';
 
 const PERSON = 'demo';

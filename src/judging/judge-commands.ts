@@ -1,6 +1,6 @@
 /** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
-
 import { type Command, Option } from 'commander';
+import { z } from 'zod';
 import { commandUser, userName } from '../access/audit-log.ts';
 import {
   type CommandSettings,
@@ -17,13 +17,16 @@ import { readText, writeText } from '../files/text-file.ts';
 import { measureRow } from '../measures/rules/measure-table.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
 import { systemClock } from '../system-clock.ts';
+import { parseBoundedJson } from '../text/json.ts';
 import { signed } from '../text/spelling.ts';
 import { isCorrected } from './gauges.ts';
 import { judgePipeline } from './judge-live-traffic.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, recordedAgreement } from './measure-judged.ts';
+import type { PersonGrade } from './people-grades.ts';
 import { createJudgingPlans } from './plan.ts';
-import { readGrades, reviewLine } from './review-lines.ts';
+import type { ReviewedQuery } from './review-queue.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
+import { MAX_GRADE } from './rules/judged-scores.ts';
 import { type Agreement, agreementWords } from './rules/weighted-kappa.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
 
@@ -251,4 +254,57 @@ function agreementJson(agreement: Agreement | null) {
 /** Since when who grades; null where people alone do. */
 function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
   return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
+}
+
+const grade = z.int().min(0).max(MAX_GRADE).nullable();
+
+const reviewed = z.looseObject({
+  query_id: z.string().min(1),
+  documents: z.array(z.looseObject({ id: z.string().min(1), grade })).min(1),
+});
+
+const single = z.looseObject({ query_id: z.string().min(1), document_id: z.string().min(1), grade });
+
+export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): string {
+  return JSON.stringify({
+    query_id: id,
+    asked_at: askedAt.toISOString(),
+    query: text,
+    documents: documents.map((document) => ({ id: document.id, text: document.text, grade: document.grade })),
+  });
+}
+
+/**
+ * The grades of a file: lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A grade of null is
+ * none, and leaves what is there.
+ *
+ * @throws RecalldError file_malformed with the line and what is wrong
+ */
+export function readGrades(text: string, file: string): PersonGrade[] {
+  const refuse = (line: number, problem: string): RecalldError =>
+    new RecalldError(
+      'file_malformed',
+      `${file}, line ${line}: ${problem}; write {"query_id", "documents": [{"id", "grade"}]} with grades from 0 to ${MAX_GRADE}.`,
+    );
+  return text.split('\n').flatMap((line, index): PersonGrade[] => {
+    if (line.trim() === '') return [];
+    let value: unknown;
+    try {
+      value = parseBoundedJson(line);
+    } catch {
+      throw refuse(index + 1, 'this is no JSON');
+    }
+    const one = single.safeParse(value);
+    if (one.success) return given(one.data.query_id, [{ id: one.data.document_id, grade: one.data.grade }]);
+    const query = reviewed.safeParse(value);
+    if (query.success) return given(query.data.query_id, query.data.documents);
+    const path = query.error.issues[0]?.path.join('.') ?? '';
+    throw refuse(index + 1, path === '' ? 'this is no judgment' : `${path} is missing or not what it should be`);
+  });
+}
+
+function given(queryId: string, documents: readonly { readonly id: string; readonly grade: number | null }[]) {
+  return documents.flatMap(({ id: documentId, grade: of }) =>
+    of === null ? [] : [{ queryId, documentId, grade: of }],
+  );
 }

@@ -7,7 +7,6 @@ import {
   isIdentifier,
   isShortText,
   isText,
-  refuse,
   segmentsSchema,
   shortText,
   text,
@@ -19,6 +18,7 @@ import type { Rejection, RejectionCode } from '../rejection.ts';
 import { contentId } from '../text/content-id.ts';
 import { contextSize } from '../text/context-size.ts';
 import { DAY_MS } from '../time.ts';
+import { embeddingSchema, vectorOfWire } from './embedding-schema.ts';
 import {
   type Feedback,
   feedbackKinds,
@@ -203,59 +203,6 @@ const stagesSchema = z
     error: 'names a stage twice',
   });
 
-/** Longest vector that is taken. */
-const MAX_DIMENSIONS = 16_384;
-
-/**
- * A vector on the wire: a list of numbers, or base64 of float32 little-endian.
- *
- * Parses to a Float32Array. Written by hand, since a schema for each number of each vector would cost more than all else.
- */
-export const embeddingSchema = z
-  .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {
-    error: 'must be a list of numbers or a base64 text',
-  })
-  .transform((value, context): Float32Array => {
-    const vector = typeof value === 'string' ? fromBase64(value) : fromNumbers(value);
-    if (vector !== null) return vector;
-    refuse(
-      context,
-      'embedding_malformed',
-      `must be 1 to ${MAX_DIMENSIONS} numbers, or base64 of float32 values, little-endian`,
-    );
-    return z.NEVER;
-  })
-  .meta({
-    wire: {
-      oneOf: [
-        { type: 'array', items: { type: 'number' } },
-        { type: 'string', contentEncoding: 'base64' },
-      ],
-    },
-  });
-
-function fromNumbers(values: readonly unknown[]): Float32Array | null {
-  if (values.length === 0 || values.length > MAX_DIMENSIONS) return null;
-  const vector = new Float32Array(values.length);
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (typeof value !== 'number') return null;
-    vector[i] = value;
-  }
-  return vector;
-}
-
-function fromBase64(value: string): Float32Array | null {
-  const bytes = Buffer.byteLength(value, 'base64');
-  if (bytes === 0 || bytes % 4 !== 0 || bytes / 4 > MAX_DIMENSIONS) return null;
-  // Node.js reads the alphabet for URLs as well.
-  if (value.includes('-') || value.includes('_')) return null;
-  // Little-endian, as every machine that Node.js runs on keeps them.
-  const vector = new Float32Array(bytes / 4);
-  // It steps over what is no base64, and then there are fewer bytes than the length promised.
-  return Buffer.from(vector.buffer).write(value, 'base64') === bytes ? vector : null;
-}
-
 export const liveQuerySchema = z.strictObject({
   id: identifier.describe('Idempotency key within the pipeline.'),
   pipeline: identifier.describe('Pipeline of the config.'),
@@ -368,8 +315,7 @@ export function plainLiveQuery(value: unknown): LiveQuery | null {
   for (const key in body) if (!judges[key]?.(body[key as keyof LiveQueryBody])) return null;
   if (body.id === undefined || body.pipeline === undefined || body.results === undefined) return null;
   if (body.embedding === undefined) return toLiveQuery(body as LiveQueryBody, null);
-  const embedding =
-    typeof body.embedding === 'string' ? fromBase64(body.embedding) : fromNumbers(body.embedding as readonly unknown[]);
+  const embedding = vectorOfWire(body.embedding as readonly unknown[] | string);
   return embedding === null ? null : toLiveQuery(body as LiveQueryBody, embedding);
 }
 

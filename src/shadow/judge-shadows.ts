@@ -3,9 +3,8 @@ import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Left } from '../judging/ask-judge.ts';
 import { storedText } from '../judging/document-texts.ts';
-import { gradeText } from '../judging/grade-queries.ts';
+import { gradeText, type Left } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingDeps, JudgingPlan } from '../judging/plan.ts';
 import { textHash } from '../privacy/rules/keyed-hash.ts';

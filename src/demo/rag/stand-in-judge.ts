@@ -1,7 +1,6 @@
 /** What stands for the chat model that judges: it knows the judgments of the demo's data, and errs as often as it is told. */
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';
-import { knownGrade } from './known-grades.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';
 
@@ -42,4 +41,20 @@ function errorOf(question: string, document: string): -1 | 0 | 1 {
   const draw = uniformHash(['recalld/demo/stand-in-judge', question, document]);
   if (draw < TOO_HIGH) return 1;
   return draw < TOO_HIGH + TOO_LOW ? -1 : 0;
+}
+
+const ANSWERS = 3;
+const ANSWERS_IN_PART = 2;
+const ON_THE_SUBJECT = 1;
+const HAS_NOTHING_TO_DO = 0;
+
+/** @returns 3 for the document that answers the question, 2 for a half of it, 1 for another one of its article, 0 for the rest */
+export function knownGrade(document: string, answer: string): number {
+  if (document === answer) return ANSWERS;
+  if (document.startsWith(`${answer}-`)) return ANSWERS_IN_PART;
+  return articleOf(document) === articleOf(answer) ? ON_THE_SUBJECT : HAS_NOTHING_TO_DO;
+}
+
+function articleOf(id: string): string {
+  return id.split('/')[0] ?? '';
 }

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { identifier } from '../../../src/http/fields.ts';
+import { embeddingSchema } from '../../../src/live/embedding-schema.ts';
 import {
-  embeddingSchema,
   liveQuerySchema,
   plainLiveQuery,
   readLiveQueries,

@@ -1,0 +1,61 @@
+/** Vectors of live queries as they come over HTTP. */
+import { z } from 'zod';
+import { refuse } from '../http/fields.ts';
+
+/** Longest vector that is taken. */
+const MAX_DIMENSIONS = 16_384;
+
+/**
+ * A vector on the wire: a list of numbers, or base64 of float32 little-endian.
+ *
+ * Parses to a Float32Array. Written by hand, since a schema for each number of each vector would cost more than all else.
+ */
+export const embeddingSchema = z
+  .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {
+    error: 'must be a list of numbers or a base64 text',
+  })
+  .transform((value, context): Float32Array => {
+    const vector = vectorOfWire(value);
+    if (vector !== null) return vector;
+    refuse(
+      context,
+      'embedding_malformed',
+      `must be 1 to ${MAX_DIMENSIONS} numbers, or base64 of float32 values, little-endian`,
+    );
+    return z.NEVER;
+  })
+  .meta({
+    wire: {
+      oneOf: [
+        { type: 'array', items: { type: 'number' } },
+        { type: 'string', contentEncoding: 'base64' },
+      ],
+    },
+  });
+
+/** Null for what is no such vector. */
+export function vectorOfWire(value: readonly unknown[] | string): Float32Array | null {
+  return typeof value === 'string' ? fromBase64(value) : fromNumbers(value);
+}
+
+function fromNumbers(values: readonly unknown[]): Float32Array | null {
+  if (values.length === 0 || values.length > MAX_DIMENSIONS) return null;
+  const vector = new Float32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (typeof value !== 'number') return null;
+    vector[i] = value;
+  }
+  return vector;
+}
+
+function fromBase64(value: string): Float32Array | null {
+  const bytes = Buffer.byteLength(value, 'base64');
+  if (bytes === 0 || bytes % 4 !== 0 || bytes / 4 > MAX_DIMENSIONS) return null;
+  // Node.js reads the alphabet for URLs as well.
+  if (value.includes('-') || value.includes('_')) return null;
+  // Little-endian, as every machine that Node.js runs on keeps them.
+  const vector = new Float32Array(bytes / 4);
+  // It steps over what is no base64, and then there are fewer bytes than the length promised.
+  return Buffer.from(vector.buffer).write(value, 'base64') === bytes ? vector : null;
+}
