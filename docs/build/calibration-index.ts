@@ -88,7 +88,6 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
 
 /** What rounds over stores as they are came to. */
 export function storeParagraphs({ documents, probe, changesPerDay, cells }: IndexStoresResult): string[] {
-  const isLag = ({ measure }: StoreCell): boolean => measure === LAG;
   const wrong = cells.filter(({ share }) => share > 0);
   const least = Math.min(...wrong.map(({ held }) => held.share));
   const first = Math.min(...cells.flatMap(({ share, paged }) => (share === PAGED_SHARE ? (paged?.share ?? []) : [])));
@@ -115,7 +114,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   ];
 }
 
-const LAG = 'index_lag_seconds';
+const isLag = ({ measure }: StoreCell): boolean => measure === 'index_lag_seconds';
 
 const wayOf = ({ measure, told }: BrokenCell): string => `${measure} ${told}`;
 const cellAt = (cells: readonly BrokenCell[], share: number): readonly BrokenCell[] =>

@@ -61,10 +61,10 @@ export interface FillableStore {
   readonly store: VectorStore;
   /** Whether a document can have more than one chunk; where it cannot, those of before are left out. */
   readonly hasChunks: boolean;
-  add(rows: readonly StoredRow[]): Promise<void>;
+  readonly add: (rows: readonly StoredRow[]) => Promise<void>;
   /** Takes everything out. */
-  empty(): Promise<void>;
-  close(): Promise<void>;
+  readonly empty: () => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 const DIMENSIONS = 16;

@@ -58,8 +58,7 @@ describe.each([
   });
   afterAll(() => opened.close());
 
-  const title = 'of which one in %i documents is wrong in each way says so in the first round';
-  it.each(periods)(title, { timeout: 300_000 }, async (period) => {
+  it.each(periods)('of which one in %i is wrong in each way says so at once', { timeout: 300_000 }, async (period) => {
     const ways = Array.from({ length: DOCUMENTS }, (__, id): WrongWay | null => wrongWays[id % period] ?? null);
     const isOf = (way: WrongWay) => (id: string) => ways[Number(id.slice(4))] === way;
     const wrong = DOCUMENTS / period;
