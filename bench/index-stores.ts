@@ -181,6 +181,8 @@ const arrivalsOf = (never: number): ArrivalWorld => ({
   burst: 0,
 });
 
+const nameOf = (place: number): string => `new-${place}`;
+
 /** A day of new documents, looked for every hour, of which a share never comes. */
 async function followDays(
   pool: Pool,
@@ -201,10 +203,10 @@ async function followDays(
     const startMs = world.clock.now().getTime();
     for (let hour = 1; hour <= 24; hour++) {
       const came = (at: number): boolean => at > 3600 * (hour - 1) && at <= 3600 * hour;
-      await add(changes.flatMap(({ at, takes }, place) => (came(at + takes) ? [rowOf(`new-${place}`)] : [])));
+      await add(changes.flatMap(({ at, takes }, place) => (came(at + takes) ? [rowOf(nameOf(place))] : [])));
       for (const [place, { at }] of changes.entries()) {
         if (!came(at)) continue;
-        world.lines.push({ id: `new-${place}`, hash: 'v1', updated_at: new Date(startMs + 1000 * at).toISOString() });
+        world.lines.push({ id: nameOf(place), hash: 'v1', updated_at: new Date(startMs + 1000 * at).toISOString() });
       }
       await wholeRound(world, HOUR_MS);
     }

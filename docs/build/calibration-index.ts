@@ -114,7 +114,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   ];
 }
 
-const LAG = 'index_lag_seconds';
+const isLag = ({ measure }: StoreCell): boolean => measure === 'index_lag_seconds';
 
 const wayOf = ({ measure, told }: BrokenCell): string => `${measure} ${told}`;
 const cellAt = (cells: readonly BrokenCell[], share: number): readonly BrokenCell[] =>
