@@ -76,25 +76,22 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
       return { ...row, figures, bars: [], notes };
     }
     const trecEval = figure('trec_eval -c', 'ms', ms.theirs);
-    const bar = (name: string, value: number): Bar => ({
-      what: name,
-      value,
-      side: 'at most',
-      limit: 0.5,
-      unit: 'times',
-    });
     return {
       ...row,
       figures: [...figures, trecEval],
       bars: [
-        bar('eval over trec_eval', ours.median / trecEval.median),
-        bar('compare over trec_eval of both runs', compare.median / (2 * trecEval.median)),
+        half('eval over trec_eval', ours.median / trecEval.median),
+        half('compare over trec_eval of both runs', compare.median / (2 * trecEval.median)),
       ],
       notes: [
         `${version}, to be built with -O2. Wall-clock time: where others use the processors, the threads in which V8 compiles and cleans up wait.`,
       ],
     };
   });
+
+function half(what: string, value: number): Bar {
+  return { what, value, side: 'at most', limit: 0.5, unit: 'times' };
+}
 
 /** As it says; null where it is not on the PATH. */
 function versionOfTrecEval(): string | null {
