@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { program, run, withFolder } from './child.ts';
@@ -93,12 +93,8 @@ function half(what: string, value: number): Bar {
   return { what, value, side: 'at most', limit: 0.5, unit: 'times' };
 }
 
-/** As it says; null where it is not on the PATH. */
+/** As it says, on stderr; null where it is not on the PATH. */
 function versionOfTrecEval(): string | null {
-  try {
-    return execFileSync('trec_eval', ['--version'], { encoding: 'utf8' }).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const { error, stderr } = spawnSync('trec_eval', ['--version'], { encoding: 'utf8' });
+  return error === undefined ? stderr.trim() : null;
 }
