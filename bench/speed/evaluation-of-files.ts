@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { program, run, withFolder } from './child.ts';
@@ -80,8 +80,8 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
       ...row,
       figures: [...figures, trecEval],
       bars: [
-        halfOfTheirs('eval over trec_eval', ours.median / trecEval.median),
-        halfOfTheirs('compare over trec_eval of both runs', compare.median / (2 * trecEval.median)),
+        half('eval over trec_eval', ours.median / trecEval.median),
+        half('compare over trec_eval of both runs', compare.median / (2 * trecEval.median)),
       ],
       notes: [
         `${version}, to be built with -O2. Wall-clock time: where others use the processors, the threads in which V8 compiles and cleans up wait.`,
@@ -89,16 +89,12 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
     };
   });
 
-function halfOfTheirs(what: string, value: number): Bar {
+function half(what: string, value: number): Bar {
   return { what, value, side: 'at most', limit: 0.5, unit: 'times' };
 }
 
-/** As it says; null where it is not on the PATH. */
+/** As it says, on stderr; null where it is not on the PATH. */
 function versionOfTrecEval(): string | null {
-  try {
-    return execFileSync('trec_eval', ['--version'], { encoding: 'utf8' }).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const { error, stderr } = spawnSync('trec_eval', ['--version'], { encoding: 'utf8' });
+  return error === undefined ? stderr.trim() : null;
 }

@@ -106,7 +106,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
         cell.store,
         code(cell.measure),
         percent(cell.share),
-        `${cell.draws}${cell.measure === LAG ? ' days' : ''}`,
+        `${cell.draws}${isLag(cell) ? ' days' : ''}`,
         bounded(cell.held),
         cell.paged === null ? '-' : percent(cell.paged.share),
       ]),

@@ -90,17 +90,16 @@ function parseItems<Item extends object>(
   }
   if (!Array.isArray(body)) {
     const outcome = read(body);
-    if ('item' in outcome) return { items: [outcome.item], positions: [0], rejected: [] };
-    return { items: [], positions: [], rejected: [{ index: 0, ...outcome.rejection }] };
+    if ('rejection' in outcome) return { items: [], positions: [], rejected: [{ index: 0, ...outcome.rejection }] };
+    return { items: [outcome.item], positions: [0], rejected: [] };
   }
-  const list: readonly unknown[] = body;
-  if (list.length > MAX_ITEMS)
-    throw new RecalldError('body_unreadable', `The body has ${list.length} items; send at most ${MAX_ITEMS}.`);
+  if (body.length > MAX_ITEMS)
+    throw new RecalldError('body_unreadable', `The body has ${body.length} items; send at most ${MAX_ITEMS}.`);
   const items: Item[] = [];
   const positions: number[] = [];
   const rejected: (Rejection & { index: number })[] = [];
-  for (let index = 0; index < list.length; index++) {
-    const outcome = read(list[index]);
+  for (let index = 0; index < body.length; index++) {
+    const outcome = read((body as readonly unknown[])[index]);
     if ('item' in outcome) {
       items.push(outcome.item);
       positions.push(index);
@@ -245,6 +244,7 @@ type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 /** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {
   const results = body.results.map(documentOf);
+  const { index = null, embedder = null, retriever = null } = body.versions ?? {};
   return {
     id: body.id,
     pipeline: body.pipeline,
@@ -261,14 +261,7 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     error: body.error ?? null,
     segments: body.segments ?? {},
     userId: body.user_id ?? null,
-    versions:
-      body.versions === undefined
-        ? noVersions
-        : {
-            index: body.versions.index ?? null,
-            embedder: body.versions.embedder ?? null,
-            retriever: body.versions.retriever ?? null,
-          },
+    versions: body.versions === undefined ? noVersions : { index, embedder, retriever },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
 }
