@@ -9,6 +9,7 @@
 import os from 'node:os';
 import { type Provenance, provenance, readResult, writeResult } from './result-file.ts';
 import { clientCall } from './speed/client-call.ts';
+import { demo } from './speed/demo.ts';
 import { driftPass } from './speed/drift-pass.ts';
 import { evaluation } from './speed/evaluation.ts';
 import { evaluationOfFiles } from './speed/evaluation-of-files.ts';
@@ -39,6 +40,7 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   scrape: scrapeRow,
   'scrape-large': scrapeLarge,
   start,
+  demo,
 };
 
 async function measure(quick: boolean, names: readonly string[]): Promise<SpeedResult> {

@@ -24,8 +24,8 @@ interface Floors {
 }
 
 export const FLOORS: Readonly<Record<AlarmLevel, Floors>> = {
-  page: { global: 0.95, region: 0.6 },
-  ticket: { global: 0.97, region: 0.75 },
+  page: { global: 0.95, region: 0.4 },
+  ticket: { global: 0.97, region: 0.5 },
 };
 
 /** `count` false pages are accepted in each `periodMs`. */

@@ -206,6 +206,6 @@ describe('the levels', () => {
     const { global, regions } = detectorsOf(BASELINE, FLOORS.page);
     expect(global.nullMean).toBeCloseTo((1.02 - Math.log(0.95)) / Math.log(100), 14);
     expect(regions.map(({ region }) => region)).toEqual([0, 1, 2, 3]);
-    expect(regions[0]?.nullMean).toBeCloseTo((1.08 - Math.log(0.6)) / Math.log(100), 14);
+    expect(regions[0]?.nullMean).toBeCloseTo((1.08 - Math.log(0.4)) / Math.log(100), 14);
   });
 });
