@@ -7,7 +7,7 @@
  * Without the services around it pgvector is that of npm, and there is no Redis. Rounds are those of the daemon, against
  * a database of its own. The stores list their ids, so that all documents are looked at; here that is kept from the
  * rounds, which have to draw. `--scale 4` takes four times as many draws. Where bounds held the truth in less than 93 % of
- * the draws, the store of that share is drawn anew, five times as often.
+ * the draws, the store of that share is drawn anew, ten times as often.
  */
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
@@ -62,7 +62,7 @@ const SHARES = [0, 0.005, 0.02, 0.1] as const;
 const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
-const ANEW = 5;
+const ANEW = 10;
 /** Then other documents of the store are wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
