@@ -1,4 +1,4 @@
-/** The role `worker`: takes jobs from the queue. */
+/** The role `worker`: takes jobs from the queue, with all that their handlers work with. */
 
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';

@@ -1,4 +1,7 @@
-/** Live queries with negative feedback -> the topics that people complain about, and what others liked who asked alike. */
+/**
+ * Live queries with negative feedback, as PostgreSQL has them -> what people complain about, and what others liked who
+ * asked alike.
+ */
 
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../model.ts';

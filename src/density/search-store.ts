@@ -1,4 +1,7 @@
-/** What the watch asks of a vector store: the nearest chunks of a query, the middle of the store, what is gone from it. */
+/**
+ * What the watch asks of a vector store: the nearest chunks of a query, baseline queries again, its middle, what is
+ * gone from it.
+ */
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { gapNow, valueNow } from '../probes/probes.ts';

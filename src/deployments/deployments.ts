@@ -1,4 +1,4 @@
-/** Deployments and fingerprints in PostgreSQL. */
+/** Deployments, fingerprints, and what people noted on deployments and runs, in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import {

@@ -1,4 +1,7 @@
-/** Incidents in PostgreSQL, each with what was said in it; and those that are open as metric samples, for the annotations of alerts. */
+/**
+ * Incidents in PostgreSQL, each with what was said in it; and those that are open as metric samples, for the
+ * annotations of alerts.
+ */
 import type { Pool, PoolClient } from 'pg';
 import { topicsTable } from '../density/topics-table.ts';
 import { type GaugesAt, sample } from '../metrics/meter.ts';

@@ -1,4 +1,7 @@
-/** The golden runs that a diagnosis looks at: the one that shows what is wrong, the last good one, and those around both. */
+/**
+ * The golden runs that a diagnosis looks at: the first that was bad, the one that shows what is wrong, the last good
+ * one, and those around them.
+ */
 
 import type { CheckStore } from '../checks/check-store.ts';
 import { isBreach } from '../checks/rules/check-result.ts';

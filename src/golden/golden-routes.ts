@@ -1,4 +1,4 @@
-/** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
+/** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`, and what they are made from. */
 import type { FastifyInstance } from 'fastify';
 import { keyHolder } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';

@@ -1,4 +1,7 @@
-/** Where the manifest of an index comes from: a file of JSON lines, a program that prints it, an endpoint that gives it page by page, or a query to PostgreSQL. */
+/**
+ * Where the manifest of an index comes from: a file of JSON lines, a program that prints it, an endpoint that gives it
+ * page by page, or a query to PostgreSQL.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** The segments of a manifest -> golden questions of one that must not bring documents of another. */
+/**
+ * `recalld golden probe-tenants`: the segments of a manifest -> golden questions of one that must not bring documents
+ * of another.
+ */
 
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../app/commands/command-store.ts';

@@ -1,4 +1,4 @@
-/** Rankings: their order, repeats in them, and how several are joined. */
+/** Rankings: their order, repeats in them, how several are joined, and how alike two are without a judgment. */
 import { RecalldError } from '../errors.ts';
 
 /** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */

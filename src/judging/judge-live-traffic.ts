@@ -1,4 +1,4 @@
-/** Judges the live traffic of every pipeline whose config says so: draws, grades, measures. */
+/** Judges the live traffic of every pipeline whose config says so: draws, grades, measures, sends. */
 
 import { toOtlpEvents } from '../metrics/otlp.ts';
 import type { QueryOutcome } from '../model.ts';

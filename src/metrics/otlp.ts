@@ -1,4 +1,7 @@
-/** What /metrics shows, and events, as requests of OTLP in its JSON form (opentelemetry-proto v1: collector, metrics, logs). */
+/**
+ * What /metrics shows, and events, as requests of OTLP in its JSON form (opentelemetry-proto v1: collector, metrics,
+ * logs).
+ */
 import type { MetricReading } from './prometheus.ts';
 
 interface KeyValue {

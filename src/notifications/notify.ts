@@ -1,4 +1,7 @@
-/** Tells receivers of incidents that open and close. */
+/**
+ * Tells receivers of incidents that open and close. What is due is in PostgreSQL, so that no message is lost with a
+ * process.
+ */
 
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';

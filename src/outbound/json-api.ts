@@ -1,4 +1,4 @@
-/** Calls to a JSON service: the vector stores and model endpoints that a pipeline is made of. */
+/** Calls to a JSON service (the vector stores and model endpoints of a pipeline), and how its answers are read. */
 import { RecalldError } from '../errors.ts';
 import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import { createExchange, type ExchangeTarget, type TlsMaterial } from './exchange.ts';

@@ -1,4 +1,7 @@
-/** Brings the database to the schema of this program (forward only, one transaction in all, safe to race), and gives rights. */
+/**
+ * Brings the database to the schema of this program (forward only, one transaction in all, safe to race), and gives
+ * rights.
+ */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

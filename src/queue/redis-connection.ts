@@ -1,4 +1,7 @@
-/** Connections to the Redis of the config: one server, those behind sentinels, or a cluster; and what they are asked by `recalld doctor`. */
+/**
+ * Connections to the Redis of the config: one server, those behind sentinels, or a cluster; and what they are asked by
+ * `recalld doctor`.
+ */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { RecalldError } from '../errors.ts';
 

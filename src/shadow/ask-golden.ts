@@ -1,4 +1,7 @@
-/** A run of a pipeline that completed -> runs of its shadows beside it; a run of a shadow that completed -> a test, when one is due. */
+/**
+ * A run of a pipeline that completed -> runs of its shadows beside it; a run of a shadow that completed -> a test,
+ * when one is due.
+ */
 import type { Clock } from '../clock.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';

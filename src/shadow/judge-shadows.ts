@@ -1,4 +1,7 @@
-/** Drawn live queries, asked of shadows too -> grades of what they bring, and day by day how it compares with what users got. */
+/**
+ * Drawn live queries, asked of shadows too -> grades of what they bring, and day by day how it compares with what
+ * users got.
+ */
 import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';

@@ -1,4 +1,7 @@
-/** Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a metric. */
+/**
+ * Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a
+ * metric.
+ */
 import type { Clock } from '../clock.ts';
 import type { RunDifference } from '../golden/rules/compare-golden-runs.ts';
 import { type GainMeasure, gainMeasures, type RunLabels, type SegmentScore } from '../golden/rules/run.ts';

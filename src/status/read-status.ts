@@ -1,4 +1,4 @@
-/** Reads what is stored of pipelines and says how they stand. */
+/** Reads what is stored of pipelines and says how each stands, and all at one glance. */
 import { type ReadChecksDeps, statesOf } from '../checks/check-store.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';

@@ -1,4 +1,7 @@
-/** What is known of the variants of a pipeline, for commands, routes and pages. */
+/**
+ * How the variants of a pipeline are compared, their days in PostgreSQL, and what is known, for commands, routes and
+ * pages.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';

@@ -1,4 +1,7 @@
-/** Rules -> the documents that Prometheus and its Kubernetes operator read, to be written as YAML. */
+/**
+ * Every recording and alert rule of recalld, the only place that says what calls whom; and the documents that
+ * Prometheus and its Kubernetes operator read.
+ */
 
 import { checksGroup } from '../../checks/alerts.ts';
 import { goldenGroup } from '../../golden/alerts.ts';

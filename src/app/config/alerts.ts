@@ -1,4 +1,7 @@
-/** What alerts need to know beyond the pipelines: where they link to, how many false ones are accepted, and the objectives of live traffic. */
+/**
+ * What alerts need to know beyond the pipelines: where they link to, how many false ones are accepted, and the
+ * objectives of live traffic.
+ */
 import { z } from 'zod';
 import { durationMs } from '../../config/duration.ts';
 import { metricCatalogue } from '../../metrics/catalogue.ts';

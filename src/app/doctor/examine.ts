@@ -1,4 +1,4 @@
-/** `recalld doctor`: reaches every service of a config and says what is wrong. */
+/** `recalld doctor`: reaches every service of a config, judges and manifests with them, and says what is wrong. */
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import { RecalldError } from '../../errors.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';

@@ -1,4 +1,7 @@
-/** Where a check stands: as its last evaluation wrote it, and what that is worth at the time of reading. */
+/**
+ * Where a check stands, and since when it is breached: as its last evaluation wrote it, and what that is worth at the
+ * time of reading.
+ */
 import type { Severity, Verdict } from '../../model.ts';
 import { isBreach, type MeasuredValue, NO_VALUE } from './check-result.ts';
 import type { ThresholdCheck, ThresholdFinding } from './threshold.ts';

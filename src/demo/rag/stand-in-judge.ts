@@ -1,4 +1,7 @@
-/** What stands for the chat model that judges: it knows the judgments of the demo's data, and errs as often as it is told. */
+/**
+ * What stands for the chat model that judges: it knows the judgments of the demo's data, and errs as often as it is
+ * told.
+ */
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';
 

@@ -1,4 +1,7 @@
-/** Regions, which are groups of similar baseline queries, so that each live query is compared with its like; and how much the session means of the baseline vary, for all traffic and by region. */
+/**
+ * Regions, which are groups of similar baseline queries, so that each live query is compared with its like; and how
+ * much the session means of the baseline vary, for all traffic and by region.
+ */
 import { moments } from '../../stats/descriptive.ts';
 import { normalQuantile } from '../../stats/distributions.ts';
 import { type Matrix, selectRows } from '../../vector/matrix.ts';

@@ -1,4 +1,4 @@
-/** Query density: how well the store covers the live queries, in multiples of the baseline. */
+/** Query density: how well the store covers live queries, or baseline queries asked again, in multiples of the baseline. */
 
 import { mean, meanInterval } from '../../stats/descriptive.ts';
 import { normalQuantile } from '../../stats/distributions.ts';

@@ -1,4 +1,7 @@
-/** What can be behind an alarm, a closed list, so that it can be a label of a metric; and what each can bring about: a cause that cannot is not offered. */
+/**
+ * What can be behind an alarm, a closed list, so that it can be a label of a metric; and what each can bring about: a
+ * cause that cannot is not offered.
+ */
 
 export interface CauseText {
   /** What to call it. */

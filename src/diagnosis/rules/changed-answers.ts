@@ -1,4 +1,7 @@
-/** What became of the answers of a golden run since a run before it: which changed, what the fall of a score is made of, and which stage of the retriever lost them. */
+/**
+ * What became of the answers of a golden run since a run before it: which changed, what the fall of a score is made
+ * of, and which stage of the retriever lost them.
+ */
 import { type ComparedSide, sharedQueries, storedComparison } from '../../golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../golden/rules/compare-metric.ts';
 import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../golden/rules/run.ts';

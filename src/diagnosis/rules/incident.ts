@@ -1,4 +1,7 @@
-/** The record of a time in which something is in alarm on a pipeline: what rang, what was said of it, and when it was over. */
+/**
+ * The record of a time in which something is in alarm on a pipeline: what rang, what was said of it, and when it was
+ * over.
+ */
 import type { Severity } from '../../model.ts';
 import { MINUTE_MS } from '../../time.ts';
 import type { Findings } from './diagnose.ts';

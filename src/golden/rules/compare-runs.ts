@@ -1,4 +1,7 @@
-/** Paired comparison of two runs over all judged queries and over segments of them; of more than two, every pair; and of answers without a judgment. */
+/**
+ * Paired comparison of two runs over all judged queries and over segments of them; of more than two, every pair; and
+ * of answers without a judgment.
+ */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, rankBiasedOverlap } from '../../ir/ranking.ts';
 import { ALL_SEGMENT } from '../../model.ts';

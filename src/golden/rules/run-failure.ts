@@ -1,4 +1,7 @@
-/** Why queries of a golden run failed, the first real error and how often, and what answers show to be a mistake of the config or of the set: one sentence each. */
+/**
+ * Why queries of a golden run failed, the first real error and how often, and what answers show to be a mistake of the
+ * config or of the set: one sentence each.
+ */
 
 import type { GoldenQuery } from '../../model.ts';
 import type { QueryAnswer } from './run.ts';

@@ -1,4 +1,7 @@
-/** How much the mean of a metric moves while the retriever stays as it is: between runs over one unchanged index, from day to day, and from one generation of an index to the next. */
+/**
+ * How much the mean of a metric moves while the retriever stays as it is: between runs over one unchanged index, from
+ * day to day, and from one generation of an index to the next.
+ */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { mean, moments } from '../../stats/descriptive.ts';

@@ -1,4 +1,7 @@
-/** Scores of a golden run: query by query, and with bounds over all of them and over each segment. */
+/**
+ * Scores of a golden run, of chunks or of their documents: query by query, and with bounds over all and over each
+ * segment.
+ */
 import { createEvaluator } from '../../ir/evaluate.ts';
 import type { Measure, MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../ir/ranking.ts';

@@ -1,4 +1,7 @@
-/** What must not come back: forbidden documents, called when a second asking brought them again, and anything for questions that nothing in the store answers. */
+/**
+ * What must not come back: forbidden documents, called when a second asking brought them again, and anything for
+ * questions that nothing in the store answers.
+ */
 import type { GoldenQuery } from '../../model.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
 import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';

@@ -1,4 +1,7 @@
-/** The verdict on a difference of two runs, from its size, its bounds and its p value; and when a regression is confirmed. */
+/**
+ * The verdict on a difference of two runs, from its size, its bounds and its p value; and when a regression is
+ * confirmed.
+ */
 import type { Measure } from '../../ir/metric-key.ts';
 import type { TestPlan } from '../../stats/paired-power.ts';
 

@@ -1,4 +1,7 @@
-/** The end of a golden run: scores, the state of the labels, comparisons, verdicts; or cancelled by hand, or failed. None stays `running` for ever. */
+/**
+ * The end of a golden run: scores, the state of the labels, comparisons, verdicts; or cancelled by hand, or failed.
+ * None stays `running` for ever.
+ */
 
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { Clock } from '../../clock.ts';

@@ -1,4 +1,4 @@
-/** Golden runs as they are read back from the store, one by one and two side by side. */
+/** Golden runs as they are read back from the store, one by one, and two or many side by side. */
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';

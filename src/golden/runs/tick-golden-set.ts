@@ -1,4 +1,7 @@
-/** What a tick of a golden schedule comes to: runs, or a skip that is noted; and the full run that a fallen sentinel asks for. */
+/**
+ * What a tick of a golden schedule comes to: runs, or a skip that is noted; and the full run that a fallen sentinel
+ * asks for.
+ */
 import type { Logger } from '../../logger.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../schedule/occurrences.ts';
 import { DAY_MS } from '../../time.ts';

@@ -1,4 +1,7 @@
-/** Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it can find. */
+/**
+ * Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it
+ * can find.
+ */
 import { embedTexts } from '../../embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';

@@ -1,4 +1,4 @@
-/** Golden sets by name and version. A version never changes once it is there. */
+/** Golden sets by name and version, and where their queries come from. A version never changes, but for what is erased. */
 import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';

@@ -1,4 +1,7 @@
-/** What can be wrong with a document of an index, a closed list, so that it can be a label of a metric; and what is wrong for certain, in a sentence, for alarms and diagnoses. */
+/**
+ * What can be wrong with a document of an index, a closed list, so that it can be a label of a metric; and what is
+ * wrong for certain, in a sentence, for alarms and diagnoses.
+ */
 import { durationText, percent } from '../../text/spelling.ts';
 
 /** What can be wrong with a document of an index; a closed list, so that it can be a label of a metric. */

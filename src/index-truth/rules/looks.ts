@@ -1,4 +1,4 @@
-/** How many documents a round looks at, and what a count of them says. */
+/** How many documents a round looks at, from which place of their random order on, and what a count of them says. */
 import { clopperPearsonInterval } from '../../stats/intervals.ts';
 
 /** What was looked at, and of how many something is wrong. */

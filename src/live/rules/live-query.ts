@@ -1,4 +1,7 @@
-/** What a RAG service sends about one query of a user, over HTTP, through the client or through OpenTelemetry. */
+/**
+ * What a RAG service sends about one query of a user and its stages, over HTTP, through the client or through
+ * OpenTelemetry.
+ */
 import type { RetrievedDocument } from '../../model.ts';
 import type { Rejection } from '../../rejection.ts';
 import type { ContextSize } from '../../text/context-size.ts';

@@ -1,4 +1,7 @@
-/** Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it closes. */
+/**
+ * Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it
+ * closes.
+ */
 import type { Pool } from 'pg';
 import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
 import { dayAfter } from '../../postgres/partitions.ts';

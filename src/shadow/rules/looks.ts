@@ -1,4 +1,7 @@
-/** When a shadow is tested on a golden set, at which level, what the tests come to, and when there will be enough of them. */
+/**
+ * When a shadow is tested on a golden set, at which level, what the tests come to, and when there will be enough of
+ * them.
+ */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference, type TestPlan } from '../../stats/paired-power.ts';
 

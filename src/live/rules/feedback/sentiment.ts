@@ -1,4 +1,7 @@
-/** What one feedback says: positive, negative or neutral, and the number that is stored for it. */
+/**
+ * What one feedback is: positive, negative or neutral, the number that is stored for it, and its id where the sender
+ * gave none.
+ */
 import type { Feedback, FeedbackKind } from '../live-query.ts';
 
 /** How a pipeline's config says what its feedback means. */

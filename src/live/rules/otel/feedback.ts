@@ -1,4 +1,7 @@
-/** From the annotations and evaluations of spans and log records to feedback: which judgments are a user's, and of what kind. */
+/**
+ * From the annotations and evaluations of spans and log records to feedback: which judgments are a user's, and of what
+ * kind.
+ */
 import type { Feedback, FeedbackKind, LiveQuery } from '../live-query.ts';
 import type { ExtractionOptions } from './retrieved-documents.ts';
 import {

@@ -1,4 +1,4 @@
-/** Spans and log records as OpenTelemetry means them, whatever wire format they came in. */
+/** Spans, log records and their attributes as OpenTelemetry means them, whatever wire format they came in. */
 import { parseBoundedJson, parseExactJson } from '../../../text/json.ts';
 
 /**
