@@ -110,17 +110,9 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
 }
 
-let [lastIp, lastAddress] = ['', ''];
-
 /** Who calls: what a trusted proxy says, else who is connected; of IPv6 the network, since a client has all of it. */
 export function addressOf({ ip, socket }: FastifyRequest): string {
-  // Nearly every call comes from where the one before did.
-  if (ip !== lastIp || ip === '') {
-    const address = normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
-    if (isIP(ip) === 0) return address;
-    [lastIp, lastAddress] = [ip, address];
-  }
-  return lastAddress;
+  return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
 }
 
 /** The oldest session of a key ends when it begins more. */
