@@ -20,6 +20,7 @@ import { createRunReads } from '../golden/sql/run-results.ts';
 import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
 import { createReturnedReads, type ReturnedReads } from '../index-truth/read-hubs.ts';
 import { createRoundsTable, type RoundsTable } from '../index-truth/rounds-table.ts';
+import { createDeeperPools, type DeeperPools } from '../judging/deeper-pools.ts';
 import { createEvaluationTable, type EvaluationTable } from '../judging/evaluation-table.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
 import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
@@ -66,6 +67,7 @@ export interface Tables {
   readonly indexRounds: RoundsTable;
   readonly returned: ReturnedReads;
   readonly judged: JudgedTable;
+  readonly deeperPools: DeeperPools;
   readonly spending: JudgeSpending;
   readonly panels: PanelTable;
   readonly evaluations: EvaluationTable;
@@ -118,6 +120,7 @@ function tablesOf(pool: Pool): Tables {
     indexRounds: createRoundsTable(pool),
     returned: createReturnedReads(pool),
     judged: createJudgedTable(pool),
+    deeperPools: createDeeperPools(pool),
     spending: createJudgeSpending(pool),
     panels: createPanelTable(pool),
     evaluations: createEvaluationTable(pool),

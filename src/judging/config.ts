@@ -36,6 +36,25 @@ export const judgedSchema = z
       .default('7d')
       .describe('Length of the trailing window that scores are of; falls of live relevance have windows of their own.'),
     depth: z.int().min(1).max(10).default(5).describe('Best documents of each that are graded, 0 to 3.'),
+    deeper: z
+      .strictObject({
+        share: z
+          .number()
+          .min(0)
+          .max(1)
+          .default(0.05)
+          .describe('Share of the drawn queries that the vector store is searched for; 0 searches for none.'),
+        documents: z
+          .int()
+          .min(1)
+          .max(100)
+          .default(20)
+          .describe('Nearest chunks that are graded beside what users got.'),
+      })
+      .prefault({})
+      .describe(
+        'A deeper search than users see, so that the ideal order of nDCG knows of better documents that the store holds; where a model grades and the vector store has the content of chunks.',
+      ),
     max_cost_per_day: z
       .number()
       .min(0)
@@ -77,6 +96,11 @@ interface JudgedPipeline {
   readonly embedder?: unknown;
 }
 
+/** Whether the store gives the texts of chunks. */
+export function hasContent(store: VectorStoreConfig | undefined): boolean {
+  return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
+}
+
 /** A judge reads the question and the documents, so that both must be there to be read. */
 export function refuseUnjudgeableTraffic(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
   const { judged, privacy, retriever, vector_store: store, embedder } = pipeline;
@@ -89,9 +113,8 @@ export function refuseUnjudgeableTraffic(pipeline: JudgedPipeline, context: z.co
     const wayOut = 'set privacy.text: redact, or let people alone grade with judged.judge: {kind: none}';
     refuse(['judged', 'judge', 'kind'], `is ${kind}, but no text is kept (privacy.text: hash); ${wayOut}`);
   }
-  const isInStore = store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
   const path = textFieldMissingIn(retriever, store);
-  if (path === null || (isInStore && embedder !== undefined)) return;
+  if (path === null || (hasContent(store) && embedder !== undefined)) return;
   const orStore = path[0] === 'vector_store' ? '' : ', or vector_store.content and an embedder';
   refuse(['judged'], `needs the texts of documents; set ${path.filter((key) => key !== 'of').join('.')}${orStore}`);
 }

@@ -37,24 +37,26 @@ export async function documentTexts(
   const answer = await retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
   if (answer.kind === 'documents') for (const { id, text: content } of answer.documents) keep(id, content);
   if (wanted.size === 0) return { kind: 'texts', texts };
-  const found = await nearestChunks({ store, embedder }, text, embedding, signal);
+  const found = await nearestChunks({ store, embedder }, { text, embedding, k: NEIGHBOURS }, signal);
   for (const { id, content } of found.chunks) keep(id, content);
   const problem = answer.kind === 'documents' ? found.problem : answer.message;
   if (texts.size === 0 && problem !== null) return { kind: 'unreachable', message: problem };
   return { kind: 'texts', texts };
 }
 
-interface Found {
+export interface NearestChunks {
+  /** Best first; an id comes as often as its document has chunks among them. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
+  /** Store or embedder did not answer. */
   readonly problem: string | null;
 }
 
-async function nearestChunks(
+/** None where the pipeline has no store, or nothing makes a vector of the question. Rejects only with the reason of `signal`. */
+export async function nearestChunks(
   { store, embedder }: Pick<JudgingPlan, 'store' | 'embedder'>,
-  text: string,
-  embedding: Float32Array | null,
+  { text, embedding, k }: { readonly text: string; readonly embedding: Float32Array | null; readonly k: number },
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<NearestChunks> {
   const nothing = { chunks: [], problem: null };
   if (store === null) return nothing;
   let vector = embedding;
@@ -65,7 +67,7 @@ async function nearestChunks(
     vector = embedded.vectors[0] ?? null;
     if (vector === null) return nothing;
   }
-  const found = await store.nearest({ vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true }, signal);
+  const found = await store.nearest({ vector, k, filter: {}, exact: false, withContent: true }, signal);
   if (found.kind === 'failed') return { chunks: [], problem: found.message };
   return found.kind === 'unsupported' ? nothing : { chunks: found.value.neighbours, problem: null };
 }

@@ -13,7 +13,7 @@ export function guessedCost(judge: Judge): number {
 
 export interface ExpectedCost {
   readonly pipeline: string;
-  /** Documents of drawn queries that are graded a day, of shadows too. */
+  /** Documents of drawn queries that are graded a day, those of shadows and of the deeper search too. */
   readonly grades: number;
   /** Pairs of the panel that are graded again a day. */
   readonly pairs: number;
@@ -22,17 +22,20 @@ export interface ExpectedCost {
   readonly cap: number;
 }
 
-/** Null where people alone grade. What shadows bring counts as if it was never what users got. What was graded before, and is not paid for again, is not known here. */
-export function expectedCost({
-  pipeline,
-  judge,
-  queriesPerDay,
+/** Documents that are graded of a drawn query, in the mean. What shadows and the deeper search bring counts as if it was never what users got. */
+export function gradesPerQuery({
   depth,
   shadowLists,
-  maxCostPerDay,
-}: JudgingPlan): ExpectedCost | null {
+  deeper,
+}: Pick<JudgingPlan, 'depth' | 'shadowLists' | 'deeper'>): number {
+  return depth * (1 + shadowLists) + (deeper === null ? 0 : deeper.share * deeper.documents);
+}
+
+/** Null where people alone grade. What was graded before, and is not paid for again, is not known here. */
+export function expectedCost(plan: JudgingPlan): ExpectedCost | null {
+  const { pipeline, judge, queriesPerDay, depth, maxCostPerDay } = plan;
   if (judge === null) return null;
-  const grades = queriesPerDay * depth * (1 + shadowLists);
+  const grades = Math.round(queriesPerDay * gradesPerQuery(plan));
   const { pairs } = panelSize(queriesPerDay * depth);
   return { pipeline, grades, pairs, dollars: (grades + pairs) * guessedCost(judge), cap: maxCostPerDay };
 }
@@ -44,5 +47,5 @@ export function costInWords({ pipeline, grades, pairs, dollars, cap }: ExpectedC
   const estimate = `The judge of ${pipeline} grades ${work} a day, for about $${dollars.toFixed(2)} with ${lengths}`;
   if (dollars <= cap) return `${estimate}; judged.max_cost_per_day is $${cap}.`;
   const share = Math.round((100 * cap) / dollars);
-  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so that about ${share} % of it is graded; raise it, or lower judged.queries_per_day or judged.depth.`;
+  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so that about ${share} % of it is graded; raise it, or lower judged.queries_per_day, judged.depth or judged.deeper.`;
 }

@@ -4,7 +4,7 @@ import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { LIVE_DROP } from './measure-drop.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT } from './measure-judged.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
 import { dropStates } from './rules/relevance-drop.ts';
@@ -12,6 +12,7 @@ import { JUDGE_DRIFT } from './watch-judge.ts';
 
 const scores: ReadonlySet<string> = new Set([
   ...Object.values(measuresOfScore).flat(),
+  POOL_GAP,
   LIVE_DROP,
   JUDGE_AGREEMENT,
   PEOPLE_AGREEMENT,
@@ -67,6 +68,7 @@ const besideOf: Readonly<Record<string, (one: LatestMeasurement, leastAgreement:
   ],
   [JUDGE_DRIFT]: panelSamples,
   [LIVE_DROP]: dropSamples,
+  [POOL_GAP]: ({ pipeline, newest }) => [sample('recalld_live_ndcg_pool_gap_queries', { pipeline }, newest?.n ?? 0)],
 };
 
 function agreementSamples({ pipeline, newest }: LatestMeasurement, leastAgreement: number): GaugeSample[] {

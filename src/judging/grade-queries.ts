@@ -32,7 +32,7 @@ export async function askJudge(
   return answer;
 }
 
-function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
+export function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
   logger.warn('nothing could be graded now', { pipeline, reason });
   return 'unreachable';

@@ -21,7 +21,7 @@ import { parseBoundedJson } from '../text/json.ts';
 import { signed } from '../text/spelling.ts';
 import { isCorrected } from './gauges.ts';
 import { judgePipeline } from './judge-live-traffic.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, recordedAgreement } from './measure-judged.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAgreement } from './measure-judged.ts';
 import type { PersonGrade } from './people-grades.ts';
 import { createJudgingPlans } from './plan.ts';
 import type { ReviewedQuery } from './review-queue.ts';
@@ -181,12 +181,10 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     latest.find(
       (one) => one.measure === measure && one.segment === segment && one.gap === null && !isCorrected(one, latest),
     )?.newest ?? null;
-  const scores = Object.values(measuresOfScore)
-    .flat()
-    .flatMap((measure) => {
-      const newest = newestOf(measure);
-      return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
-    });
+  const scores = [...Object.values(measuresOfScore).flat(), POOL_GAP].flatMap((measure) => {
+    const newest = newestOf(measure);
+    return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
+  });
   const agreement = recordedAgreement(latest, pipeline, JUDGE_AGREEMENT);
   const peopleAgreement = recordedAgreement(latest, pipeline, PEOPLE_AGREEMENT);
   const drift = newestOf(JUDGE_DRIFT);

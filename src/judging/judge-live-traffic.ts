@@ -4,7 +4,8 @@ import { toOtlpEvents } from '../metrics/otlp.ts';
 import type { QueryOutcome } from '../model.ts';
 import { messageOf } from '../text/error-message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-import { guessedCost } from './expected-cost.ts';
+import { gradesPerQuery, guessedCost } from './expected-cost.ts';
+import { gradeDeeper } from './grade-deeper.ts';
 import { gradeQueries } from './grade-queries.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';
 import { measureDrop } from './measure-drop.ts';
@@ -54,6 +55,7 @@ export async function judgePipeline(
   const drawn = await drawQueries(deps, plan, leastMs);
   try {
     await gradeQueries(deps, { ...plan, judge: current?.judge ?? null }, signal);
+    if (current !== null) await gradeDeeper(deps, plan, current.judge, signal);
   } finally {
     // What was graded counts, also where the rest takes another round.
     await measureJudged(deps, plan, current);
@@ -86,11 +88,11 @@ async function drawQueries(
   plan: JudgingPlan,
   leastMs: number,
 ): Promise<number | null> {
-  const { pipeline, depth, shadowLists, judge, maxCostPerDay } = plan;
+  const { pipeline, depth, judge, maxCostPerDay } = plan;
   const now = clock.now();
   const until = new Date(now.getTime() - SETTLED_MS);
   const { today, perQuery } = await spending.spent(pipeline, now);
-  const costOfQuery = perQuery ?? (judge === null ? 0 : (1 + shadowLists) * depth * guessedCost(judge));
+  const costOfQuery = perQuery ?? (judge === null ? 0 : gradesPerQuery(plan) * guessedCost(judge));
   let lost = 0;
   const drawn = await judged.drawRound({ pipeline, until, depth, leastMs }, (kept, from) => {
     const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
@@ -134,7 +136,7 @@ function drawSome(
   expected: number,
   besideShadows: Readonly<Record<QueryOutcome, number>>,
 ): DrawnQuery[] {
-  const { pipeline, peopleShare, secondShare, segmentKeys } = plan;
+  const { pipeline, peopleShare, secondShare, segmentKeys, deeper } = plan;
   const chances = drawingProbabilities(
     queries.map(({ probability, segments, isSuspect }) => ({
       standsFor: 1 / probability,
@@ -153,7 +155,12 @@ function drawSome(
     const isForPeople = peopleDraw < peopleShare;
     const shadowProbability = draw < besideChance ? probability * besideChance : null;
     const isForTwo = isForPeople && judgeDraw(pipeline, sessionHash, 'second') < secondShare;
-    return [{ ...drawn, drawnProbability: probability * chance, shadowProbability, peopleDraw, isForPeople, isForTwo }];
+    const drawnProbability = probability * chance;
+    // What failed or found nothing is no better off with a longer list.
+    const deeperShare = query.outcome === 'ok' ? (deeper?.share ?? 0) : 0;
+    const deeperProbability =
+      judgeDraw(pipeline, sessionHash, 'deeper') < deeperShare ? drawnProbability * deeperShare : null;
+    return [{ ...drawn, drawnProbability, shadowProbability, deeperProbability, peopleDraw, isForPeople, isForTwo }];
   });
 }
 

@@ -5,6 +5,7 @@ import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
+import { insertDeeperPools } from './deeper-pools.ts';
 import { type GradedWindow, readGraded } from './judged-reads.ts';
 import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
@@ -33,6 +34,8 @@ export interface DrawnQuery extends Omit<KeptQuery, 'sessionHash' | 'hasText' | 
   readonly drawnProbability: number;
   /** Chance of being kept, drawn and held beside shadows; null where it is not. */
   readonly shadowProbability: number | null;
+  /** Chance of being kept, drawn and searched deeper; null where it is not. */
+  readonly deeperProbability: number | null;
   readonly peopleDraw: number;
   readonly isForPeople: boolean;
   /** A second person is asked to grade it too. */
@@ -56,6 +59,13 @@ export interface ModelGrade {
   readonly problem: string | null;
   readonly isFlagged: boolean;
   readonly contentHash: string;
+}
+
+/** A grade of a document that users did not get: a shadow brought it, or a deeper search. */
+export interface UnshownGrade {
+  readonly contentHash: string;
+  readonly grade: number;
+  readonly isFlagged: boolean;
 }
 
 /** What is the same of all grades that a judge gives a query. */
@@ -158,6 +168,7 @@ export function createJudgedTable(pool: Pool) {
             ]),
           ],
         );
+        await insertDeeperPools(client, pipeline, drawn, until);
         await client.query(
           `update judging_rounds set drawn_until = $2::timestamptz, unaffordable = unaffordable + $3::double precision
             where pipeline = $1::text`,
@@ -230,7 +241,7 @@ export function createJudgedTable(pool: Pool) {
           where judge = 'model' and text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
             and grade is not null
           union all
-         select grade, is_flagged from shadow_grades
+         select grade, is_flagged from unshown_grades
           where text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
           limit 1`,
         [by.textHash, by.contentHash, by.fingerprint],
@@ -268,6 +279,17 @@ export function createJudgedTable(pool: Pool) {
           by.fingerprint,
           now,
         ],
+      );
+    },
+
+    /** Stores a grade of a document that users did not get; one that is there stays. */
+    async recordUnshown(pipeline: string, id: string, grade: UnshownGrade, by: GradedBy, now: Date): Promise<void> {
+      await pool.query(
+        `insert into unshown_grades (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
+         select pipeline, query_id, $3::text, $4::text, $5::text, $6::smallint, $7::boolean, $8::timestamptz
+           from judged_queries where pipeline = $1::text and query_id = $2::text
+         on conflict do nothing`,
+        [pipeline, id, by.textHash, grade.contentHash, by.fingerprint, grade.grade, grade.isFlagged, now],
       );
     },
 
@@ -318,9 +340,13 @@ export function createJudgedTable(pool: Pool) {
     /** The drawn queries of a window whose turn is over, and how many there are of each state. */
     graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
 
-    /** Forgets drawn queries received before then, and texts that were not seen since. */
+    /** Forgets drawn queries received before then, texts that were not seen since, and grades of what users did not get. */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [
+        pipeline,
+        before,
+      ]);
+      await pool.query(`delete from unshown_grades where pipeline = $1::text and judged_at < $2::timestamptz`, [
         pipeline,
         before,
       ]);

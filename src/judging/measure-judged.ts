@@ -5,20 +5,22 @@ import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import { judgeAgreement, judgedMeasures, peopleAgreement, peopleSessions } from './rules/judged-measures.ts';
+import { poolGap } from './rules/pool-gap.ts';
 import type { Agreement } from './rules/weighted-kappa.ts';
 import type { CurrentJudge } from './watch-judge.ts';
 
 export const JUDGED_QUERIES = 'judged_queries';
 export const JUDGE_AGREEMENT = 'judge_agreement';
 export const PEOPLE_AGREEMENT = 'people_agreement';
+export const POOL_GAP = 'live_ndcg_pool_gap';
 
 /** Measures the drawn queries of the trailing window, or of what has been drawn and is kept of it. */
 export async function measureJudged(
-  { judged, windows, measurements, clock }: JudgingDeps,
+  { judged, deeperPools, windows, measurements, clock }: JudgingDeps,
   plan: JudgingPlan,
   current: CurrentJudge | null,
 ): Promise<void> {
-  const { pipeline, depth, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
+  const { pipeline, depth, deeper, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
   const round = await judged.round(pipeline);
   // The first round only begins.
@@ -68,6 +70,25 @@ export async function measureJudged(
       : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
     agreed(PEOPLE_AGREEMENT, peopleAgreement(queries)),
   );
+  if (deeper !== null && judge !== null) {
+    const kind = { fingerprint: judge, k: depth, searched: deeper.documents };
+    const pools = await deeperPools.searched(window, kind);
+    const gap = poolGap(pools.queries, counted);
+    const about = { ...whole, measure: POOL_GAP, details: { ...pools.states, ...details, searched: deeper.documents } };
+    outcomes.push(
+      gap === null
+        ? { ...about, kind: 'no_data', reason: 'too_few_queries' }
+        : {
+            ...about,
+            kind: 'value',
+            value: gap.value,
+            ciLow: gap.low,
+            ciHigh: gap.high,
+            ciMethod: 'jackknife',
+            n: gap.n,
+          },
+    );
+  }
   const counts = { model: 0, person: 0, second: 0, people_sessions: peopleSessions(queries) };
   for (const { documents } of queries) {
     if (documents.some(({ model }) => model !== null)) counts.model++;

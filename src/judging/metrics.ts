@@ -29,6 +29,10 @@ export const judgingMetrics = {
     'What is said of the fall of judged live nDCG: exactly one of none, called (by the model), confirmed and taken_back (by people) is 1.',
     ['pipeline', 'state'],
   ),
+  recalld_live_ndcg_pool_gap_queries: storedGauge(
+    'Live queries of the trailing window that the store was searched deeper for, and graded (n of recalld_live_ndcg_pool_gap).',
+    pipeline,
+  ),
   recalld_judge_agreement_sessions: storedGauge(
     'Sessions of the trailing window that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
     pipeline,

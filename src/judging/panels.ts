@@ -29,6 +29,15 @@ const behind: readonly GaugeGraph[] = [
   { metric: 'recalld_live_drop_state', title: 'What is said of the fall', unit: 'none', min: 0, max: 1 },
   { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the fall (n)', unit: 'short', min: 0 },
   {
+    metric: 'recalld_live_ndcg_pool_gap',
+    title: 'Pool gap of judged nDCG',
+    unit: 'none',
+    min: 0,
+    note: 'What the store holds that is better than what users got; by the model alone.',
+    without: ['k'],
+  },
+  { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries behind the pool gap (n)', unit: 'short', min: 0 },
+  {
     metric: 'recalld_judge_agreement',
     title: 'Agreement of the judge with people',
     unit: 'none',

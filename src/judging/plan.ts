@@ -13,6 +13,8 @@ import { createChatModel } from '../models/chat-model.ts';
 import { createReranker } from '../models/reranker.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
+import { hasContent } from './config.ts';
+import type { DeeperPools } from './deeper-pools.ts';
 import type { EvaluationTable } from './evaluation-table.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 import type { JudgeSpending } from './judge-spending.ts';
@@ -27,6 +29,8 @@ export interface JudgingPlan {
   readonly depth: number;
   /** Of live traffic, that scores are of. */
   readonly windowMs: number;
+  /** Share of the drawn queries that the store is searched deeper for, and chunks that it is asked for; null: none. */
+  readonly deeper: { readonly share: number; readonly documents: number } | null;
   /** Shadows that are asked each drawn query too, and whose documents are graded beside. */
   readonly shadowLists: number;
   /** US dollars. */
@@ -46,6 +50,7 @@ export interface JudgingPlan {
 
 export interface JudgingDeps {
   readonly judged: JudgedTable;
+  readonly deeperPools: DeeperPools;
   readonly spending: JudgeSpending;
   readonly panels: PanelTable;
   readonly evaluations: EvaluationTable;
@@ -70,10 +75,11 @@ type Parts = Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'> & { readonly 
  * @throws RecalldError config_invalid for an address or file of a judge that cannot be used
  */
 export function createJudgingPlans(config: Config, pipelines: readonly Parts[]): JudgingPlan[] {
-  return config.pipelines.flatMap(({ name, judged, segments, privacy, shadow }) => {
+  return config.pipelines.flatMap(({ name, judged, segments, privacy, shadow, vector_store: store }) => {
     const parts = pipelines.find((one) => one.name === name);
     if (judged === undefined || parts === undefined) return [];
     const judge = judgeOf(judged.judge, config);
+    const isSearchable = judge !== null && judged.deeper.share > 0 && hasContent(store);
     return [
       {
         pipeline: name,
@@ -81,6 +87,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         queriesPerDay: judged.queries_per_day,
         depth: judged.depth,
         windowMs: durationMs(judged.window),
+        deeper: isSearchable ? judged.deeper : null,
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
         // Nobody but them grades.

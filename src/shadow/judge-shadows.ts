@@ -147,7 +147,7 @@ async function pairOne(
     const { grade, isFlagged } = graded;
     if (grade === null) return ungraded;
     grades.set(hash, grade);
-    await deps.relevance.saveGrade(plan.pipeline, id, { contentHash: hash, grade, isFlagged }, by, deps.clock.now());
+    await deps.judged.recordUnshown(plan.pipeline, id, { contentHash: hash, grade, isFlagged }, by, deps.clock.now());
   }
   const shown = distinct(documents.flatMap(({ hash }) => hash ?? []));
   const scores = scorePair(shown, distinct(brought.map(({ hash }) => hash)), grades, k);

@@ -1,6 +1,5 @@
 /** Drawn live queries that shadows were asked, graded, in PostgreSQL. */
 import type { Pool } from 'pg';
-import type { GradedBy } from '../judging/judged-table.ts';
 import type { QueryOutcome } from '../model.ts';
 import type { LiveDay, LivePair } from './rules/relevance.ts';
 import type { ShadowKey } from './shadow-tables.ts';
@@ -28,13 +27,6 @@ export interface ShadowPair extends Pick<UnpairedQuery, 'id' | 'receivedAt' | 'c
   readonly k: number;
   /** Null unless graded. */
   readonly scores: { readonly baseline: number; readonly candidate: number } | null;
-}
-
-/** A grade of what a shadow brought. */
-export interface ShadowGrade {
-  readonly contentHash: string;
-  readonly grade: number;
-  readonly isFlagged: boolean;
 }
 
 export type RelevanceTables = ReturnType<typeof createRelevanceTables>;
@@ -91,16 +83,6 @@ export function createRelevanceTables(pool: Pool) {
           scores?.baseline ?? null,
           scores?.candidate ?? null,
         ],
-      );
-    },
-
-    async saveGrade(pipeline: string, id: string, grade: ShadowGrade, by: GradedBy, now: Date): Promise<void> {
-      await pool.query(
-        `insert into shadow_grades (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
-         select pipeline, query_id, $3::text, $4::text, $5::text, $6::smallint, $7::boolean, $8::timestamptz
-           from judged_queries where pipeline = $1::text and query_id = $2::text
-         on conflict do nothing`,
-        [pipeline, id, by.textHash, grade.contentHash, by.fingerprint, grade.grade, grade.isFlagged, now],
       );
     },
 
@@ -161,13 +143,9 @@ export function createRelevanceTables(pool: Pool) {
       return rows;
     },
 
-    /** Forgets pairs and grades of live queries that were received, or graded, before then; days stay. */
+    /** Forgets pairs of live queries that were received before then; days stay. */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query('delete from shadow_pairs where pipeline = $1::text and received_at < $2::timestamptz', [
-        pipeline,
-        before,
-      ]);
-      await pool.query('delete from shadow_grades where pipeline = $1::text and judged_at < $2::timestamptz', [
         pipeline,
         before,
       ]);

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Pool } from 'pg';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { createErasure } from '../../src/erasure/erase.ts';
+import { createDeeperPools } from '../../src/judging/deeper-pools.ts';
 import { createEvaluationTable } from '../../src/judging/evaluation-table.ts';
 import { createChatJudge } from '../../src/judging/judge.ts';
 import { judgeLiveTraffic } from '../../src/judging/judge-live-traffic.ts';
@@ -94,6 +95,7 @@ export class JudgingWorld {
     });
     this.deps = {
       judged: createJudgedTable(pool),
+      deeperPools: createDeeperPools(pool),
       spending: createJudgeSpending(pool),
       panels: createPanelTable(pool),
       evaluations: createEvaluationTable(pool),
@@ -117,6 +119,7 @@ export class JudgingWorld {
       queriesPerDay: 2400,
       windowMs: 7 * 86_400_000,
       depth: DEPTH,
+      deeper: null,
       shadowLists: 0,
       maxCostPerDay: 1000,
       peopleShare: 0.3,
@@ -145,7 +148,7 @@ export class JudgingWorld {
   /** Begins with a database in which nothing was asked or judged. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
     await pool.query(
-      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
+      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, deeper_pools, unshown_grades, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
     );
     const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
     return new JudgingWorld(pool, judge, service, changes);

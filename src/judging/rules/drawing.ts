@@ -47,11 +47,15 @@ export function drawingProbabilities(queries: readonly Drawable[], expected: num
 }
 
 /**
- * The draw of a session for a judge, in [0, 1): its queries are graded where it is below their probability. The same on
- * every replica, independent of the draw that kept the session and of the draws for the others.
+ * The draw of a session for a judge, or for the deeper search, in [0, 1): its queries are taken where it is below their
+ * probability. The same on every replica, independent of the draw that kept the session and of the other draws.
  *
  * @param sessionHash names the session; the session id is not stored
  */
-export function judgeDraw(pipeline: string, sessionHash: string, judge: 'model' | 'people' | 'second'): number {
-  return uniformHash(['recalld/judging/v1', pipeline, judge, sessionHash]);
+export function judgeDraw(
+  pipeline: string,
+  sessionHash: string,
+  drawnFor: 'model' | 'people' | 'second' | 'deeper',
+): number {
+  return uniformHash(['recalld/judging/v1', pipeline, drawnFor, sessionHash]);
 }

@@ -152,17 +152,13 @@ function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'd
 
 type Factors = Readonly<Partial<Record<QueryOutcome, number>>>;
 
-/** What the weights of a judge's queries are multiplied by, by outcome: counted over what they stand for. */
-function factorsOf(
-  queries: readonly ScoredQuery[],
-  judge: 'model' | 'people' | 'now',
-  { counted }: JudgedWindow,
+/** What the weights of queries are multiplied by, by outcome: counted over what they stand for. */
+export function factorsOf(
+  queries: readonly Pick<GradedQuery, 'outcome' | 'probability'>[],
+  counted: JudgedWindow['counted'],
 ): Factors {
   const standsFor: Partial<Record<QueryOutcome, number>> = {};
-  for (const query of queries) {
-    if (query[judge] === null) continue;
-    standsFor[query.outcome] = (standsFor[query.outcome] ?? 0) + 1 / query.probability;
-  }
+  for (const { outcome, probability } of queries) standsFor[outcome] = (standsFor[outcome] ?? 0) + 1 / probability;
   return Object.fromEntries(
     Object.entries(standsFor).map(([outcome, sum]) => [outcome, (counted[outcome as QueryOutcome] || sum) / sum]),
   );
@@ -170,12 +166,13 @@ function factorsOf(
 
 type Weights = Readonly<Record<'model' | 'people' | 'now', Factors>>;
 
-function weightsOf(scored: readonly ScoredQuery[], window: JudgedWindow): Weights {
-  return {
-    model: factorsOf(scored, 'model', window),
-    people: factorsOf(scored, 'people', window),
-    now: factorsOf(scored, 'now', window),
-  };
+function weightsOf(scored: readonly ScoredQuery[], { counted }: JudgedWindow): Weights {
+  const by = (judge: keyof Weights): Factors =>
+    factorsOf(
+      scored.filter((query) => query[judge] !== null),
+      counted,
+    );
+  return { model: by('model'), people: by('people'), now: by('now') };
 }
 
 function judgedQuery(

@@ -200,7 +200,7 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
     keys,
   );
   await client.query(
-    `delete from shadow_grades where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
+    `delete from unshown_grades where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
     keys,
   );
   await client.query(

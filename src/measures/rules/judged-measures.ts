@@ -16,7 +16,7 @@ export const judgedMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries of the trailing window, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone: it lies above nDCG on full judgments, and of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/judging.md).',
+      help: 'Mean nDCG at k of live queries of the trailing window, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone, so that it lies above nDCG on full judgments: recalld_live_ndcg_pool_gap says by how much it falls once the nearest chunks of the store are graded too. Of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -115,6 +115,19 @@ export const judgedMeasures = {
       name: 'recalld_live_mrr_uncorrected',
       help: `As recalld_live_mrr, ${UNCORRECTED}.`,
       labels,
+      bounds: 'jackknife over sessions',
+    },
+  },
+  live_ndcg_pool_gap: {
+    title: 'Pool gap of judged live nDCG',
+    means: 'what the nDCG of live queries loses to better documents that the store holds',
+    note: 'By how much judged live nDCG falls when its ideal order also knows the chunks of the store that lie nearest to the question; by the model alone.',
+    scale: 'score',
+    every: HOURLY,
+    gauge: {
+      name: 'recalld_live_ndcg_pool_gap',
+      help: 'By how much the nDCG at k of live queries of the trailing window falls when its ideal order knows, beside the documents that users got, the judged.deeper.documents chunks of the store nearest to the question: a mean of a random part of the drawn queries (judged.deeper.share), by the grades of the model alone. Subtract it from recalld_live_ndcg.',
+      labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },
   },

@@ -30,7 +30,7 @@ const DEPTH = 3;
 let world: JudgingWorld;
 beforeEach(async () => {
   world = await JudgingWorld.start(database.pool, { shadowLists: 1, queriesPerDay: 720 });
-  await database.pool.query('truncate shadow_pairs, shadow_grades, shadow_live_days, shadow_answers');
+  await database.pool.query('truncate shadow_pairs, unshown_grades, shadow_live_days, shadow_answers');
 });
 afterEach(() => world.close());
 

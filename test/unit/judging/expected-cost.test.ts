@@ -7,7 +7,15 @@ const model = { model: 'stand-in', answer: () => Promise.reject(new Error('nobod
 const judge = createChatJudge(model, 'http://localhost', { input: 0.4, output: 1.6 });
 
 const plan = (judge: Judge | null, maxCostPerDay: number): JudgingPlan =>
-  ({ pipeline: 'docs', judge, queriesPerDay: 200, depth: 5, shadowLists: 0, maxCostPerDay }) as JudgingPlan;
+  ({
+    pipeline: 'docs',
+    judge,
+    queriesPerDay: 200,
+    depth: 5,
+    deeper: null,
+    shadowLists: 0,
+    maxCostPerDay,
+  }) as JudgingPlan;
 
 it('a day of grades costs what its texts and the panel come to, and no more than half of the dearest', () => {
   const cost = expectedCost(plan(judge, 2));
@@ -31,4 +39,10 @@ it('a cap that will not pay for the day is warned of, with the way out', () => {
 
 it('people cost nothing that a config knows', () => {
   expect(expectedCost(plan(null, 2))).toBeNull();
+});
+
+it('a deeper search counts with its share of the queries', () => {
+  const deeper = { ...plan(judge, 2), deeper: { share: 0.05, documents: 20 } };
+  expect(expectedCost(deeper)).toMatchObject({ grades: 1200, pairs: 150 });
+  expect(expectedCost(deeper)?.dollars).toBeGreaterThan(expectedCost(plan(judge, 2))?.dollars ?? 0);
 });

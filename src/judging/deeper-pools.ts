@@ -1,0 +1,148 @@
+/** In PostgreSQL: drawn live queries of which the store is searched deeper than users saw, and what that came to. */
+import type { Pool, PoolClient } from 'pg';
+import type { LiveWindow } from '../live/sql/live-windows.ts';
+import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
+import type { DeeperQuery } from './rules/pool-gap.ts';
+
+/** A query whose shown documents were graded, and that the store is to be searched for. */
+export interface ShallowQuery {
+  readonly id: string;
+  readonly text: string | null;
+  readonly embedding: Float32Array | null;
+  /** What users got, best first. */
+  readonly shown: readonly ShownDocument[];
+}
+
+export interface ShownDocument {
+  readonly id: string;
+  /** Of its text; null where it had gone. */
+  readonly hash: string | null;
+  /** Null where the judge of now gave none. */
+  readonly grade: number | null;
+}
+
+/** What the scores of a pool depend on beside the query. */
+export interface PoolKind {
+  readonly fingerprint: string;
+  readonly k: number;
+  /** Chunks that the store is asked for. */
+  readonly searched: number;
+}
+
+export interface PoolScores {
+  readonly shown: number;
+  readonly deeper: number;
+}
+
+export type DeeperPools = ReturnType<typeof createDeeperPools>;
+
+/** Those of the drawn queries that are to be searched deeper; within the transaction of the draw. */
+export async function insertDeeperPools(
+  client: PoolClient,
+  pipeline: string,
+  drawn: readonly { readonly id: string; readonly deeperProbability: number | null }[],
+  dueAt: Date,
+): Promise<void> {
+  const searched = drawn.filter(({ deeperProbability }) => deeperProbability !== null);
+  await client.query(
+    `insert into deeper_pools (pipeline, query_id, probability, state, due_at)
+     select $1::text, id, probability, 'open', $2::timestamptz from unnest($3::text[], $4::double precision[]) as d (id, probability)
+     on conflict do nothing`,
+    [pipeline, dueAt, ...columnsOf(searched, [(one) => one.id, (one) => one.deeperProbability])],
+  );
+}
+
+export function createDeeperPools(pool: Pool) {
+  return {
+    /** Takes the next whose shown documents are graded, for a while; who dies leaves it to the next. Null when none is due. */
+    async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<ShallowQuery | null> {
+      const { rows } = await pool.query<{
+        query_id: string;
+        text: string | null;
+        embedding: Buffer | null;
+        shown: ShownDocument[];
+      }>(
+        `with next as (
+           select d.pipeline, d.query_id, j.received_on, j.documents from deeper_pools d join judged_queries j using (pipeline, query_id)
+            where d.pipeline = $1::text and d.state = 'open' and d.due_at <= $3::timestamptz and j.state = 'graded'
+            order by d.due_at, j.people_draw limit 1 for update of d skip locked),
+         taken as (
+           update deeper_pools d set due_at = $4::timestamptz from next n
+            where d.pipeline = n.pipeline and d.query_id = n.query_id returning n.*)
+         select t.query_id, q.text, q.embedding,
+                (select jsonb_agg(jsonb_build_object('id', e.document ->> 0, 'hash', e.document ->> 1, 'grade', m.grade) order by e.rank)
+                   from jsonb_array_elements(t.documents) with ordinality e (document, rank)
+                   left join judgments m
+                     on (m.pipeline, m.query_id, m.document_id, m.judge) = (t.pipeline, t.query_id, e.document ->> 0, 'model')
+                    and m.fingerprint = $2::text) as shown
+           from taken t left join live_queries q on q.received_on = t.received_on and q.pipeline = t.pipeline and q.id = t.query_id`,
+        [pipeline, fingerprint, now, leaseUntil],
+      );
+      const [row] = rows;
+      if (row === undefined) return null;
+      const { query_id: id, text, embedding, shown } = row;
+      return { id, text, embedding: embedding === null ? null : vectorOfBytes(embedding), shown };
+    },
+
+    /** Gives a query back, to be taken again from then on. */
+    async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
+      await pool.query(
+        `update deeper_pools set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        [pipeline, id, dueAt],
+      );
+    },
+
+    /** Ends the turn of a query. */
+    async close(pipeline: string, id: string, found: (PoolScores & PoolKind) | null): Promise<void> {
+      await pool.query(
+        `update deeper_pools
+            set state = case when $3::double precision is null then 'ungraded' else 'graded' end, shown = $3::double precision,
+                deeper = $4::double precision, fingerprint = $5::text, k = $6::integer, searched = $7::integer
+          where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        [
+          pipeline,
+          id,
+          found?.shown ?? null,
+          found?.deeper ?? null,
+          found?.fingerprint ?? null,
+          found?.k ?? null,
+          found?.searched ?? null,
+        ],
+      );
+    },
+
+    /** Gives up on those that were received before then. @returns how many had grades of what users got */
+    async expire(pipeline: string, before: Date): Promise<number> {
+      const { rows } = await pool.query<{ graded: number }>(
+        `with gone as (
+           update deeper_pools d set state = 'expired' from judged_queries j
+            where d.pipeline = $1::text and d.state = 'open' and (j.pipeline, j.query_id) = (d.pipeline, d.query_id)
+              and j.received_at < $2::timestamptz
+           returning j.state)
+         select count(*)::integer as graded from gone where state = 'graded'`,
+        [pipeline, before],
+      );
+      return rows[0]?.graded ?? 0;
+    },
+
+    /** Of a window: pools of this kind, with what failed or found nothing, and how many there are of each state. */
+    async searched(
+      { pipeline, from, until }: LiveWindow,
+      { fingerprint, k, searched }: PoolKind,
+    ): Promise<{ readonly queries: readonly DeeperQuery[]; readonly states: Readonly<Record<string, number>> }> {
+      const { rows } = await pool.query<DeeperQuery & { state: string | null; isOfKind: boolean }>(
+        `select j.cluster, j.outcome, coalesce(d.probability, j.probability) as probability,
+                coalesce(d.shown - d.deeper, 0) as gap, d.state,
+                d.state is null or (d.fingerprint, d.k, d.searched) is not distinct from ($4::text, $5::integer, $6::integer) as "isOfKind"
+           from judged_queries j left join deeper_pools d using (pipeline, query_id)
+          where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
+            and (j.state = 'known' or d.state is not null)
+          order by j.received_at, j.query_id`,
+        [pipeline, from, until, fingerprint, k, searched],
+      );
+      const states: Record<string, number> = {};
+      for (const { state } of rows) if (state !== null) states[state] = (states[state] ?? 0) + 1;
+      return { queries: rows.filter(({ isOfKind }) => isOfKind), states };
+    },
+  };
+}

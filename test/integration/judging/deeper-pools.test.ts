@@ -1,0 +1,200 @@
+/** A store that holds better documents than users got is searched deeper for some of the drawn queries. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { JudgingPlan } from '../../../src/judging/plan.ts';
+import type { VectorStore } from '../../../src/stores/vector-store.ts';
+import type { StoreService, TestIndex } from '../../contract/vector-store-bench.ts';
+import { useDatabase } from '../../support/database.ts';
+import { status, when } from '../../support/fault-server.ts';
+import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '../../support/judging-world.ts';
+import type { Outage } from '../../support/outage.ts';
+import { pgvectorService, startPglite } from '../../support/pgvector.ts';
+
+/** What the store holds beside what users got: of what quality, near to the question. */
+const BETTER = 3;
+const SEARCHED = 8;
+const QUESTION = 'question 3';
+/** Along the axis of the question. */
+const near = Float32Array.of(1, 0.1, 0, 0);
+const far = Float32Array.of(0, 0, 0, 1);
+
+const database = useDatabase();
+let service: StoreService;
+let index: TestIndex;
+let outage: Outage;
+let store: VectorStore;
+let world: JudgingWorld;
+
+beforeAll(async () => {
+  service = await pgvectorService(await startPglite());
+  index = await service.createIndex({ metric: 'cosine', dimensions: 4 });
+  const fields = { topic: 'all', language: 'en' };
+  const shown = [1, 2, 3].map((rank) => documentOf(QUESTION, rank));
+  await index.add([
+    ...shown.map(({ id, text }) => ({ id, vector: near, content: text, fields })),
+    // The same text under another name is nothing new.
+    { id: 'a copy', vector: near, content: shown[0]?.text ?? '', fields },
+    ...Array.from({ length: BETTER }, (_, i) => ({
+      id: `better ${i}`,
+      vector: near,
+      content: `It answers in full, ${i}: quality 3.`,
+      fields,
+    })),
+    ...Array.from({ length: 5 }, (_, i) => ({ id: `far ${i}`, vector: far, content: `Else ${i}: quality 3.`, fields })),
+  ]);
+});
+afterAll(async () => {
+  await index.drop();
+  await service.stop();
+});
+beforeEach(async () => {
+  outage = await service.startOutage();
+  store = index.open({ url: outage.url, timeoutMs: 2000, retries: 0 });
+  world = await JudgingWorld.start(database.pool, searchesDeeper());
+});
+afterEach(async () => {
+  await world.close();
+  await store.close?.();
+  await outage.close();
+});
+
+const searchesDeeper = (share = 1): Partial<JudgingPlan> => ({ store, deeper: { share, documents: SEARCHED } });
+const asked = (count: number) => world.samples(count, { text: QUESTION, embedding: near });
+const later = (minutes: number) => world.clock.set(new Date(world.clock.now().getTime() + minutes * 60_000));
+
+/** Linear gains, log2 discount. */
+const dcg = (grades: readonly number[]) => grades.reduce((sum, grade, at) => sum + grade / Math.log2(at + 2), 0);
+const grades = [1, 2, 3].map((rank) => documentOf(QUESTION, rank).quality);
+const ideal = (of: readonly number[]) => dcg(of.toSorted((a, b) => b - a).slice(0, grades.length));
+const trueGap = dcg(grades) / ideal(grades) - dcg(grades) / ideal([...grades, 3, 3, 3]);
+
+it('says what nDCG owes to an ideal that knows only what users got', async () => {
+  expect(trueGap).toBeGreaterThan(0.05);
+  await world.hourOf(asked(80));
+  await world.round();
+  const found = (await world.latest('live_ndcg_pool_gap'))?.newest;
+  expect(found?.value).toBeCloseTo(trueGap, 12);
+  expect(found?.n).toBe(await world.count("deeper_pools where state = 'graded'"));
+  expect(found?.n).toBe(await world.count("judged_queries where state = 'graded'"));
+  expect(found?.details).toMatchObject({ k: 3, searched: SEARCHED, graded: found?.n });
+  expect(found?.ciLow).toBeLessThan(trueGap);
+  expect(found?.ciHigh).toBeGreaterThan(trueGap);
+  // Three that users got and three better ones, once each: all else was known.
+  expect(world.judge.requests.length).toBe(3 + BETTER + SEARCHED - (3 + 1 + BETTER));
+  expect((await world.latest('live_ndcg_uncorrected'))?.newest?.value).toBeCloseTo(dcg(grades) / ideal(grades), 12);
+});
+
+it('searches for a random part of whole sessions, and weighs it by its chance', async () => {
+  await world.hourOf(asked(600));
+  await world.round(undefined, searchesDeeper(0.3));
+  const drawn = await world.count('judged_queries');
+  const part = await world.count('deeper_pools');
+  expect(part).toBeGreaterThan(0.12 * drawn);
+  expect(part).toBeLessThan(0.5 * drawn);
+  const { rows } = await database.pool.query<{ ratio: number }>(
+    'select d.probability / j.probability as ratio from deeper_pools d join judged_queries j using (pipeline, query_id)',
+  );
+  for (const { ratio } of rows) expect(ratio).toBeCloseTo(0.3, 12);
+  expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
+});
+
+it('what failed or found nothing has no gap, and its share of all traffic', async () => {
+  const failed = world.samples(100, { outcome: 'error', results: [], probability: 1 }).map((one, i) => ({
+    ...one,
+    id: `failed ${i}`,
+    sessionHash: `failed session ${i}`,
+    unitHash: 0.5 + i / 1000,
+  }));
+  await world.hourOf([...asked(80), ...failed]);
+  await world.round();
+  expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo((160 / 260) * trueGap, 12);
+});
+
+it('a store that is down keeps no score back, and is searched when it is there again', async () => {
+  await outage.refuse();
+  await world.hourOf(asked(60));
+  await world.round();
+  expect((await world.latest('live_ndcg_uncorrected'))?.newest?.n).toBeGreaterThan(20);
+  expect((await world.latest('live_ndcg_pool_gap'))?.gap?.reason).toBe('too_few_queries');
+  expect(world.total('recalld_judge_failures_total', { reason: 'unreachable' })).toBe(3);
+  const open = await world.count("deeper_pools where state = 'open'");
+  expect(open).toBe(await world.count('judged_queries'));
+  const mended = index.open({ url: service.url, timeoutMs: 2000, retries: 0 });
+  later(20);
+  await world.round(undefined, { store: mended });
+  await mended.close?.();
+  expect(await world.count("deeper_pools where state = 'graded'")).toBe(open);
+});
+
+it('gives up after a day, and counts what it gave up', async () => {
+  await outage.refuse();
+  await world.hourOf(asked(60));
+  await world.round();
+  const open = await world.count("deeper_pools where state = 'open'");
+  later(25 * 60);
+  await world.round();
+  expect(await world.count("deeper_pools where state = 'expired'")).toBe(open);
+  expect(world.total('recalld_judge_failures_total', { reason: 'expired' })).toBe(open);
+});
+
+it('a worker that dies has nothing graded twice, and another goes on', async () => {
+  const stop = new AbortController();
+  let answers = 0;
+  world.judge.respondWith((request, response) => {
+    answers += 1;
+    if (answers === 5) stop.abort(new Error('killed'));
+    else judgeWithBias(0)(request, response);
+  });
+  await world.hourOf(asked(60));
+  await expect(world.round(stop.signal)).rejects.toThrow('killed');
+  expect(await world.count('unshown_grades')).toBe(1);
+  world.judge.respondWith(judgeWithBias(0));
+  const before = world.judge.requests.length;
+  later(20);
+  await Promise.all([world.round(), world.round()]);
+  expect(await world.count("deeper_pools where state = 'open'")).toBe(0);
+  // Each document once more at most in each of the two that ran at the same time; the one that was stored, by neither.
+  expect(world.judge.requests.length - before).toBeLessThanOrEqual(2 * (BETTER + 1 - 1));
+  expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
+});
+
+it('a judge that fails on a document leaves the query out, and counts it', async () => {
+  world.judge.respondWith(
+    when((request) => promptOf(request).includes('answers in full'), chatAnswer('no'), judgeWithBias(0)),
+  );
+  await world.hourOf(asked(60));
+  await world.round();
+  const gap = (await world.latest('live_ndcg_pool_gap'))?.gap;
+  expect(gap?.reason).toBe('too_few_queries');
+  expect(gap?.details).toMatchObject({ ungraded: await world.count('judged_queries') });
+});
+
+it('grades what users got first, and spends no more than the day has', async () => {
+  world.judge.respondWith(status(503));
+  await world.hourOf(world.samples(40, { embedding: near }));
+  await world.round();
+  world.judge.respondWith(judgeWithBias(0));
+  later(20);
+  const drawn = await world.count('judged_queries');
+  // At 510e-6 dollars a call, before each of which the dearest is set aside.
+  const maxCostPerDay = 3 * drawn * 510e-6 + 0.01;
+  await world.round(undefined, { maxCostPerDay });
+  expect(await world.count("judged_queries where state = 'graded'")).toBe(drawn);
+  expect(await world.count("deeper_pools where state = 'open'")).toBeGreaterThan(0);
+  const { today } = await world.deps.spending.spent('docs', world.clock.now());
+  expect(today).toBeLessThanOrEqual(maxCostPerDay);
+  later(20);
+  await world.round();
+  expect(await world.count("deeper_pools where state = 'graded'")).toBe(drawn);
+});
+
+it('erasure takes the pool of a query with it', async () => {
+  await world.hourOf(asked(60));
+  await world.round();
+  const { rows } = await database.pool.query<{ query_id: string }>(
+    'select query_id from unshown_grades join deeper_pools using (pipeline, query_id) limit 1',
+  );
+  const id = rows[0]?.query_id ?? '';
+  await world.eraseQuery(id);
+  expect(await world.count(`deeper_pools where query_id = '${id}'`)).toBe(0);
+  expect(await world.count(`unshown_grades where query_id = '${id}'`)).toBe(0);
+});
