@@ -30,7 +30,14 @@ const BASELINE_DAYS = 2;
 const BASELINE_SESSIONS = 1000;
 
 /** As many live queries as are graded in a moment, and a window that is soon full of them. */
-const JUDGED = { queries_per_day: 480, window: '3h', depth: 5, people_share: 0.9, second_share: 0 } as const;
+const JUDGED = {
+  queries_per_day: 480,
+  window: '3h',
+  depth: 5,
+  deeper: { share: 0.2, documents: 20 },
+  people_share: 0.9,
+  second_share: 0,
+} as const;
 
 export interface DemoRag {
   /** Where the search and the embedder of the demo's RAG service answer. */

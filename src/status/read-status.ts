@@ -7,6 +7,7 @@ import type { GoldenRun, SegmentScore } from '../golden/rules/run.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { isCorrected } from '../judging/gauges.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
 import { DAY_MS } from '../time.ts';
@@ -77,7 +78,8 @@ async function readFacts(deps: ReadStatusDeps, now: Date): Promise<StatusFacts> 
   ]);
   return {
     latest,
-    measurements,
+    // What the model said alone is no news once people have corrected it, and would only grow old.
+    measurements: measurements.filter((one) => !isCorrected(one, measurements)),
     checks: statesOf(deps, standings, now),
     intervalSeconds,
     liveIntervalSeconds,

@@ -1,8 +1,11 @@
 /** Live queries that are drawn, graded by a model behind a real endpoint, corrected by people, and measured. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/app/database.ts';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
+import { readStatus } from '../../../src/status/read-status.ts';
+import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hang, inTurn, status, tooManyRequests, when } from '../../support/fault-server.ts';
 import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '../../support/judging-world.ts';
@@ -43,6 +46,24 @@ describe('a round', () => {
     const agreement = (await world.latest('judge_agreement'))?.newest;
     expect(agreement?.value).toBeGreaterThan(0.3);
     expect(agreement?.value).toBeLessThan(0.9);
+  });
+
+  it('leaves what the model said alone out of how the pipeline stands, once people have corrected it', async () => {
+    await world.hourOf(world.samples(400));
+    await world.round();
+    const shown = async (): Promise<string[]> => {
+      const tables = openDatabase({ pool: database.pool, readPool: database.pool });
+      const every = { intervalSeconds: () => 3600, liveIntervalSeconds: 3600 };
+      const pipeline = aWatchedPipeline({ name: 'docs' });
+      const deps = { ...tables, ...every, pipelines: [pipeline], densityPlans: [], clock: world.clock };
+      const { measurements } = await readStatus(deps, pipeline);
+      return measurements.map(({ measure }) => measure);
+    };
+    expect(await shown()).toContain('live_ndcg_uncorrected');
+    await world.peopleGrade();
+    await world.round();
+    expect(await shown()).toContain('live_ndcg');
+    expect(await shown()).not.toContain('live_ndcg_uncorrected');
   });
 
   it('draws as many as the config says, of large and small weights, and nothing twice', async () => {
