@@ -10,6 +10,7 @@ import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import type { Cell } from './coverage/cell.ts';
 import { densityWorlds } from './coverage/density.ts';
 import { liveWorlds } from './coverage/live.ts';
+import { poolWorlds } from './coverage/pools.ts';
 import { scoreWorlds } from './coverage/scores.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, readResult, writeResult } from './result-file.ts';
@@ -49,17 +50,21 @@ export function measureCoverage(
   const startedAt = performance.now() - 1000 * (before?.provenance.seconds ?? 0);
   const random = randomNumbers(SEED);
   const draws = quick ? 4 : DRAWS * scale;
-  const worlds = [...scoreWorlds, ...liveWorlds(random), ...densityWorlds];
   const measure = (cell: Cell, times: number, numbers: RandomNumbers): CoveredCell => {
     const covered = coverageOf(cell, times, numbers);
     say(`${cell.bound}, ${cell.world}: ${(100 * covered.coverage.share).toFixed(1)} % of ${covered.draws}`);
     return covered;
   };
-  // All or none, since the cells draw from one row of random numbers.
-  const known = worlds.flatMap(
-    ({ bound, world }) => before?.cells.find((cell) => cell.bound === bound && cell.world === world) ?? [],
-  );
-  const first = known.length === worlds.length ? known : worlds.map((cell) => measure(cell, draws, random));
+  // All or none, since the cells of a group draw from one row of random numbers.
+  const firstDraws = (group: readonly Cell[], numbers: RandomNumbers): readonly CoveredCell[] => {
+    const known = group.flatMap(
+      ({ bound, world }) => before?.cells.find((cell) => cell.bound === bound && cell.world === world) ?? [],
+    );
+    return known.length === group.length ? known : group.map((cell) => measure(cell, draws, numbers));
+  };
+  const measured = [...scoreWorlds, ...liveWorlds(random), ...densityWorlds];
+  const worlds = [...measured, ...poolWorlds];
+  const first = [...firstDraws(measured, random), ...firstDraws(poolWorlds, randomNumbers(SEED + 2))];
   const low = first.filter(({ coverage }) => !quick && coverage.share < MIN_COVERAGE).map(({ bound }) => bound);
   const drawnAnew = [...new Set([...(before?.drawnAnew ?? []), ...low])];
   const anew = randomNumbers(SEED + 1);

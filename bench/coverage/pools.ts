@@ -1,0 +1,62 @@
+/** Bounds of the pool gap of judged nDCG: whole sessions, drawn more often where answers were bad, most of them without a gap. */
+import { type DeeperQuery, poolGap } from '../../src/judging/rules/pool-gap.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+import type { Cell } from './cell.ts';
+
+/** Gaps of a kind of session: none with this chance, else evenly up to `most`. */
+interface Gaps {
+  readonly none: number;
+  readonly most: number;
+}
+
+interface Traffic {
+  readonly world: string;
+  readonly usual: Gaps;
+  /** Of one session in five, which is drawn twice as often. */
+  readonly suspect: Gaps;
+}
+
+const SUSPECT = 0.2;
+const TIMES_AS_OFTEN = 2;
+/** Share of the queries that failed, which have no gap. */
+const FAILING = 0.1;
+/** Chance that a query of a session has the gap of the one before it. */
+const SAME = 0.5;
+const CHANCE = 0.001;
+/** Sessions that are searched, in the mean. */
+const SIZES = [10, 30, 70, 300];
+
+const traffics: readonly Traffic[] = [
+  { world: 'few gaps', usual: { none: 0.8, most: 0.5 }, suspect: { none: 0.4, most: 1 } },
+  { world: 'hardly any', usual: { none: 0.95, most: 0.5 }, suspect: { none: 0.8, most: 1 } },
+  { world: 'small ones everywhere', usual: { none: 0, most: 0.3 }, suspect: { none: 0, most: 0.6 } },
+];
+
+const meanOf = ({ none, most }: Gaps): number => ((1 - none) * most) / 2;
+
+function draw({ usual, suspect }: Traffic, size: number, { uniform, poisson }: RandomNumbers): DeeperQuery[] {
+  const queries: DeeperQuery[] = [];
+  const isOften = (SUSPECT * TIMES_AS_OFTEN) / (SUSPECT * TIMES_AS_OFTEN + 1 - SUSPECT);
+  for (let cluster = poisson(size); cluster > 0; cluster--) {
+    const isSuspect = uniform() < isOften;
+    const { none, most } = isSuspect ? suspect : usual;
+    const probability = CHANCE * (isSuspect ? TIMES_AS_OFTEN : 1);
+    let gap: number | null = null;
+    for (let query = 1 + poisson(0.5); query > 0; query--) {
+      if (gap === null || uniform() >= SAME) gap = uniform() < none ? 0 : most * uniform();
+      queries.push({ cluster, outcome: 'ok', probability, gap });
+    }
+  }
+  for (let cluster = poisson(size); cluster > 0; cluster--)
+    queries.push({ cluster: -cluster, outcome: 'error', probability: 1, gap: 0 });
+  return queries;
+}
+
+export const poolWorlds: readonly Cell[] = traffics.flatMap((traffic) =>
+  SIZES.map((size) => ({
+    bound: 'pool gap of judged nDCG (jackknife)',
+    world: `${traffic.world}, ${size} sessions`,
+    truth: (1 - FAILING) * ((1 - SUSPECT) * meanOf(traffic.usual) + SUSPECT * meanOf(traffic.suspect)),
+    draw: (random: RandomNumbers) => poolGap(draw(traffic, size, random), { ok: 1 - FAILING, error: FAILING }),
+  })),
+);
