@@ -7,7 +7,7 @@ export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 export type TaskInput<Table extends Tasks, Name extends keyof Table> = Parameters<Table[Name]>[0];
 
-export type TaskResult<Table extends Tasks, Name extends keyof Table> = ReturnType<Table[Name]>;
+export type TaskResult<Table extends Tasks, Name extends keyof Table> = Awaited<ReturnType<Table[Name]>>;
 
 export interface TaskMessage {
   readonly task: string;
@@ -25,18 +25,18 @@ export type TaskReply =
       readonly message: string;
     };
 
-/** The whole program of a thread: one task after the other. */
+/** The whole program of a thread, which the pool gives one task after the other. */
 export function answerTasks(tasks: Tasks): void {
-  parentPort?.on('message', (message: TaskMessage) => {
-    parentPort?.postMessage(replyTo(tasks, message));
+  parentPort?.on('message', async (message: TaskMessage) => {
+    parentPort?.postMessage(await replyTo(tasks, message));
   });
 }
 
-function replyTo(tasks: Tasks, { task, input }: TaskMessage): TaskReply {
+async function replyTo(tasks: Tasks, { task, input }: TaskMessage): Promise<TaskReply> {
   const startedAt = performance.now();
   try {
     // The message was made by the pool of the same program, which ties each task to its input.
-    const result = tasks[task]?.(input as never);
+    const result = await tasks[task]?.(input as never);
     return { kind: 'result', result, cpuMs: performance.now() - startedAt };
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));

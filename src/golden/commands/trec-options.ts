@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, type MetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { type DuplicatePolicy, duplicatePolicies } from '../../ir/ranking.ts';
-import type { ScoringSettings } from '../trec/evaluate-trec.ts';
+import type { ScoringSettings } from '../trec/score-runs.ts';
 
 export interface TrecOptions {
   readonly qrels: string;

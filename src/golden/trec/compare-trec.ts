@@ -1,7 +1,7 @@
 /** Compares TREC runs by the judgments of the same queries, without a database. */
 import { compareMany, compareRuns, type ManyComparison, type RunComparison } from '../rules/compare-runs.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
-import { readJudgedQueries, type ScoringSettings, scoreTrecRun, type TrecScores } from './evaluate-trec.ts';
+import { type ScoringSettings, scoreTrecRuns, type TrecScores } from './score-runs.ts';
 
 export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSettings {
   readonly qrelsPath: string;
@@ -23,14 +23,13 @@ export interface OfflineComparison {
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
 export async function compareTrecFiles(request: OfflineComparisonRequest): Promise<OfflineComparison> {
-  const judged = await readJudgedQueries(request.qrelsPath);
-  // One after the other: the documents of the first run are let go before the second is read.
-  const baseline = await scoreTrecRun(judged, request.baselinePath, request);
-  const candidate = await scoreTrecRun(judged, request.candidatePath, request);
+  const paths = [request.baselinePath, request.candidatePath];
+  const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, paths, request);
+  const [baseline, candidate] = scores as [TrecScores, TrecScores];
   const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
   return {
     comparison: compareRuns(runs, request),
-    queryIds: judged.queries.map(([queryId]) => queryId),
+    queryIds,
     baseline,
     candidate,
   };
@@ -47,8 +46,10 @@ export interface ManyComparisonRequest extends ScoringSettings, ComparisonSettin
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
 export async function compareManyTrecFiles(request: ManyComparisonRequest): Promise<ManyComparison> {
-  const judged = await readJudgedQueries(request.qrelsPath);
-  const columns: TrecScores['columns'][] = [];
-  for (const path of request.runPaths) columns.push((await scoreTrecRun(judged, path, request)).columns);
-  return compareMany(request.keys, columns, request);
+  const { scores } = await scoreTrecRuns(request.qrelsPath, request.runPaths, request);
+  return compareMany(
+    request.keys,
+    scores.map(({ columns }) => columns),
+    request,
+  );
 }

@@ -33,16 +33,31 @@ export class DocumentRows {
     this.hashes = new Int32Array(room);
   }
 
+  /** Forgets all rows. @returns the blocks that they stood in, which nobody reads any more */
+  clear(): readonly Block[] {
+    this.queries.clear();
+    this.count = 0;
+    this.last = undefined;
+    this.block = undefined;
+    return this.blocks.splice(0);
+  }
+
+  /** How many rows there are. */
+  get size(): number {
+    return this.count;
+  }
+
   /** How many rows there is room for. */
   get room(): number {
     return this.hashes.length;
   }
 
   /**
-   * Adds a row whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. Its
-   * number is that of the rows before it.
+   * Adds a row whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block.
+   *
+   * @returns its number, which is that of the rows before it
    */
-  add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): void {
+  add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): number {
     if (this.block !== block) {
       this.block = block;
       this.blocks.push(block);
@@ -56,6 +71,12 @@ export class DocumentRows {
     const { ranges } = this.queryAt(block, queryStart, queryEnd);
     if (ranges[ranges.length - 1] === row) ranges[ranges.length - 1] = row + 1;
     else ranges.push(row, row + 1);
+    return row;
+  }
+
+  /** Whether a query id is that of the last row. */
+  isOfLastQuery({ bytes }: Block, start: number, end: number): boolean {
+    return this.last !== undefined && holds(bytes, start, end, this.lastId);
   }
 
   /** The document id of a row. */
@@ -88,8 +109,9 @@ export class DocumentRows {
   }
 
   /** The query of the line before is tried first, by comparing bytes, before a string is made. */
-  private queryAt({ bytes }: Block, start: number, end: number): QueryRows {
-    if (this.last !== undefined && holds(bytes, start, end, this.lastId)) return this.last;
+  private queryAt(block: Block, start: number, end: number): QueryRows {
+    if (this.last !== undefined && this.isOfLastQuery(block, start, end)) return this.last;
+    const { bytes } = block;
     const id = bytes.toString('utf8', start, end);
     let query = this.queries.get(id);
     if (query === undefined) {

@@ -8,7 +8,6 @@ export class JudgmentTable {
   private grades: Float64Array;
   /** The line of each row. */
   private lines: Uint32Array;
-  private rows = 0;
 
   /** @param fileBytes size of the file */
   constructor(fileBytes: number) {
@@ -33,13 +32,13 @@ export class JudgmentTable {
     grade: number,
   ): void {
     const { documents } = this;
-    documents.add(block, queryStart, queryEnd, start, end);
+    const row = documents.add(block, queryStart, queryEnd, start, end);
     if (documents.room > this.grades.length) {
       this.grades = enlarged(new Float64Array(documents.room), this.grades);
       this.lines = enlarged(new Uint32Array(documents.room), this.lines);
     }
-    this.grades[this.rows] = grade;
-    this.lines[this.rows++] = line;
+    this.grades[row] = grade;
+    this.lines[row] = line;
   }
 
   gradeOf(row: number): number {

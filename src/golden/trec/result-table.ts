@@ -15,11 +15,12 @@ export interface GradedRanking {
   readonly scoreTies: number;
 }
 
+const NO_ROWS: QueryRows = { ranges: [] };
+
 /** Scores by query and document id. */
 export class ResultTable {
   private readonly documents: DocumentRows;
   private scores: Float64Array;
-  private rows = 0;
   /** The rows of the query that is ranked. */
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
@@ -32,17 +33,32 @@ export class ResultTable {
     this.scores = new Float64Array(this.documents.room);
   }
 
-  /** Number of queries. */
-  get size(): number {
-    return this.documents.queries.size;
+  /** In the order of the file. */
+  get queryIds(): Iterable<string> {
+    return this.documents.queries.keys();
+  }
+
+  /** Number of results. */
+  get length(): number {
+    return this.documents.size;
+  }
+
+  /** Whether a line with its query id at `[start, end)` goes on with the query of the last one. */
+  goesOn(block: Block, start: number, end: number): boolean {
+    return this.documents.isOfLastQuery(block, start, end);
+  }
+
+  /** Forgets all results. @returns the blocks that they stood in, which nobody reads any more */
+  clear(): readonly Block[] {
+    return this.documents.clear();
   }
 
   /** Adds a result whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. */
   add(block: Block, queryStart: number, queryEnd: number, start: number, end: number, score: number): void {
     const { documents } = this;
-    documents.add(block, queryStart, queryEnd, start, end);
+    const row = documents.add(block, queryStart, queryEnd, start, end);
     if (documents.room > this.scores.length) this.scores = enlarged(new Float64Array(documents.room), this.scores);
-    this.scores[this.rows++] = score;
+    this.scores[row] = score;
   }
 
   /** The documents of a query in the order of the file, not yet ranked and with repeats. */
@@ -58,11 +74,10 @@ export class ResultTable {
    *
    * @param judgedQuery the query among the judgments
    * @param collapses whether a place that repeats a document is taken out; else it stays, without a judgment
-   * @returns null when the query has no results
+   * @param queryId one of `queryIds`
    */
-  rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean): GradedRanking | null {
-    const query = this.documents.queries.get(queryId);
-    if (query === undefined) return null;
+  rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean): GradedRanking {
+    const query = this.documents.queries.get(queryId) ?? NO_ROWS;
     const { documents, scores } = this;
     const rows = this.rowsOf(query);
     // Most run files are written best first, so a look at the order saves the sort.

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
-import { readQrels, readRun } from '../../../../src/golden/trec/evaluate-trec.ts';
 import type { JudgmentTable } from '../../../../src/golden/trec/judgment-table.ts';
+import type { ResultTable } from '../../../../src/golden/trec/result-table.ts';
+import { readQrels, readRunInBatches } from '../../../../src/golden/trec/trec-files.ts';
+import type { ScoredDocuments } from '../../../../src/ir/ranking.ts';
 
 let folder: string;
 
@@ -115,7 +117,23 @@ describe('readQrels', () => {
   });
 });
 
-describe('readRun', () => {
+/** What all batches of a run hold, by query. */
+async function readRun(path: string, results = Number.POSITIVE_INFINITY): Promise<Map<string, ScoredDocuments>> {
+  const run = new Map<string, ScoredDocuments>();
+  await readRunInBatches(path, {
+    results,
+    handle(batch) {
+      for (const id of batch.queryIds) {
+        const { ids = [], scores = [] } = run.get(id) ?? {};
+        const more = batch.get(id);
+        run.set(id, { ids: [...ids, ...(more?.ids ?? [])], scores: [...scores, ...(more?.scores ?? [])] });
+      }
+    },
+  });
+  return run;
+}
+
+describe('readRunInBatches', () => {
   it('reads documents with their scores in the order of the file, repeats included', async () => {
     const run = await readRun(await fileOf('q1 Q0 b 7 0.5 t\nq2 Q0 a 1 1e0 t\nq1 Q0 a 1 .25 t\nq1 Q0 b 2 -3 t\n'));
     expect(run.size).toBe(2);
@@ -201,15 +219,46 @@ describe('readRun', () => {
       score: (i * 7919) % 1000,
     }));
     const lines = rows.map((row, i) => `${row.query} Q0 ${row.id} ${i} ${row.score / 8} a-tag-of-some-length`);
-    const run = await readRun(await fileOf(lines.join('\n')));
     const expected = groupByQuery(rows);
-    expect(run.size).toBe(expected.size);
-    for (const [query, members] of expected) {
-      expect(run.get(query)).toEqual({
-        ids: members.map((row) => row.id),
-        scores: members.map((row) => row.score / 8),
-      });
+    const file = await fileOf(lines.join('\n'));
+    // In batches memory is used again, also of the block that a batch ends in.
+    for (const results of [Number.POSITIVE_INFINITY, 20_000, 100]) {
+      const run = await readRun(file, results);
+      expect(run.size).toBe(expected.size);
+      for (const [query, members] of expected) {
+        expect(run.get(query)).toEqual({
+          ids: members.map((row) => row.id),
+          scores: members.map((row) => row.score / 8),
+        });
+      }
     }
+  });
+
+  it('ends a batch with a query, not within its lines', async () => {
+    const lines = [3, 1, 4, 1, 5].flatMap((count, q) =>
+      Array.from({ length: count }, (_, i) => `q${q} Q0 d${i} 0 1 t\n`),
+    );
+    const batches: string[][] = [];
+    const handle = (batch: ResultTable): void => {
+      batches.push([...batch.queryIds]);
+    };
+    await readRunInBatches(await fileOf(lines.join('')), { results: 4, handle });
+    expect(batches).toEqual([['q0', 'q1'], ['q2'], ['q3', 'q4']]);
+  });
+
+  it('reads the lines of a range alone, and calls the first of the file by its byte order mark', async () => {
+    const lines = ['\uFEFFq1 Q0 a 1 1 t\n', 'q2 Q0 b 1 2 t\n', 'q3 Q0 c 1 3 t'];
+    const file = await fileOf(lines.join(''));
+    const [first = '', second = ''] = lines;
+    const ends = [0, Buffer.byteLength(first), Buffer.byteLength(first + second), Buffer.byteLength(lines.join(''))];
+    const read: string[][] = [];
+    for (const [i, to] of ends.slice(1).entries()) {
+      const handle = (batch: ResultTable): void => {
+        read.push([...batch.queryIds]);
+      };
+      await readRunInBatches(file, { range: { from: ends[i] ?? 0, to }, results: 10, handle });
+    }
+    expect(read).toEqual([['q1'], ['q2'], ['q3']]);
   });
 
   it('reads back whatever ids and scores were written', async () => {

@@ -1,0 +1,155 @@
+/** The files of TREC and BEIR: judgments, and the results of a run. */
+
+import { RecalldError } from '../../errors.ts';
+import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
+import { quoted } from '../../text/source-line.ts';
+import { type Block, BlockBuffers, type ByteRange, forEachLine, malformed, sizeOf } from './blocks.ts';
+import { JudgmentTable } from './judgment-table.ts';
+import { ResultTable } from './result-table.ts';
+
+const NUMBER_SIGN = 0x23;
+
+/** A form of qrels file: what its columns are called, and which of them hold the document and the grade. */
+interface QrelsForm {
+  readonly columns: readonly string[];
+  readonly document: number;
+  readonly grade: number;
+}
+
+const TREC_QRELS: QrelsForm = {
+  columns: ['query-id', 'iteration', 'document-id', 'grade'],
+  document: 2,
+  grade: 3,
+};
+const BEIR_QRELS: QrelsForm = { columns: ['query-id', 'corpus-id', 'score'], document: 1, grade: 2 };
+const RUN_COLUMNS = ['query-id', 'Q0', 'document-id', 'rank', 'score', 'tag'];
+const RUN_DOCUMENT = 2;
+const RUN_SCORE = 4;
+/** The query id is the first column of every form. */
+const QUERY = 0;
+
+/**
+ * Reads relevance judgments: TREC qrels (`query-id iteration document-id grade`, columns parted by blanks) or the
+ * qrels.tsv of BEIR, known by its header `query-id corpus-id score`, whose columns are parted by one tab.
+ *
+ * Grades are integers; a negative one means that the document was not judged. The iteration is ignored, and so are
+ * empty lines and, in TREC files, lines that start with `#` (as in trec_eval 10).
+ *
+ * @returns at least one judgment
+ * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a grade that is no
+ * integer, a document judged twice for a query, not UTF-8 text, no judgment at all
+ */
+export async function readQrels(path: string): Promise<JudgmentTable> {
+  const judgments = new JudgmentTable(await sizeOf(path));
+  const scanner = new ColumnScanner(TREC_QRELS.columns.length, 'blanks');
+  let form: QrelsForm | undefined;
+
+  await forEachLine(path, scanner, (block, line) => {
+    if (scanner.count === 0 || (form !== BEIR_QRELS && isComment(block, scanner))) return;
+    if (form === undefined) {
+      form = isHeader(block, scanner) ? BEIR_QRELS : TREC_QRELS;
+      if (form === BEIR_QRELS) return scanner.separateBy('tabs');
+    }
+    if (scanner.count !== form.columns.length) {
+      throw malformed(path, line, wrongColumns('A judgment', form.columns, scanner.count));
+    }
+    const grade = parseGrade(block.bytes, scanner.starts[form.grade] ?? 0, scanner.ends[form.grade] ?? 0);
+    if (Number.isNaN(grade)) throw malformed(path, line, badGrade(column(block, scanner, form.grade)));
+    judgments.add(
+      block,
+      line,
+      scanner.starts[QUERY] ?? 0,
+      scanner.ends[QUERY] ?? 0,
+      scanner.starts[form.document] ?? 0,
+      scanner.ends[form.document] ?? 0,
+      grade,
+    );
+  });
+  const repeat = judgments.firstRepeat();
+  if (repeat !== null) throw malformed(path, repeat.line, judgedTwice(repeat.queryId, repeat.documentId));
+  if (judgments.queries.size === 0) throw empty(path, 'judgments', TREC_QRELS.columns);
+  return judgments;
+}
+
+/** A batch has room for lines of so many bytes, and grows for shorter ones. */
+const ROOM_BYTES = 60;
+
+/** Some lines of a run at a time, whole queries where their lines stand together. */
+export interface RunBatches {
+  /** Of the lines; left out: all of the file, which may be a pipe. */
+  readonly range?: ByteRange;
+  /** A batch ends with the query in which it has come to so many results. */
+  readonly results: number;
+  /** Given each batch, which is emptied after it. */
+  readonly handle: (batch: ResultTable) => void;
+}
+
+/**
+ * Reads a TREC run (`query-id Q0 document-id rank score tag`, columns parted by blanks). As in trec_eval the second
+ * column, the rank and whatever follows the score are ignored, and so are empty lines and lines that start with `#`;
+ * unlike there, the tag may be missing.
+ *
+ * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a score that is no finite
+ * decimal number, not UTF-8 text, no document at all. What the handler throws passes through.
+ */
+export async function readRunInBatches(path: string, { range, results, handle }: RunBatches): Promise<void> {
+  const bytes = range === undefined ? await sizeOf(path) : range.to - range.from;
+  const batch = new ResultTable(Math.min(bytes, results * ROOM_BYTES));
+  const buffers = new BlockBuffers();
+  const scanner = new ColumnScanner(RUN_COLUMNS.length, 'blanks');
+  let isEmpty = true;
+  const flush = (scanned: Block | null): void => {
+    handle(batch);
+    buffers.giveBack(batch.clear().filter((block) => block !== scanned));
+  };
+  const addLine = (block: Block, line: number): void => {
+    if (scanner.count === 0 || isComment(block, scanner)) return;
+    if (scanner.count < RUN_COLUMNS.length - 1) {
+      throw malformed(path, line, wrongColumns('A result', RUN_COLUMNS, scanner.count));
+    }
+    const score = parseScore(block.bytes, scanner.starts[RUN_SCORE] ?? 0, scanner.ends[RUN_SCORE] ?? 0);
+    if (Number.isNaN(score)) throw malformed(path, line, badScore(column(block, scanner, RUN_SCORE)));
+    const [start, end] = [scanner.starts[QUERY] ?? 0, scanner.ends[QUERY] ?? 0];
+    if (batch.length >= results && !batch.goesOn(block, start, end)) flush(block);
+    isEmpty = false;
+    batch.add(block, start, end, scanner.starts[RUN_DOCUMENT] ?? 0, scanner.ends[RUN_DOCUMENT] ?? 0, score);
+  };
+  await forEachLine(path, scanner, addLine, range, buffers);
+  if (isEmpty) throw empty(path, 'results', RUN_COLUMNS);
+  flush(null);
+}
+
+function isComment(block: Block, scanner: ColumnScanner): boolean {
+  return block.bytes[scanner.starts[0] ?? 0] === NUMBER_SIGN;
+}
+
+function isHeader(block: Block, scanner: ColumnScanner): boolean {
+  const { columns } = BEIR_QRELS;
+  return scanner.count === columns.length && columns.every((name, i) => column(block, scanner, i) === name);
+}
+
+function column(block: Block, scanner: ColumnScanner, index: number): string {
+  return block.slice(scanner.starts[index] ?? 0, scanner.ends[index] ?? 0);
+}
+
+function wrongColumns(what: string, columns: readonly string[], found: number): string {
+  const needed = `${what} needs the ${columns.length} columns "${columns.join(' ')}"`;
+  if (found >= 0) return `${needed}, but the line has ${found}.`;
+  return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
+}
+
+function badGrade(text: string): string {
+  return `The grade ${quoted(text)} is not an integer; write a whole number such as 0, 1 or 2.`;
+}
+
+function badScore(text: string): string {
+  return `The score ${quoted(text)} in column 5 is not a finite decimal number; write it as 12.5 or 1e-3.`;
+}
+
+function judgedTwice(query: string, document: string): string {
+  return `The document ${quoted(document)} is judged twice for the query ${quoted(query)}; keep one judgment.`;
+}
+
+function empty(path: string, what: string, columns: readonly string[]): RecalldError {
+  return new RecalldError('file_malformed', `${path} holds no ${what}; it needs lines of "${columns.join(' ')}".`);
+}

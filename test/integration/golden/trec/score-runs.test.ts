@@ -1,0 +1,107 @@
+/** Runs that are large enough for two threads score as they do one query at a time. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { scoreTrecRuns } from '../../../../src/golden/trec/score-runs.ts';
+import { evaluateRanking } from '../../../../src/ir/evaluate.ts';
+
+const QUERIES = 3000;
+const RESULTS = 100;
+const settings = {
+  keys: [
+    { measure: 'ndcg', k: 10 },
+    { measure: 'map', k: null },
+  ],
+  relevanceLevel: 1,
+  duplicates: 'reject',
+} as const;
+
+let folder: string;
+let qrels: string;
+/** Of each judged query, in code-point order. */
+let expected: { readonly id: string; readonly values: readonly number[] }[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'recalld-score-runs-'));
+  qrels = path.join(folder, 'qrels.txt');
+  const ids = Array.from({ length: QUERIES }, (_, q) => `q${q}`);
+  await writeFile(
+    qrels,
+    ids.flatMap((id, q) => [...judgmentsOf(q)].map(([document, grade]) => `${id} 0 ${document} ${grade}\n`)).join(''),
+  );
+  expected = ids
+    .map((id, q) => ({ id, values: evaluateRanking(rankingOf(q), judgmentsOf(q), [...settings.keys], 1) }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const documentOf = (q: number, place: number): string =>
+  `document-${(q * 7919 + place * 104_729) % 1_000_003}-${place}`;
+const rankingOf = (q: number): string[] => Array.from({ length: RESULTS }, (_, place) => documentOf(q, place));
+const judgmentsOf = (q: number): Map<string, number> =>
+  new Map([0, 3, 11, 40].map((place, i) => [documentOf(q, (place * (q + 1)) % RESULTS), i % 4]));
+/** Of one query, best first; long enough that the file is large. */
+const linesOf = (q: number): string[] =>
+  rankingOf(q).map(
+    (id, place) => `q${q} Q0 ${id} ${place + 1} ${RESULTS - place}.5 a-run-with-a-name-that-is-rather-long\n`,
+  );
+
+const numbers = Array.from({ length: QUERIES }, (_, q) => q);
+const lines = numbers.map(linesOf);
+const [split = [], ...others] = lines;
+
+it.each([
+  ['one query after the other', lines.flat()],
+  [
+    'with a query that comes back at the end, in the other half',
+    [...split.slice(0, 40), ...others.flat(), ...split.slice(40)],
+  ],
+  [
+    'with a query that comes back in a later batch of the same half',
+    [...split.slice(0, 40), ...others.slice(0, 900).flat(), ...split.slice(40), ...others.slice(900).flat()],
+  ],
+  [
+    'a rank of all queries after the other',
+    Array.from({ length: RESULTS }, (_, place) => lines.map((own) => own[place] ?? '')).flat(),
+  ],
+])('scores a run %s', async (_, written) => {
+  const run = path.join(folder, 'run.txt');
+  const unjudged = ['x1 Q0 document 1 1 t\n', 'x2 Q0 document 1 1 t\n'];
+  await writeFile(run, [unjudged[0], ...written, unjudged[1]].join(''));
+  const { queryIds, scores } = await scoreTrecRuns(qrels, [run], settings);
+  const [found] = scores;
+  expect(found?.counts).toEqual({
+    judgedQueries: QUERIES,
+    answered: QUERIES,
+    missing: 0,
+    ignoredUnjudgedQueries: 2,
+    duplicateDocuments: 0,
+    scoreTies: 0,
+  });
+  expect(queryIds).toEqual(expected.map(({ id }) => id));
+  for (const [i, column] of (found?.columns ?? []).entries())
+    expect([...column]).toEqual(expected.map(({ values }) => values[i]));
+});
+
+it.each([
+  ['first', 10],
+  ['second', QUERIES * RESULTS - 10],
+])('names the line that is wrong, also in the %s half', async (_, line) => {
+  const run = path.join(folder, 'wrong.txt');
+  const written = lines.flat();
+  written[line - 1] = 'q1 Q0 document 1 high run\n';
+  await writeFile(run, written.join(''));
+  await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toMatchObject({
+    code: 'file_malformed',
+    message: `${run}, line ${line}: The score "high" in column 5 is not a finite decimal number; write it as 12.5 or 1e-3.`,
+  });
+});
+
+it('says which query repeats a document, also in the second half', async () => {
+  const run = path.join(folder, 'repeated.txt');
+  await writeFile(run, [...lines.flat(), lines.at(-1)?.[4] ?? ''].join(''));
+  await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toThrow(`${run}: The query "q${QUERIES - 1}"`);
+});
