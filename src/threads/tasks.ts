@@ -27,8 +27,8 @@ export type TaskReply =
 
 /** The whole program of a thread, which the pool gives one task after the other. */
 export function answerTasks(tasks: Tasks): void {
-  parentPort?.on('message', async (message: TaskMessage) => {
-    parentPort?.postMessage(await replyTo(tasks, message));
+  parentPort?.on('message', (message: TaskMessage) => {
+    void replyTo(tasks, message).then((reply) => parentPort?.postMessage(reply));
   });
 }
 
