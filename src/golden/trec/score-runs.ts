@@ -48,14 +48,6 @@ interface JudgedQueries {
   readonly places: ReadonlyMap<string, number>;
 }
 
-interface JudgedQueries {
-  readonly judgments: JudgmentTable;
-  /** Every judged query, in code-point order whatever the order of the file. */
-  readonly ids: readonly string[];
-  /** Of each id in that order. */
-  readonly places: ReadonlyMap<string, number>;
-}
-
 /** What the lines of a part of a run come to. */
 interface PartScores {
   /** One column per key, one value per judged query; 0 where the part does not answer it. */
@@ -109,7 +101,9 @@ export async function scoreTrecRuns(
 ): Promise<{ readonly queryIds: readonly string[]; readonly scores: readonly TrecScores[] }> {
   // Alone what a thread can be sent.
   const settings = { keys, relevanceLevel, duplicates };
-  const parts = await Promise.all(runPaths.map(partsOf));
+  // A pipe can be read but once.
+  const threads = (await sizeOfFile(qrelsPath)) === null ? 1 : availableParallelism();
+  const parts = await Promise.all(runPaths.map((path) => partsOf(path, threads)));
   const seconds = parts.map(([, second = null]) => second);
   const pool = createThreadPool<typeof tasks>({
     folder: import.meta.dirname,
@@ -136,14 +130,19 @@ export async function scoreTrecRuns(
   }
 }
 
-/** Two halves of a large file, one part of another; none of what is no file, and can be read but once. */
-async function partsOf(path: string): Promise<readonly RunPart[]> {
-  const file = await stat(path).catch(() => null);
-  if (file === null || !file.isFile()) return [];
-  const isLarge = file.size >= LEAST_BYTES && availableParallelism() > 1;
-  const middle = isLarge ? await middleOf(path, file.size) : null;
-  const ends = middle === null ? [file.size] : [middle, file.size];
+/** Two halves of a large file, one part of another; none of what is no file. */
+async function partsOf(path: string, threads: number): Promise<readonly RunPart[]> {
+  const size = await sizeOfFile(path);
+  if (size === null) return [];
+  const middle = size >= LEAST_BYTES && threads > 1 ? await middleOf(path, size) : null;
+  const ends = middle === null ? [size] : [middle, size];
   return ends.map((to, i) => ({ path, range: { from: ends[i - 1] ?? 0, to } }));
+}
+
+/** Null for what is no file, such as a pipe. */
+async function sizeOfFile(path: string): Promise<number | null> {
+  const found = await stat(path).catch(() => null);
+  return found?.isFile() === true ? found.size : null;
 }
 
 /** The scores of two halves as those of one; null where one is missing or they share a query. */

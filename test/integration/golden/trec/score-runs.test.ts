@@ -1,4 +1,5 @@
 /** Runs that are large enough for two threads score as they do one query at a time. */
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -104,4 +105,21 @@ it('says which query repeats a document, also in the second half', async () => {
   const run = path.join(folder, 'repeated.txt');
   await writeFile(run, [...lines.flat(), lines.at(-1)?.[4] ?? ''].join(''));
   await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toThrow(`${run}: The query "q${QUERIES - 1}"`);
+});
+
+it('reads judgments and a run that come from pipes, and can be read but once', async () => {
+  const run = path.join(folder, 'piped.txt');
+  await writeFile(run, lines.flat().join(''));
+  const program = `
+    import { scoreTrecRuns } from ${JSON.stringify(path.resolve('src/golden/trec/score-runs.ts'))};
+    const [qrels, run] = process.argv.slice(1);
+    const { scores } = await scoreTrecRuns(qrels, [run], ${JSON.stringify(settings)});
+    console.log(scores[0].counts.answered, scores[0].columns[0].reduce((sum, value) => sum + value, 0));`;
+  const scored = (command: string): string =>
+    execFileSync('bash', ['-c', command, 'bash', process.execPath, program, qrels, run], { encoding: 'utf8' });
+  const node = '"$1" --import tsx --input-type=module -e "$2" --';
+  const expectedSum = scored(`${node} "$3" "$4"`);
+  expect(expectedSum).toMatch(/^3000 /);
+  expect(scored(`${node} <(cat "$3") "$4"`)).toBe(expectedSum);
+  expect(scored(`${node} "$3" <(cat "$4")`)).toBe(expectedSum);
 });
