@@ -209,8 +209,7 @@ async function reportFaults(
       rows.push(told.row);
       problems.push(...told.problems);
     }
-    // As every hour: the last diagnosis measured it, and nothing that is too old is to greet who looks now.
-    await world.lapse.run('measure-ann-recall');
+    await world.catchUp();
     return { rows, problems, port: Number(new URL(world.lapse.url).port), traffic: world.traffic };
   });
 }

@@ -65,6 +65,8 @@ export interface World {
   seen(): Seen;
   /** Lets an hour of live traffic pass, and the daemon do what it would do in it. */
   passHour(): Promise<void>;
+  /** Lets the time until now pass, so that nothing known is too old for whoever looks then. */
+  catchUp(): Promise<void>;
   /** Of the sessions, those that ask about what the store can do without. */
   askAboutMissing(gap: Gap, share: number): void;
   setFault(fault: RagFault): Promise<void>;
@@ -103,36 +105,48 @@ export async function withWorld<T>(
     let goldenRuns = 0;
     let liveQueries = 0;
 
+    const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);
+    const takeIn = async (from: Date, until: Date): Promise<void> => {
+      const queries = await traffic.nextHour(from, shares);
+      const arrived = queries.filter(({ occurredAt }) => occurredAt === null || occurredAt < until);
+      clock.set(until);
+      await lapse.ingestQueries(arrived);
+      liveQueries += arrived.length;
+    };
+    const passHour = async (): Promise<void> => {
+      const from = hourAt(hours);
+      const until = hourAt(hours + 1);
+      clock.set(from);
+      if (hours % DAY_HOURS === 0) await lapse.run('keep-partitions');
+      await takeIn(from, until);
+      hours += 1;
+      if (hours % GOLDEN_HOURS === 0) {
+        await lapse.tickGoldenSets(until);
+        goldenRuns += 1;
+      }
+      clock.set(new Date(until.getTime() + SETTLED_MS));
+      await lapse.run('measure-query-coverage');
+      clock.set(new Date(until.getTime() + QUARTER_MS));
+      if (hours > judgedAfter) {
+        clock.set(new Date(until.getTime() + JUDGED_MS));
+        await lapse.judge();
+        await gradeAsPeople(lapse);
+        // What they say counts from the next measurement on.
+        await lapse.judge();
+      }
+      for (const job of afterWindow) await lapse.run(job);
+    };
+
     return work({
       lapse,
       traffic,
       now: () => clock.now(),
       seen: () => ({ hours, goldenRuns, liveQueries }),
-      async passHour() {
-        const from = new Date(start.getTime() + hours * HOUR_MS);
-        const until = new Date(from.getTime() + HOUR_MS);
-        clock.set(from);
-        if (hours % DAY_HOURS === 0) await lapse.run('keep-partitions');
-        const queries = await traffic.nextHour(from, shares);
-        hours += 1;
-        clock.set(until);
-        await lapse.ingestQueries(queries);
-        liveQueries += queries.length;
-        if (hours % GOLDEN_HOURS === 0) {
-          await lapse.tickGoldenSets(until);
-          goldenRuns += 1;
-        }
-        clock.set(new Date(until.getTime() + SETTLED_MS));
-        await lapse.run('measure-query-coverage');
-        clock.set(new Date(until.getTime() + QUARTER_MS));
-        if (hours > judgedAfter) {
-          clock.set(new Date(until.getTime() + JUDGED_MS));
-          await lapse.judge();
-          await gradeAsPeople(lapse);
-          // What they say counts from the next measurement on.
-          await lapse.judge();
-        }
-        for (const job of afterWindow) await lapse.run(job);
+      passHour,
+      async catchUp() {
+        while (hourAt(hours + 1).getTime() + QUARTER_MS <= systemClock.now().getTime()) await passHour();
+        await takeIn(hourAt(hours), systemClock.now());
+        for (const job of ['measure-ann-recall', ...afterWindow] as const) await lapse.run(job);
       },
       askAboutMissing(gap, share) {
         shares = { ...shares, [gap]: share };
