@@ -94,6 +94,7 @@ export async function withWorld<T>(
   const clock = new StoryClock(start);
   const searcher = createSearcher(rag.url, command.signal);
   const traffic = createDemoTraffic({ pipeline: PIPELINE, questions, search: searcher.search, firstHour });
+  const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);
   return withTimeLapse(command, clock, async (lapse) => {
     await lapse.importGolden(
       GOLDEN_SET,
@@ -105,7 +106,6 @@ export async function withWorld<T>(
     let goldenRuns = 0;
     let liveQueries = 0;
 
-    const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);
     const takeIn = async (from: Date, until: Date): Promise<void> => {
       const queries = await traffic.nextHour(from, shares);
       const arrived = queries.filter(({ occurredAt }) => occurredAt === null || occurredAt < until);
