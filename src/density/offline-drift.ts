@@ -4,8 +4,28 @@ import { distinctRows, type Matrix, meanDirection, selectRows } from '../vector/
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
-import { type CoverageVerdict, judgeCoverage, type QueryDensity, queryDensity } from './rules/query-density.ts';
-import { baselineScores, coverageScores, NO_REGION, surprisesOf, tiedRanks } from './rules/query-score.ts';
+import {
+  expectedSurprises,
+  LIKE_QUERIES,
+  type LikeCoverage,
+  likeCoverage,
+  referenceHalves,
+} from './rules/like-coverage.ts';
+import {
+  type CoverageVerdict,
+  DENSITY_FLOOR,
+  judgeCoverage,
+  type QueryDensity,
+  queryDensity,
+} from './rules/query-density.ts';
+import {
+  baselineScores,
+  coverageScores,
+  NO_REGION,
+  surprisesOf,
+  type TiedRanks,
+  tiedRanks,
+} from './rules/query-score.ts';
 import {
   type KolmogorovSmirnov,
   kolmogorovSmirnov,
@@ -46,11 +66,17 @@ export interface OfflineDrift {
   /** 1 = one percentile for all. */
   readonly regions: number;
   readonly density: QueryDensity;
-  readonly coverage: CoverageVerdict;
+  readonly coverage: CoverageJudgement;
   /** Of the scores of the current queries against those of the reference. */
   readonly score: ScoreDrift;
   /** Of the vectors, scaled to length 1. */
   readonly embedding: EmbeddingDrift;
+}
+
+/** `worse_covered` when either upper limit is below the floor; each has half of alpha. */
+interface CoverageJudgement extends CoverageVerdict {
+  /** Against the reference queries that each query is most like. */
+  readonly like: LikeCoverage;
 }
 
 interface ScoreDrift {
@@ -122,11 +148,27 @@ export async function compareCoverage(request: CoverageRequest) {
   const regions = Math.max(1, request.regions ?? regionCount(reference.rows));
   const located = locate(reference, current, regions, seed);
   const baseline = baselineScores(referenceScores, located.reference, regions);
-  const ranks = Array.from(scores, (score, i) => tiedRanks(score, located.current[i] ?? NO_REGION, baseline));
-  const density = queryDensity(ranks, surprisesOf(ranks), located.current, sessions);
+  const rankAll = (values: Float64Array, places: Int32Array): TiedRanks[] =>
+    Array.from(values, (score, i) => tiedRanks(score, places[i] ?? NO_REGION, baseline));
+  const ranks = rankAll(scores, located.current);
+  const surprises = surprisesOf(ranks);
+  const density = queryDensity(ranks, surprises, located.current, sessions);
   if (density === null) throw new RangeError('There are no current queries to judge.');
   await pause(signal);
-  return { regions, density, coverage: judgeCoverage(density, baseline, alpha), scores, referenceScores };
+  const referenceSurprises = surprisesOf(rankAll(referenceScores, located.reference));
+  const excess = await excessSurprises(
+    { vectors: reference, surprises: referenceSurprises },
+    { vectors: current, surprises },
+    signal,
+  );
+  const like = likeCoverage(excess.current, sessions, excess.reference, alpha / 2);
+  const whole = judgeCoverage(density, baseline, alpha / 2);
+  const coverage: CoverageJudgement = {
+    ...whole,
+    verdict: like.upperLimit < DENSITY_FLOOR ? 'worse_covered' : whole.verdict,
+    like,
+  };
+  return { regions, density, coverage, scores, referenceScores };
 }
 
 interface Inputs {
@@ -178,7 +220,7 @@ function scoreFor(chunks: Matrix, choice: ScoreChoice): Scoring {
   return { neighbours: 1, of: (found, queries) => coverageScores(found, queries, storeMean) };
 }
 
-/** The score of each query, in slices, so that the search can be interrupted. */
+/** The score of each query. */
 async function scoreQueries(
   chunks: Matrix,
   queries: Matrix,
@@ -186,17 +228,75 @@ async function scoreQueries(
   signal: AbortSignal,
   show: (answered: number) => void,
 ): Promise<Float64Array> {
-  const size = Math.max(32, Math.floor(STEPS_PER_SLICE / (chunks.rows * chunks.columns)));
   const scores = new Float64Array(queries.rows);
+  await searchInSlices(chunks, queries, scoring.neighbours, signal, (found, slice, from) => {
+    scores.set(scoring.of(found, slice), from);
+    show(from + slice.rows);
+  });
+  return scores;
+}
+
+/** Searches for the neighbours of all queries, in slices, so that it can be interrupted. */
+async function searchInSlices(
+  rows: Matrix,
+  queries: Matrix,
+  neighbours: number,
+  signal: AbortSignal,
+  visit: (found: Neighbours, slice: Matrix, from: number) => void,
+): Promise<void> {
+  const size = Math.max(32, Math.floor(STEPS_PER_SLICE / (rows.rows * rows.columns)));
   for (let from = 0; from < queries.rows; from += size) {
     const to = Math.min(from + size, queries.rows);
     const data = queries.data.subarray(from * queries.columns, to * queries.columns);
     const slice = { rows: to - from, columns: queries.columns, data };
-    scores.set(scoring.of(nearestNeighbours(chunks, slice, scoring.neighbours), slice), from);
-    show(to);
+    visit(nearestNeighbours(rows, slice, neighbours), slice, from);
     await pause(signal);
   }
-  return scores;
+}
+
+interface SurprisedQueries {
+  readonly vectors: Matrix;
+  readonly surprises: Float64Array;
+}
+
+/**
+ * By how much the surprise of each query is above that of the reference queries most like it. Each half of the reference
+ * is held against the other, and the current queries against both in turn.
+ */
+async function excessSurprises(
+  reference: SurprisedQueries,
+  current: SurprisedQueries,
+  signal: AbortSignal,
+): Promise<{ readonly reference: Float64Array; readonly current: Float64Array }> {
+  const halves = referenceHalves(reference.vectors.rows).map((rows) => partOf(reference, rows));
+  const excess = { reference: [] as number[], current: new Float64Array(current.surprises.length) };
+  for (const [i, half] of halves.entries()) {
+    const other = halves[1 - i] ?? half;
+    excess.reference.push(...(await excessOver(half, other, signal)));
+    const ofCurrent = await excessOver(half, current, signal);
+    for (const [query, value] of ofCurrent.entries()) excess.current[query] = (excess.current[query] ?? 0) + value / 2;
+  }
+  return { reference: Float64Array.from(excess.reference), current: excess.current };
+}
+
+async function excessOver(
+  known: SurprisedQueries,
+  { vectors, surprises }: SurprisedQueries,
+  signal: AbortSignal,
+): Promise<Float64Array> {
+  const excess = Float64Array.from(surprises);
+  await searchInSlices(known.vectors, vectors, LIKE_QUERIES, signal, (found, { rows }, from) => {
+    const expected = expectedSurprises(found, rows, known.surprises);
+    for (const [i, value] of expected.entries()) excess[from + i] = (excess[from + i] ?? 0) - value;
+  });
+  return excess;
+}
+
+function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[]): SurprisedQueries {
+  return {
+    vectors: selectRows(vectors, rows),
+    surprises: Float64Array.from(rows, (row) => surprises[row] ?? 0),
+  };
 }
 
 /** The region of each query; none when there is one for all. */

@@ -16,6 +16,7 @@ interface Report {
   readonly embedding: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<string, number>>;
   readonly verdict: string;
+  readonly test: Readonly<Record<string, number>>;
   readonly regions: number;
   readonly sessions: number;
   readonly subsample: unknown;
@@ -94,6 +95,33 @@ const scoresOf = (queries: Rows, store: Rows): number[] =>
     ),
   );
 
+/** Surprises, each less the mean of the five reference queries that are most like it, in the other half of ten rows each. */
+function likeDensity(reference: Rows, current: Rows, baseline: readonly number[], scores: readonly number[]): number {
+  const surprise = (score: number): number => {
+    const below = baseline.filter((other) => other < score).length;
+    const last = baseline.filter((other) => other <= score).length + 1;
+    const ranks = Array.from({ length: last - below }, (_, i) => (below + 1 + i) / (baseline.length + 1));
+    return mean(ranks.map((u) => Math.min(-Math.log(u), Math.log(100))));
+  };
+  const known = reference.map((row, i) => ({
+    row: unit(row),
+    half: Math.floor(i / 10) % 2,
+    x: surprise(baseline[i] ?? 0),
+  }));
+  const excess = (row: readonly number[], score: number, half: number): number =>
+    surprise(score) -
+    mean(
+      known
+        .filter((other) => other.half === half)
+        .toSorted((a, b) => dot(b.row, unit(row)) - dot(a.row, unit(row)))
+        .slice(0, 5)
+        .map(({ x }) => x),
+    );
+  const ofReference = known.map(({ row, half }, i) => excess(row, baseline[i] ?? 0, 1 - half));
+  const ofCurrent = current.flatMap((row, i) => [0, 1].map((half) => excess(row, scores[i] ?? 0, half)));
+  return Math.exp(mean(ofReference) - mean(ofCurrent));
+}
+
 describe('recalld drift --json', () => {
   it.each([
     ['top-1-less-mean', 1, coverageOf, []],
@@ -156,7 +184,13 @@ describe('recalld drift --json', () => {
           centroid_cosine_distance: near(1 - dot(unit(centroid(x)), unit(centroid(y)))),
         },
         verdict: 'worse_covered',
-        test: { alpha: 0.05, density_upper_limit: expect.any(Number), density_floor: 0.95 },
+        test: {
+          alpha: 0.05,
+          density_upper_limit: expect.any(Number),
+          like_density: near(likeDensity(reference, current, baseline, scores)),
+          like_density_upper_limit: expect.any(Number),
+          density_floor: 0.95,
+        },
         distinct_chunks: 120,
         regions: 1,
         sessions: 150,
@@ -190,6 +224,25 @@ describe('recalld drift --json', () => {
     expect(regions).toBe(4);
     expect(embedding['mmd2_p']).toBe(1 / 200);
     expect(verdict).toBe('not_worse');
+  });
+
+  describe('has two limits', () => {
+    const limits = async (reference: Rows, current: Rows): Promise<readonly [string, boolean, boolean]> => {
+      const { verdict, test } = await report([STORE, reference, current], '--regions', '0');
+      const { density_upper_limit: whole = Number.NaN, like_density_upper_limit: like = Number.NaN } = test;
+      return [verdict, whole < 0.95, like < 0.95];
+    };
+    const mostly = (rest: number): number[] => [...Array.from({ length: 29 }, (_, i) => i % 3), rest];
+
+    it('of which one sees that more is asked of what was never covered', async () => {
+      const reference = aboutTopics(1200, mostly(7), 31);
+      expect(await limits(reference, WITH_NEW_TOPIC)).toEqual(['worse_covered', true, false]);
+    });
+
+    it('of which the other sees a new topic that is not covered, though an old one is asked for no more', async () => {
+      const reference = aboutTopics(1200, [0, 1, 2, 7], 32);
+      expect(await limits(reference, aboutTopics(300, [0, 1, 2, 6], 33))).toEqual(['worse_covered', false, true]);
+    });
   });
 
   it('does not change for copies of chunks in the store', async () => {
@@ -248,7 +301,7 @@ describe('recalld drift for people', () => {
   it('says the verdict first, then the measures in a table', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(
-      /^Worse covered\. Query density 0\.\d{4}, with 95 % confidence at most 0\.\d{4}: below 0\.95\.\n\n/,
+      /^Worse covered\. Query density 0\.\d{4}, with 97\.5 % confidence at most 0\.\d{4}: below 0\.95\.\n\n/,
     );
     expect(text).toMatch(/^query density +0\.\d{4} +1$/m);
     expect(text).toMatch(/^uncovered share +0\.\d{4} +0\.05$/m);
@@ -267,7 +320,9 @@ describe('recalld drift for people', () => {
   it('names copies, subsamples and too few sessions', async () => {
     const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
     expect(text).toContain('Not worse covered, as far as can be told.');
-    expect(text).toContain('with 99 % confidence');
+    expect(text).toMatch(
+      /with 99\.5 % confidence at most \d\.\d{4}; against like reference queries \d\.\d{4}, with 99\.5 % /,
+    );
     expect(text).toContain('Store 240 chunks, 120 of them copies;');
     expect(text).toContain('MMD and energy distance are of 2000 reference and 20 current queries');
     expect(text).toContain('Fewer than 200 sessions: only a large loss of coverage can be seen.');

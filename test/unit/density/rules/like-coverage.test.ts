@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { expectedSurprises, likeCoverage, referenceHalves } from '../../../../src/density/rules/like-coverage.ts';
+import { matrixOf } from '../../../../src/vector/matrix.ts';
+import { nearestNeighbours } from '../../../../src/vector/nearest-neighbours.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+
+const apart = (values: Float64Array): number[] => [...values.keys()];
+const drawn = (count: number, uniform: () => number): Float64Array =>
+  Float64Array.from({ length: count }, () => -Math.log(1 - uniform()));
+
+describe('coverage against like reference queries', () => {
+  it('is what the definition says', () => {
+    // The first two are of one session: (1 + 0) / 2 and 2, less 0.5.
+    const excess = Float64Array.of(1, 0, 2);
+    const reference = Float64Array.of(0, 1, 0, 1);
+    const { density, upperLimit } = likeCoverage(excess, [0, 0, 1], reference, 0.025);
+    expect(density).toBeCloseTo(Math.exp(-0.75), 12);
+    const error = Math.sqrt((1 / 3) * (1 / 2 + 1 / 4));
+    expect(upperLimit).toBeCloseTo(Math.exp(-0.75 + 1.959963984540054 * error), 12);
+    expect(likeCoverage(excess, [0, 0, 1], reference, 0.5).upperLimit).toBeCloseTo(density, 12);
+  });
+
+  it('passes the density 1 at most in alpha of windows without change', () => {
+    const uniform = uniforms(11);
+    const windows = 800;
+    let below = 0;
+    for (let i = 0; i < windows; i++) {
+      const excess = drawn(150, uniform);
+      if (likeCoverage(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
+    }
+    // 0.1 of the windows and three standard deviations.
+    expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
+    expect(below / windows).toBeGreaterThan(0.03);
+  });
+
+  it('is less sure of many queries of few sessions', () => {
+    const uniform = uniforms(7);
+    const [excess, reference] = [drawn(300, uniform), drawn(600, uniform)];
+    const reach = (sessions: number[]): number => {
+      const { density, upperLimit } = likeCoverage(excess, sessions, reference, 0.05);
+      return upperLimit / density;
+    };
+    expect(reach(apart(excess).map((i) => i % 10))).toBeGreaterThan(reach(apart(excess)));
+  });
+});
+
+describe('the surprise that is expected of a query', () => {
+  it('is the mean of its neighbours', () => {
+    const known = matrixOf([
+      [1, 0],
+      [1, 0.1],
+      [0, 1],
+    ]);
+    const found = nearestNeighbours(
+      known,
+      matrixOf([
+        [1, 0.05],
+        [0.1, 1],
+      ]),
+      2,
+    );
+    const expected = expectedSurprises(found, 2, Float64Array.of(1, 2, 4));
+    expect([...expected]).toEqual([1.5, 3]);
+  });
+});
+
+describe('the halves of a reference', () => {
+  it('keep queries that follow each other together', () => {
+    const [even, odd] = referenceHalves(400);
+    expect([even.length, odd.length]).toEqual([200, 200]);
+    expect(even.slice(0, 21)).toEqual([...Array.from({ length: 20 }, (_, i) => i), 40]);
+    expect([...even, ...odd].toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, i) => i));
+  });
+
+  it('hold a query each of the smallest reference, and ten thousand in all of a large one', () => {
+    expect(referenceHalves(2)).toEqual([[0], [1]]);
+    const [even, odd] = referenceHalves(45_000);
+    expect(even.length + odd.length).toBe(9_000);
+    expect(Math.max(...even, ...odd)).toBe(44_995);
+  });
+});
