@@ -10,12 +10,15 @@ import {
   descendantsOf,
   isAlive,
   logLines,
+  runAsBuilt,
   runRecalld,
   seriesValue,
   startRecalld,
 } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
+
+runAsBuilt();
 
 const IMPORT = 'golden import faq.csv --set faq';
 const NDCG = 'recalld_golden_ndcg{pipeline="docs",golden_set="faq",segment="all",k="10"}';

@@ -70,7 +70,7 @@ function overStdio(): StdioClientTransport {
   const env = { RECALLD_STORAGE_URL: urlOf(installed.connection) };
   return new StdioClientTransport({
     command: process.execPath,
-    args: [programFile, 'mcp'],
+    args: [programFile(), 'mcp'],
     cwd: installed.folder,
     env,
   });

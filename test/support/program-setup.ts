@@ -1,5 +1,5 @@
 /**
- * Builds the program, unless it is built, before the end-to-end tests run it as a user does, and sets up the data folder
+ * Builds and bundles the program, unless that is done, before the end-to-end tests run it as a user does, and sets up the data folder
  * that most of them begin with: to set one up takes longer than many a test.
  */
 import { execFileSync } from 'node:child_process';
@@ -10,6 +10,7 @@ import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
+import { bundleProgram } from './bundle-program.ts';
 import { silentLogger } from './log.ts';
 import { withPool } from './with-pool.ts';
 
@@ -17,6 +18,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A data folder whose database is migrated and empty; to be copied. */
     readonly dataFolder: string;
+    /** Holds the bundled program. */
+    readonly program: string;
   }
 }
 
@@ -27,6 +30,7 @@ export async function setup(project: TestProject): Promise<void> {
   if (!isBuilt(root)) {
     execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
   }
+  project.provide('program', await bundled(root));
   folder = await mkdtemp(path.join(tmpdir(), 'recalld-data-'));
   const dataDir = path.join(folder, '.recalld');
   const server = await openEmbeddedPostgres({ dataDir, purpose: 'command', logger: silentLogger });
@@ -55,6 +59,18 @@ function isBuilt(root: string): boolean {
   ];
   const builtAt = statSync(program).mtimeMs;
   return all.every((file) => statSync(file).mtimeMs < builtAt);
+}
+
+/** The folder of the bundle, made anew unless it is newer than what it is made of. */
+async function bundled(root: string): Promise<string> {
+  const program = path.join(root, 'node_modules/.cache/recalld-program');
+  const main = path.join(program, 'main.mjs');
+  const sources = ['dist/index.js', 'package-lock.json', 'test/support/bundle-program.ts'];
+  const isNewer = (file: string): boolean => statSync(path.join(root, file)).mtimeMs > statSync(main).mtimeMs;
+  if (existsSync(main) && !sources.some(isNewer)) return program;
+  await rm(program, { recursive: true, force: true });
+  await bundleProgram(path.join(root, 'dist'), program);
+  return program;
 }
 
 export async function teardown(): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The program as a user runs it, as it was built, in a folder of its own.
+ * The program as a user runs it, in a folder of its own.
  *
  *   const folder = await aFolder({ 'recalld.yaml': '...', 'faq.csv': '...' });
  *   const result = await runRecalld(['golden', 'list', '--json'], folder);      // {code, stdout, stderr}
@@ -8,26 +8,35 @@
  *
  * Most tests need no database embedded in their folder, and take an installation (installation.ts).
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import type * as program from '../../src/cli/program.ts';
 import type * as conclusion from '../../src/cli/report-error.ts';
+import { copyFolder } from './copy-folder.ts';
 import { waitFor } from './wait-for.ts';
 
 const built = path.resolve(import.meta.dirname, '../../dist/cli');
+let isBundled = process.env['VITEST'] !== undefined;
+
+/** A file of the program: of its bundle (bundle-program.ts), or as it was built. */
+const fileOf = (name: string): string =>
+  isBundled ? path.join(inject('program'), `${name}.mjs`) : path.join(built, `${name}.js`);
+
 /** What `recalld` runs. */
-export const programFile = path.join(built, 'main.js');
+export const programFile = (): string => fileOf('main');
+
+/** For a file that shows that the program runs as it was built, too. */
+export function runAsBuilt(): void {
+  isBundled = false;
+}
 
 /** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
 export type AtEnd = (clean: () => Promise<void>) => void;
-
-const execute = promisify(execFile);
 
 /**
  * A temporary folder with files; removed when the test ends. Where its config takes the embedded database, that is set
@@ -42,8 +51,7 @@ export async function aFolder(
   await Promise.all(Object.entries(files).map(([name, content]) => writeFile(path.join(folder, name), content)));
   const config = files['recalld.yaml'];
   if (config !== undefined && !/^storage: *\{[^}]/m.test(config)) {
-    // With its owner, who may be another user.
-    await execute('cp', ['-a', inject('dataFolder'), path.join(folder, '.recalld')]);
+    await copyFolder(inject('dataFolder'), path.join(folder, '.recalld'));
   }
   return folder;
 }
@@ -85,9 +93,8 @@ let lastCommand: Promise<unknown> = Promise.resolve();
 
 /** As src/cli/main.ts does, with what it writes and how it ends told rather than done. */
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
-  const load = (file: string): Promise<unknown> => import(path.join(built, file));
-  const { createProgram } = (await load('program.js')) as typeof program;
-  const { reportError } = (await load('report-error.js')) as typeof conclusion;
+  const { createProgram } = (await import(fileOf('program'))) as typeof program;
+  const { reportError } = (await import(fileOf('report-error'))) as typeof conclusion;
   const before = { folder: process.cwd(), env: process.env, exitCode: process.exitCode };
   const [stdout, stderr] = [listenTo(process.stdout), listenTo(process.stderr)];
   process.chdir(folder);
@@ -141,7 +148,7 @@ export function spawnRecalld(
   env: Readonly<Record<string, string>> = {},
   atEnd: AtEnd = onTestFinished,
 ): Running {
-  const child = spawn(process.execPath, [programFile, ...args], {
+  const child = spawn(process.execPath, [programFile(), ...args], {
     cwd: folder,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
