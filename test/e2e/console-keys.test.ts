@@ -1,7 +1,7 @@
 /** The pages of a daemon that needs keys: who may see what and do what, what hash mode hides, and a database that is away. */
 import { Pool } from 'pg';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import {
   accessibilityProblems,
   clippedParts,
@@ -234,7 +234,7 @@ describeWithBrowser('the pages of a daemon whose database is away', () => {
   const browser = useBrowser();
 
   it('say so, and what to look at, without a word of the code', async () => {
-    const postgres = await startOwnPostgres();
+    const postgres = await startOwnPostgres(inject('newCluster'));
     atEnd(() => postgres.close());
     const { user, password, host, port, database } = postgres.connection;
     const gate = await startTcpOutage(`postgres://${user}:${password}@${host}:${port}/${database}`);

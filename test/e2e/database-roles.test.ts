@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createPartitions, dayAfter, dropPartitionsBefore } from '../../src/postgres/partitions.ts';
 import { createPool } from '../../src/postgres/pool.ts';
 import { readCompose } from '../support/compose-file.ts';
@@ -56,7 +56,7 @@ const recalld = (role: Role, ...args: readonly string[]) =>
   runRecalld(args, folder, { RECALLD_STORAGE_URL: urlOf(role) }, atEnd);
 
 beforeAll(async () => {
-  server = await startOwnPostgres();
+  server = await startOwnPostgres(inject('newCluster'));
   atEnd(() => server.close());
   retriever = await startFaultServer(documents(() => [{ id: 'd0', score: 1 }]));
   atEnd(() => retriever.close());
@@ -239,7 +239,7 @@ describe('the role that migrates', () => {
   });
 
   it('is told when there is nobody to give rights to', async () => {
-    const other = await startOwnPostgres();
+    const other = await startOwnPostgres(inject('newCluster'));
     atEnd(() => other.close());
     const { user, password, port, database: name } = other.connection;
     const url = `postgres://${user}:${password}@127.0.0.1:${port}/${name}?sslmode=disable`;

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { startFleet } from '../support/fleet.ts';
 import { startLiveLoad } from '../support/live-load.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';
@@ -31,7 +31,7 @@ describe('a database whose disk is full', () => {
   it('is named as the cause, serves what it has, and stores again as soon as there is space', async ({ skip }) => {
     const disk = await aSmallDisk();
     if (disk === null) return skip('this user may not mount a small file system');
-    const postgres = await startOwnPostgres();
+    const postgres = await startOwnPostgres(inject('newCluster'));
     onTestFinished(() => postgres.close());
     const { account, connection: server } = postgres;
     if (account !== null) await chown(disk, account.uid, account.gid);

@@ -1,5 +1,5 @@
 /** Reads for people come from a replica, and when it lags, hangs or dies, somebody says so and everything goes on. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { aFolder, logLines, runRecalld } from '../support/recalld.ts';
@@ -21,7 +21,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
   const atEnd = (clean: () => Promise<void>): void => void cleanups.unshift(clean);
 
   beforeAll(async () => {
-    databases = await startReplicatedPostgres();
+    databases = await startReplicatedPostgres(inject('newCluster'));
     atEnd(() => databases.close());
     gate = await startTcpGate(databases.replica.connection);
     atEnd(() => gate.close());

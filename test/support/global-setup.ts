@@ -8,6 +8,7 @@ import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { apiScopes, createApiKeys } from '../../src/access/api-keys.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
+import { copyFolder } from './copy-folder.ts';
 import { aCluster, aPostgresServer, type PostgresServer } from './postgres-server.ts';
 import { withPool } from './with-pool.ts';
 
@@ -29,6 +30,8 @@ export interface TestServer {
 declare module 'vitest' {
   interface ProvidedContext {
     readonly postgres: TestServer;
+    /** A data folder with a cluster as initdb made it, which takes longer than to copy it. */
+    readonly newCluster: string;
   }
 }
 
@@ -40,6 +43,7 @@ interface Shared {
 
 interface StartedServer {
   readonly told: TestServer;
+  readonly newCluster: string;
   stop(): Promise<void>;
 }
 
@@ -49,7 +53,9 @@ const shared = ((globalThis as Record<symbol, unknown>)[name] ??= { users: 0 }) 
 export async function setup(project: TestProject): Promise<void> {
   shared.users += 1;
   shared.server ??= startServer();
-  project.provide('postgres', (await shared.server).told);
+  const { told, newCluster } = await shared.server;
+  project.provide('postgres', told);
+  project.provide('newCluster', newCluster);
 }
 
 export async function teardown(): Promise<void> {
@@ -83,7 +89,11 @@ async function startServer(): Promise<StartedServer> {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   try {
-    server = await aPostgresServer(await aCluster(folder), settings);
+    const newCluster = path.join(folder, 'new');
+    await aCluster(newCluster);
+    const used = path.join(folder, 'used');
+    await copyFolder(newCluster, used);
+    server = await aPostgresServer(await aCluster(used), settings);
     await server.start();
     const { connection } = server;
     const template = 'recalld_template';
@@ -93,7 +103,7 @@ async function startServer(): Promise<StartedServer> {
       await migrate(pool);
       apiKey = (await createApiKeys(pool).create('tests', apiScopes, 'tests', new Date(0))).text;
     });
-    return { told: { ...connection, template, apiKey }, stop };
+    return { told: { ...connection, template, apiKey }, newCluster, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { databaseAccount } from '../../src/postgres/embedded/account.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
 import { runningPostmaster } from '../../src/postgres/embedded/server.ts';
+import { copyFolder } from './copy-folder.ts';
 import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';
 
@@ -26,8 +27,11 @@ export interface OwnPostgres {
   close(): Promise<void>;
 }
 
-export async function startOwnPostgres(): Promise<OwnPostgres> {
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'recalld-own-postgres-'));
+/** @param made a data folder to begin with a copy of; left out, one is made */
+export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-own-postgres-'));
+  const dataDir = path.join(folder, 'data');
+  if (made !== undefined) await copyFolder(made, dataDir);
   const cluster = path.join(dataDir, 'postgres');
   const open = () => openEmbeddedPostgres({ dataDir, purpose: 'daemon', logger: silentLogger });
   let server = await open();
@@ -66,7 +70,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     async close() {
       thaw();
       await server.stop();
-      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

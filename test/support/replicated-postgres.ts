@@ -5,6 +5,7 @@ import path from 'node:path';
 import { handOver } from '../../src/postgres/embedded/account.ts';
 import { role } from '../../src/postgres/embedded/cluster.ts';
 import { clusterOf, prepareDataDir } from '../../src/postgres/embedded/data-dir.ts';
+import { copyFolder } from './copy-folder.ts';
 import { aCluster, aPostgresServer, type PostgresServer } from './postgres-server.ts';
 
 export interface ReplicatedPostgres {
@@ -13,8 +14,10 @@ export interface ReplicatedPostgres {
   close(): Promise<void>;
 }
 
-export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
+/** @param made a data folder to begin with a copy of */
+export async function startReplicatedPostgres(made: string): Promise<ReplicatedPostgres> {
   const folders = [await aFolder('primary'), await aFolder('replica')] as const;
+  await copyFolder(clusterOf(made), clusterOf(folders[0]));
   const cluster = await aCluster(folders[0]);
   const copy = { ...cluster, dataDir: await prepareDataDir(folders[1]) };
   const copied = clusterOf(copy.dataDir);

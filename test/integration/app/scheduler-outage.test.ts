@@ -1,6 +1,6 @@
 /** A daily golden run whose database is stopped over its tick: it runs late and once, or is noted as missed. */
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startScheduler, type Ticks } from '../../../src/app/scheduler.ts';
 import { runGoldenSetJob } from '../../../src/golden/golden-jobs.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
@@ -84,7 +84,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
   };
 
   beforeAll(async () => {
-    postgres = await startOwnPostgres();
+    postgres = await startOwnPostgres(inject('newCluster'));
     gate = await startTcpGate({
       host: '127.0.0.1',
       get port() {
