@@ -1,6 +1,11 @@
 /** Live traffic with grades of people and of a judge who errs, and draws from it as recalld makes them. */
 import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
-import { judgedScores, MAX_GRADE, type ScoredMeasure } from '../../src/judging/rules/judged-scores.ts';
+import {
+  type JudgedScores,
+  judgedScores,
+  MAX_GRADE,
+  type ScoredMeasure,
+} from '../../src/judging/rules/judged-scores.ts';
 import { type GradedPair, weightedKappa } from '../../src/judging/rules/weighted-kappa.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
@@ -36,6 +41,7 @@ export interface World {
 }
 
 const DEPTH = 5;
+const GRADES = MAX_GRADE + 1;
 const RATE = 0.2;
 const QUERIES = 3;
 
@@ -54,22 +60,47 @@ export const latentOf = (random: RandomNumbers): number =>
 
 /** The noise with which a judge of that bias has that kappa; the judges of all documents share a part of it per query. */
 export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
-  const tried = Array.from({ length: 20_000 }, (_, at) => ({
-    value: latent(random, random.normal(), random.normal(), at % DEPTH),
-    noise: random.normal(),
-  }));
+  const tried = Array.from({ length: 20_000 }, (_, at) => {
+    const value = latent(random, random.normal(), random.normal(), at % DEPTH);
+    return { value, grade: gradeOf(value), noise: random.normal() };
+  });
   let [low, high] = [0, 8];
   for (let step = 0; step < 30; step++) {
     const middle = (low + high) / 2;
-    const pairs = tried.map(({ value, noise }) => ({
-      weight: 1,
-      first: gradeOf(value),
-      second: gradeOf(value + bias + middle * noise),
-    }));
-    if ((weightedKappa(pairs) ?? 0) > kappa) low = middle;
+    const pairs = createPairCounts();
+    for (const { value, grade, noise } of tried) pairs.add(grade, gradeOf(value + bias + middle * noise));
+    if (pairs.kappa() > kappa) low = middle;
     else high = middle;
   }
   return (low + high) / 2;
+}
+
+/** Counts how often two gave which grades; far fewer than the pairs. */
+function createPairCounts(): { add(first: number, second: number): void; kappa(): number } {
+  const counts = new Float64Array(GRADES * GRADES);
+  return {
+    add(first, second) {
+      counts[GRADES * first + second] = (counts[GRADES * first + second] ?? 0) + 1;
+    },
+    kappa() {
+      const pairs = Array.from(counts, (weight, at) => ({
+        weight,
+        first: Math.floor(at / GRADES),
+        second: at % GRADES,
+      }));
+      return weightedKappa(pairs) ?? 0;
+    },
+  };
+}
+
+const known = new Map<string, JudgedScores>();
+
+/** There are only so many ways to grade a query. */
+function scoresOf(grades: readonly number[]): JudgedScores {
+  const key = grades.join('');
+  const scores = known.get(key) ?? judgedScores(grades, DEPTH);
+  known.set(key, scores);
+  return scores;
 }
 
 /** A judge whose noise is known, and what is wrong with every query; left out, nothing is. */
@@ -80,7 +111,7 @@ export interface WorldSettings {
 }
 
 export function createWorld({ bias, noise, fault }: WorldSettings, sessions: number, random: RandomNumbers): World {
-  const pairs: Omit<GradedPair, 'cluster'>[] = [];
+  const pairs = createPairCounts();
   const all = Array.from({ length: sessions }, () => {
     const session = random.normal();
     return Array.from({ length: 1 + random.below(2 * QUERIES - 1) }, (): Query => {
@@ -99,11 +130,11 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
       const model = values.map((value) =>
         gradeOf(value - misread + bias + noise * (Math.SQRT1_2 * shared + Math.SQRT1_2 * random.normal())),
       );
-      for (const [rank, grade] of people.entries()) pairs.push({ weight: 1, first: grade, second: model[rank] ?? 0 });
+      for (const [rank, grade] of people.entries()) pairs.add(grade, model[rank] ?? 0);
       const isSuspect = random.uniform() < (people.every((grade) => grade < 2) ? 0.3 : 0.02);
       const kept = isSuspect ? 1 : RATE;
       const grades = people.map((grade, rank) => [grade, model[rank] ?? 0] as const);
-      return { people: judgedScores(people, DEPTH), model: judgedScores(model, DEPTH), grades, kept, isSuspect };
+      return { people: scoresOf(people), model: scoresOf(model), grades, kept, isSuspect };
     });
   });
   const queries = all.flat();
@@ -112,7 +143,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
   return {
     sessions: all,
     truth: { ndcg: meanOf('ndcg'), precision: meanOf('precision'), hit_rate: meanOf('hit_rate'), mrr: meanOf('mrr') },
-    kappa: weightedKappa(pairs) ?? 0,
+    kappa: pairs.kappa(),
   };
 }
 
