@@ -1,6 +1,6 @@
 /** Six processes under load that run a golden set every few seconds, and what tests ask of them. */
-import { Client } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ClientBase, Pool } from 'pg';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { openJobQueue } from '../../src/queue/bullmq.ts';
 import type { JobQueue } from '../../src/queue/job-queue.ts';
@@ -21,7 +21,7 @@ export type QueueKind = 'postgres' | 'redis';
 
 /** More than one batch, so that workers share a run. */
 const QUERIES = 60;
-export const TICK_SECONDS = 3;
+export const TICK_SECONDS = 5;
 /** The machine may be busy, and leases and locks run out in their own time. */
 export const PATIENCE = { timeoutMs: 200_000 };
 /** A test waits for several things, one after the other; the first for six processes. */
@@ -42,8 +42,7 @@ export interface WatchedFleet {
   /** Queries that were accepted from somebody else than the load. */
   besideLoad: number;
   readonly member: (role: Member['role'], position?: number) => Member;
-  /** Works with a connection of its own, past the gates of the fleet. */
-  readonly withDatabase: <T>(ask: (client: Client) => Promise<T>) => Promise<T>;
+  readonly withDatabase: WithDatabase;
   readonly countOf: (sql: string, ...values: readonly unknown[]) => Promise<number>;
   readonly withQueue: <T>(ask: (queue: JobQueue) => Promise<T>) => Promise<T>;
   /** A golden run that started after now has come to its end. */
@@ -54,6 +53,9 @@ export interface WatchedFleet {
   readonly takesMore: (queries?: number) => Promise<void>;
   readonly everybodyIsReady: () => Promise<void>;
 }
+
+/** Works with a connection past the gates of the fleet. */
+type WithDatabase = <T>(ask: (client: ClientBase) => Promise<T>) => Promise<T>;
 
 /** Status and body of `/readyz`. */
 export async function readiness({ daemon }: Member): Promise<string> {
@@ -81,7 +83,7 @@ export function useWatchedFleet(queue: QueueKind): () => WatchedFleet {
 }
 
 async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<void>) => void): Promise<WatchedFleet> {
-  const postgres = await startOwnPostgres();
+  const postgres = await startOwnPostgres(inject('newCluster'));
   atEnd(() => postgres.close());
   const redis = kind === 'redis' ? await startRedis() : null;
   atEnd(async () => redis?.close());
@@ -113,21 +115,14 @@ async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<v
     key: fleet.key,
     pipeline: 'docs',
     clients: 2,
-    pauseMs: 200,
+    pauseMs: 400,
     patienceMs: 4000,
   });
   atEnd(() => load.abandon());
 
-  const withDatabase: WatchedFleet['withDatabase'] = async (ask) => {
-    const client = new Client(postgres.connection);
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return await ask(client);
-    } finally {
-      await client.end();
-    }
-  };
+  const database = databaseOf(postgres);
+  atEnd(() => database.close());
+  const { withDatabase } = database;
   const countOf: WatchedFleet['countOf'] = async (sql, ...values) => {
     const { rows } = await withDatabase((client) => client.query<{ count: number }>(sql, [...values]));
     return rows[0]?.count ?? 0;
@@ -175,6 +170,32 @@ async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<v
     async everybodyIsReady() {
       for (const member of fleet.members) await waitFor(() => isReady(member), PATIENCE);
     },
+  };
+}
+
+/** Connections are kept, since tests ask over and over, until PostgreSQL starts again where it may have another port. */
+function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabase; close(): Promise<void> } {
+  let known: { readonly connection: OwnPostgres['connection']; readonly pool: Pool } | undefined;
+  const poolOfNow = (): Pool => {
+    const { connection } = postgres;
+    if (known?.connection !== connection) {
+      void known?.pool.end();
+      const pool = new Pool({ ...connection, max: 2, idleTimeoutMillis: 0 });
+      pool.on('error', () => undefined);
+      known = { connection, pool };
+    }
+    return known.pool;
+  };
+  return {
+    async withDatabase(ask) {
+      const client = await poolOfNow().connect();
+      try {
+        return await ask(client);
+      } finally {
+        client.release();
+      }
+    },
+    close: async () => known?.pool.end(),
   };
 }
 

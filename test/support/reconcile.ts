@@ -1,5 +1,5 @@
 /** What was promised against what PostgreSQL holds, id by id. */
-import type { Client } from 'pg';
+import type { ClientBase } from 'pg';
 import type { LiveLoad } from './live-load.ts';
 
 export interface Reconciled {
@@ -13,7 +13,7 @@ export interface Reconciled {
 
 /** The rows of `table` against the ids that were answered 202. */
 async function reconcile(
-  client: Client,
+  client: ClientBase,
   table: 'live_queries' | 'feedback',
   accepted: ReadonlySet<string>,
 ): Promise<Reconciled> {
@@ -30,7 +30,7 @@ async function reconcile(
 }
 
 export async function reconcileLoad(
-  client: Client,
+  client: ClientBase,
   load: Pick<LiveLoad, 'queries' | 'feedback'>,
 ): Promise<{ readonly queries: Reconciled; readonly feedback: Reconciled; readonly counted: number }> {
   const { rows } = await client.query<{ counted: number }>(
@@ -57,7 +57,7 @@ export interface GoldenLedger {
 }
 
 /** @param startedBefore leaves out the runs that a schedule has started since then */
-export async function readGoldenLedger(client: Client, startedBefore: Date = new Date()): Promise<GoldenLedger> {
+export async function readGoldenLedger(client: ClientBase, startedBefore: Date = new Date()): Promise<GoldenLedger> {
   const { rows } = await client.query<GoldenLedger>(
     `with run as (
        select r.id, r.status, r.scheduled_for, coalesce(cardinality(r.query_ids), s.queries) as wanted,
