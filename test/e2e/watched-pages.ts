@@ -1,6 +1,7 @@
 /** The pages for people, in a real browser: every page in light and in dark, on a desk and on a phone, and every action. */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import {
   accessibilityProblems,
@@ -14,6 +15,22 @@ import { startJobs } from '../support/installation.ts';
 import { embeddedConnection, runRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { WatchedService } from './watched-service.ts';
+
+const ways = {
+  'light on a desk': { colorScheme: 'light', viewport: { width: 1360, height: 900 } },
+  'dark on a phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+} as const;
+
+/** The pages have no script, so that what is shown in each way follows from the style sheet alone. */
+async function lookInEachWay(page: Page, shown: string): Promise<void> {
+  for (const [way, { colorScheme, viewport }] of Object.entries(ways)) {
+    // Colours change at once, and not in passing.
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize(viewport);
+    expect({ shown, way, problems: await accessibilityProblems(page) }).toEqual({ shown, way, problems: [] });
+    expect({ shown, way, clipped: await clippedParts(page) }).toEqual({ shown, way, clipped: [] });
+  }
+}
 
 /** Pins baselines and keeps notes. */
 export function describePages(watched: () => WatchedService): void {
@@ -66,35 +83,25 @@ export function describePages(watched: () => WatchedService): void {
       ];
     };
 
-    it.each([
-      ['light on a desk', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
-      ['dark on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
-    ] as const)(
-      'can be read by everybody, in %s, with nothing cut off',
-      async (_, options) => {
-        const { page, foreign } = await browser.page(host, options);
-        const look = async (shown: string): Promise<void> => {
-          expect({ shown, problems: await accessibilityProblems(page) }).toEqual({ shown, problems: [] });
-          expect({ shown, clipped: await clippedParts(page) }).toEqual({ shown, clipped: [] });
-        };
-        for (const [shown, words] of paths()) {
-          await page.goto(`${service.daemon.url}${shown}`);
-          expect(await page.locator('main').textContent(), shown).toContain(words);
-          const sentences = await page.locator('.reasons, .diagnosis').allTextContents();
-          expect(sentences.join(' '), 'words, not names of the code').not.toMatch(/_(ratio|median|vectors|failed)/);
-          await look(shown);
-        }
-        await page.goto(`${service.daemon.url}/runs/${service.runs.at(-1)}?view=regressed`);
-        await page.getByRole('region', { name: 'Most regressed' }).getByRole('link').first().click();
-        await look('a query');
-        await page.goto(`${service.daemon.url}/pipelines/docs/golden/faq/labels`);
-        await page.getByRole('button', { name: 'Look in the store now' }).click();
-        await look('proposals for labels');
-        expect(foreign).toEqual([]);
-        await page.context().close();
-      },
-      300_000,
-    );
+    it('can be read by everybody, in light on a desk and in dark on a phone, with nothing cut off', async () => {
+      const { page, foreign } = await browser.page(host);
+      const look = (shown: string) => lookInEachWay(page, shown);
+      for (const [shown, words] of paths()) {
+        await page.goto(`${service.daemon.url}${shown}`);
+        expect(await page.locator('main').textContent(), shown).toContain(words);
+        const sentences = await page.locator('.reasons, .diagnosis').allTextContents();
+        expect(sentences.join(' '), 'words, not names of the code').not.toMatch(/_(ratio|median|vectors|failed)/);
+        await look(shown);
+      }
+      await page.goto(`${service.daemon.url}/runs/${service.runs.at(-1)}?view=regressed`);
+      await page.getByRole('region', { name: 'Most regressed' }).getByRole('link').first().click();
+      await look('a query');
+      await page.goto(`${service.daemon.url}/pipelines/docs/golden/faq/labels`);
+      await page.getByRole('button', { name: 'Look in the store now' }).click();
+      await look('proposals for labels');
+      expect(foreign).toEqual([]);
+      await page.context().close();
+    }, 300_000);
 
     it('are reached by keyboard, every action of them', async () => {
       const { page } = await browser.page(host);
@@ -106,20 +113,16 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it.each([
-      ['light on a desk', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
-      ['dark on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
-    ] as const)('come as a report in one file that everybody can read, in %s', async (name, options) => {
+    it('come as a report in one file that everybody can read, in light on a desk and in dark on a phone', async () => {
       const { folder } = service;
-      const file = path.join(folder, `report ${name}.html`);
+      const file = path.join(folder, 'report.html');
       const since = new Date(Date.now() - 86_400_000).toISOString();
       const args = ['report', '--pipeline', 'docs', '--from', since, '--out', file];
       expect(await runRecalld(args, folder)).toMatchObject({ code: 0 });
-      const { page, foreign } = await browser.page('', options);
+      const { page, foreign } = await browser.page('');
       await page.goto(pathToFileURL(file).href);
       expect(await page.locator('main').textContent()).toContain('Incidents and their causes');
-      expect(await accessibilityProblems(page)).toEqual([]);
-      expect(await clippedParts(page)).toEqual([]);
+      await lookInEachWay(page, 'the report');
       expect(foreign).toEqual([]);
       await page.context().close();
     });
