@@ -152,7 +152,10 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
 
 /** `/openapi.json`. */
 export function addOpenApi(app: FastifyInstance, version: string): void {
-  // The same bytes for everybody, however many do not take them.
-  const document = Buffer.from(JSON.stringify(openApiDocument(version)));
-  app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
+  // The same bytes for everybody, however many do not take them; made for the first who asks, not at the start.
+  let document: Buffer | null = null;
+  app.get('/openapi.json', (_request, reply) => {
+    document ??= Buffer.from(JSON.stringify(openApiDocument(version)));
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
 }
