@@ -11,8 +11,6 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { PoolConfig, QueryResultRow } from 'pg';
 import { inject, onTestFinished } from 'vitest';
-import { jobCatalogue } from '../../src/app/job-catalogue.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { apiOf, type CallApi } from './api.ts';
 import {
   createDatabase,
@@ -139,6 +137,9 @@ function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Runn
 
 /** Does jobs now, in place of when their schedule would; any process on the same queue may ask for them. */
 export async function startJobs(connection: PoolConfig, jobs: readonly string[]): Promise<void> {
+  // Half of the program, which few tests need.
+  const { jobCatalogue } = await import('../../src/app/job-catalogue.ts');
+  const { openJobQueue } = await import('../../src/queue/bullmq.ts');
   const backend = { kind: 'postgres', connection } as const;
   const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
   try {
