@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
-import { aFolder, descendantsOf, isAlive, runRecalld, spawnRecalld } from '../support/recalld.ts';
+import { aFolder, descendantsOf, isAlive, runAsBuilt, runRecalld, spawnRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+runAsBuilt();
 
 describe('recalld demo', () => {
   it('tells of every fault: its alarm, its cause, its repair, no false alarm, and exits with 0', async () => {
