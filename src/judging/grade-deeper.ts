@@ -1,20 +1,12 @@
 /** Of some of the graded queries: what the store holds near to the question beside what users got, graded as well. */
 import { textHash } from '../privacy/rules/keyed-hash.ts';
-import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { PoolScores, ShallowQuery } from './deeper-pools.ts';
 import { nearestChunks, storedText } from './document-texts.ts';
-import { gradeText, type Left, unreachable } from './grade-queries.ts';
+import { gradeText, type Left, PATIENCE_MS, takeInTurn, unreachable } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/pool-gap.ts';
-
-/** A worker that has not come back by then is taken for dead. */
-const LEASE_MS = 10 * MINUTE_MS;
-/** Of later ones the store is another. */
-const PATIENCE_MS = 24 * HOUR_MS;
-/** Queries in a row that could not be reached for, after which going on makes no sense until the next round. */
-const MAX_FAILURES = 3;
 
 /**
  * After the grades of a round, so that these come first where money is short. What cannot be reached is left for the next
@@ -28,28 +20,28 @@ export async function gradeDeeper(
   judge: Judge,
   signal: AbortSignal,
 ): Promise<void> {
-  const { deeperPools, clock, meter } = deps;
+  const { deeperPools, clock, meter, logger } = deps;
   const { pipeline, deeper, depth: k } = plan;
-  const started = clock.now();
-  const expired = await deeperPools.expire(pipeline, new Date(started.getTime() - PATIENCE_MS));
-  if (expired > 0) meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
+  const expired = await deeperPools.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
+  if (expired > 0) {
+    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
+    logger.warn('deeper searches were given up: nothing could be searched or graded within a day', {
+      pipeline,
+      expired,
+    });
+  }
   if (deeper === null) return;
   const kind = { fingerprint: judge.fingerprint, k, searched: deeper.documents };
-  for (let failures = 0; failures < MAX_FAILURES; ) {
-    signal.throwIfAborted();
-    const now = clock.now();
-    const query = await deeperPools.claim(pipeline, judge.fingerprint, started, new Date(now.getTime() + LEASE_MS));
-    if (query === null) return;
-    const found = await searchDeeper(deps, plan, { query, judge, k: deeper.documents }, signal);
-    if (typeof found !== 'string') {
-      failures = 0;
+  await takeInTurn(clock, signal, {
+    claim: (due, leaseUntil) => deeperPools.claim(pipeline, judge.fingerprint, due, leaseUntil),
+    async work(query) {
+      const found = await searchDeeper(deps, plan, { query, judge, k: deeper.documents }, signal);
+      if (typeof found === 'string') return found;
       await deeperPools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
-      continue;
-    }
-    await deeperPools.release(pipeline, query.id, new Date(now.getTime() + 1));
-    if (found === 'no_money') return;
-    failures++;
-  }
+      return null;
+    },
+    release: (id, dueAt) => deeperPools.release(pipeline, id, dueAt),
+  });
 }
 
 /** Null where it cannot be searched, or not all of it has a grade. */

@@ -1,5 +1,6 @@
 /** Drawn queries -> grades of the model, for no more money than the day has. */
 
+import type { Clock } from '../clock.ts';
 import { textHash } from '../privacy/rules/keyed-hash.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import { documentTexts } from './document-texts.ts';
@@ -41,7 +42,7 @@ export function unreachable({ meter, logger }: JudgingDeps, pipeline: string, re
 /** A worker that has not come back by then is taken for dead. */
 const LEASE_MS = 10 * MINUTE_MS;
 /** What nobody could grade in so long is given up, and counted. */
-const PATIENCE_MS = 24 * HOUR_MS;
+export const PATIENCE_MS = 24 * HOUR_MS;
 /** Queries in a row that could not be reached for, after which going on makes no sense until the next round. */
 const MAX_FAILURES = 3;
 
@@ -56,24 +57,44 @@ const MAX_FAILURES = 3;
 export async function gradeQueries(deps: JudgingDeps, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
   const { judged, clock, meter, logger } = deps;
   const { pipeline } = plan;
-  const started = clock.now();
-  const expired = await judged.expire(pipeline, new Date(started.getTime() - PATIENCE_MS));
+  const expired = await judged.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
     logger.warn('drawn live queries were given up: nothing could grade them within a day', { pipeline, expired });
   }
+  await takeInTurn(clock, signal, {
+    claim: (due, leaseUntil) => judged.claim(pipeline, due, leaseUntil),
+    work: (query) => gradeQuery(deps, plan, query, signal),
+    release: (id, dueAt) => judged.release(pipeline, id, dueAt),
+  });
+}
+
+interface Turns<Query> {
+  claim(due: Date, leaseUntil: Date): Promise<Query | null>;
+  /** Null when it is done with. */
+  work(query: Query): Promise<Left | null>;
+  release(id: string, dueAt: Date): Promise<void>;
+}
+
+/** One query after the other, until none is due, the money is spent or nothing can be reached; what is left is for the next round. */
+export async function takeInTurn<Query extends { readonly id: string }>(
+  clock: Clock,
+  signal: AbortSignal,
+  { claim, work, release }: Turns<Query>,
+): Promise<void> {
+  const started = clock.now();
   for (let failures = 0; failures < MAX_FAILURES; ) {
     signal.throwIfAborted();
     const now = clock.now();
     // What was left in this round is due in the next.
-    const query = await judged.claim(pipeline, started, new Date(now.getTime() + LEASE_MS));
+    const query = await claim(started, new Date(now.getTime() + LEASE_MS));
     if (query === null) return;
-    const left = await gradeQuery(deps, plan, query, signal);
+    const left = await work(query);
     if (left === null) {
       failures = 0;
       continue;
     }
-    await judged.release(pipeline, query.id, new Date(now.getTime() + 1));
+    await release(query.id, new Date(now.getTime() + 1));
     if (left === 'no_money') return;
     failures++;
   }
