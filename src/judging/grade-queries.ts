@@ -70,10 +70,10 @@ export async function gradeQueries(deps: JudgingDeps, plan: JudgingPlan, signal:
 }
 
 interface Turns<Query> {
-  claim(due: Date, leaseUntil: Date): Promise<Query | null>;
+  readonly claim: (due: Date, leaseUntil: Date) => Promise<Query | null>;
   /** Null when it is done with. */
-  work(query: Query): Promise<Left | null>;
-  release(id: string, dueAt: Date): Promise<void>;
+  readonly work: (query: Query) => Promise<Left | null>;
+  readonly release: (id: string, dueAt: Date) => Promise<void>;
 }
 
 /** One query after the other, until none is due, the money is spent or nothing can be reached; what is left is for the next round. */
