@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { ByProject } from './test/support/by-project.ts';
 import { SlowestFiles } from './test/support/slowest-files.ts';
 
+// Test files share code and nothing else, and to load it takes longer than most of them do.
+const shared = { isolate: false, setupFiles: ['test/support/property-seed.ts'] };
 const report = process.env['RECALLD_TEST_REPORT'];
 
 export default defineConfig({
@@ -14,13 +17,12 @@ export default defineConfig({
     // The machine of a user and of CI has two cores, which two files at a time leave idle for a third of the time: they
     // wait for the services that they start. Four keep both busy.
     maxWorkers: 4,
+    sequence: { sequencer: ByProject },
     projects: [
       {
         test: {
           name: 'unit',
-          // They share code and nothing else, and loading it takes as long as they do.
-          isolate: false,
-          setupFiles: ['test/support/property-seed.ts'],
+          ...shared,
           include: ['test/unit/**/*.test.ts', 'test/architecture/**/*.test.ts'],
           // A busy machine is no failure; speed is judged in bench/.
           testTimeout: 30_000,
@@ -29,7 +31,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          setupFiles: ['test/support/property-seed.ts'],
+          ...shared,
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: 60_000,
@@ -39,7 +41,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          setupFiles: ['test/support/property-seed.ts'],
+          ...shared,
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts', 'test/support/program-setup.ts'],
           // Commands are called in the process of their test, as they were built.

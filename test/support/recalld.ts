@@ -14,7 +14,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
-import { inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import type * as program from '../../src/cli/program.ts';
 import type * as conclusion from '../../src/cli/report-error.ts';
 import { copyFolder } from './copy-folder.ts';
@@ -32,7 +32,13 @@ export const programFile = (): string => fileOf('main');
 
 /** For a file that shows that the program runs as it was built, too. */
 export function runAsBuilt(): void {
-  isBundled = false;
+  const before = isBundled;
+  beforeAll(() => {
+    isBundled = false;
+  });
+  afterAll(() => {
+    isBundled = before;
+  });
 }
 
 /** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
