@@ -1,6 +1,6 @@
 /**
- * Query density on the vectors of a neural encoder: which score tells what is covered, what one look at a window sees,
- * and what the watch sees in a hundred questions an hour.
+ * Query density on the vectors of a neural encoder: which score tells what is covered, and what the watch sees in a
+ * hundred questions an hour. What one look sees is in density-looks.ts.
  *
  *     npx tsx bench/density-dense.ts [--quick] [--scale N] [--out FILE]
  *
@@ -17,7 +17,6 @@ import {
   readArticles,
 } from './density/article-world.ts';
 import { type ChangeCell, changeCell, type QuietCell, quietCell } from './density/cells.ts';
-import { type LookCell, type LookChange, lookCell } from './density/one-look.ts';
 import { deletedCase, type ScoreCell, scoreCell, uncoveredCase } from './density/score-candidates.ts';
 import {
   type ChangeResult,
@@ -35,7 +34,6 @@ import { commandOf, type Provenance, provenance, readArguments, writeResult } fr
 export interface DenseResult {
   readonly provenance: Provenance;
   readonly scores: readonly ScoreCell[];
-  readonly looks: readonly LookCell[];
   readonly quiet: readonly DenseQuietCell[];
   readonly changed: readonly DenseChangeCell[];
 }
@@ -55,9 +53,6 @@ interface Plan {
   /** Chunks of the synthetic stores that are searched. */
   readonly stores: readonly number[];
   readonly questionsPerTopic: number;
-  readonly draws: number;
-  readonly looks: readonly LookChange[];
-  readonly look: { readonly reference: number; readonly current: number };
   readonly volume: number;
   readonly streams: number;
   readonly quietDays: number;
@@ -76,15 +71,6 @@ const fullPlan: Plan = {
   scoredWorlds: 8,
   stores: [1_000, 10_000, 100_000],
   questionsPerTopic: 40,
-  draws: 36,
-  looks: [
-    { kind: 'none' },
-    { kind: 'uncovered', share: 0.1 },
-    { kind: 'uncovered', share: 0.2 },
-    { kind: 'new and held', share: 0.2 },
-    { kind: 'topic mix', spread: 1 },
-  ],
-  look: { reference: 3_000, current: 1_000 },
   volume: 100,
   streams: 4,
   quietDays: 90,
@@ -108,9 +94,6 @@ const quickPlan: Plan = {
   scoredWorlds: 1,
   stores: [600],
   questionsPerTopic: 10,
-  draws: 1,
-  looks: [{ kind: 'none' }, { kind: 'uncovered', share: 0.2 }],
-  look: { reference: 300, current: 100 },
   volume: 60,
   streams: 1,
   quietDays: 1,
@@ -134,25 +117,15 @@ export async function measureDense(
   const told = (what: string): void => say(`${what}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
   const scores = await scoreCells(plan, encoded);
   told('scores');
-  const looks: LookCell[] = [];
   const quiet: DenseQuietCell[] = [];
   const changed: DenseChangeCell[] = [];
   const soFar = (): DenseResult => ({
     provenance: provenance(commandOf('density-dense', scale), SEED, startedAt),
     scores,
-    looks,
     quiet,
     changed,
   });
   for (const repeats of [true, false]) {
-    for (const [number, change] of plan.looks.entries()) {
-      const worlds = Array.from({ length: plan.draws * scale }, (_, draw) =>
-        denseWorld(encoded, SEED + draw, repeats, plan.leftOut),
-      );
-      looks.push(await lookCell(worlds, change, plan.look, SEED + 1_000 * number));
-      told(`look, ${change.kind}`);
-    }
-    keep(soFar());
     watch(plan, encoded, repeats, scale, { quiet, changed }, told);
     keep(soFar());
   }
