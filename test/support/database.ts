@@ -37,7 +37,9 @@ let created = 0;
 export async function createDatabase(content: DatabaseContent = 'migrated'): Promise<OwnDatabase> {
   const { template, apiKey: _, ...server } = inject('postgres');
   const database = `test_${process.pid}_${(created += 1)}`;
-  await administer(`create database ${database} template ${content === 'migrated' ? template : 'template0'}`);
+  await administer(
+    `create database ${database} template ${content === 'migrated' ? template : 'template0'} strategy file_copy`,
+  );
   return {
     connection: { ...server, database },
     async drop() {
