@@ -35,7 +35,7 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: 60_000,
-          hookTimeout: 60_000,
+          hookTimeout: 180_000,
         },
       },
       {
@@ -47,7 +47,7 @@ export default defineConfig({
           // Commands are called in the process of their test, as they were built.
           server: { deps: { external: [/\/dist\//] } },
           testTimeout: 120_000,
-          hookTimeout: 60_000,
+          hookTimeout: 180_000,
         },
       },
     ],

@@ -101,7 +101,7 @@ export function describePages(watched: () => WatchedService): void {
       await look('proposals for labels');
       expect(foreign).toEqual([]);
       await page.context().close();
-    }, 300_000);
+    }, 600_000);
 
     it('are reached by keyboard, every action of them', async () => {
       const { page } = await browser.page(host);
