@@ -76,9 +76,12 @@ export async function measureLooks(
   return soFar();
 }
 
+function say(line: string): boolean {
+  return process.stderr.write(`${line}\n`);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { quick, out, scale } = readArguments(process.argv.slice(2), 'density-looks');
-  const say = (line: string): boolean => process.stderr.write(`${line}\n`);
   const result = await measureLooks(quick, scale, say, (part) => {
     if (out !== null) writeResult(out, part);
   });

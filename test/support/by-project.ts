@@ -6,6 +6,7 @@ const ORDER = ['e2e', 'integration', 'unit'];
 
 export class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- the order that vitest gives them, not a list
     const sorted = await super.sort(files);
     return sorted.toSorted((a, b) => ORDER.indexOf(a.project.name) - ORDER.indexOf(b.project.name));
   }
