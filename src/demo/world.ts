@@ -146,7 +146,8 @@ export async function withWorld<T>(
       async catchUp() {
         while (hourAt(hours + 1).getTime() + QUARTER_MS <= systemClock.now().getTime()) await passHour();
         await takeIn(hourAt(hours), systemClock.now());
-        for (const job of ['measure-ann-recall', ...afterWindow] as const) await lapse.run(job);
+        for (const job of ['probe-stores', 'probe-embedders', 'measure-ann-recall', ...afterWindow] as const)
+          await lapse.run(job);
       },
       askAboutMissing(gap, share) {
         shares = { ...shares, [gap]: share };
