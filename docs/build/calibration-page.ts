@@ -440,7 +440,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
       ]),
     ),
     'What geometry cannot see: a gap inside of a subject that the store holds otherwise. Its questions are as near to the chunks that are there as covered ones are, and no score of similarities tells them apart; of the articles above some are like that, which is why a fifth of the traffic is not always found. Whether what came back answers the question is for judgments to say ([density.md](density.md#what-it-cannot-see)).',
-    'Where false tickets come from: within a region a topic that was always covered worse than its neighbours, and is asked for much more often than in the baseline, looks like a loss. It is one by the measure: those people are covered worse than people were. A new baseline takes it for normal.',
+    'Where false tickets come from: within a region a topic that was always covered worse than its neighbours, and is asked for much more often than in the baseline, looks like a loss. It is one by the measure: those people are covered worse than people were. A new baseline takes it for normal. Four streams of a kind are few: on other seeds a strong wander had a page too ([decision 26](decisions/0026-how-far-a-region-may-fall.md)).',
     measuredBy(provenance),
   ];
 }

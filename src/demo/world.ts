@@ -146,6 +146,7 @@ export async function withWorld<T>(
       async catchUp() {
         while (hourAt(hours + 1).getTime() + QUARTER_MS <= systemClock.now().getTime()) await passHour();
         await takeIn(hourAt(hours), systemClock.now());
+        // A daemon does these again and again, and what has grown old is not shown.
         for (const job of ['probe-stores', 'probe-embedders', 'measure-ann-recall', ...afterWindow] as const)
           await lapse.run(job);
       },
