@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -20,13 +20,9 @@ function violations({ summary }: ICruiseResult): string[] {
   return summary.violations.map(({ from, to, rule }) => `${from} -> ${to} (${rule.name})`);
 }
 
-/** A folder with these files in `src` and with the packages of the repository. */
-async function aSource(
-  files: Readonly<Record<string, string>>,
-  atEnd: (clean: () => Promise<void>) => void = onTestFinished,
-): Promise<string> {
+/** A folder, for the caller to remove, with these files in `src` and with the packages of the repository. */
+async function aSource(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'recalld-layers-')));
-  atEnd(() => rm(folder, { recursive: true, force: true }));
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   await Promise.all(
     Object.entries(files).map(async ([name, content]) => {
@@ -148,12 +144,19 @@ function named(text: string, index: number): string {
   return text.replaceAll(/\/x\.ts/g, `/x${index}.ts`);
 }
 
+const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
+
 /** All of them in one folder, since each look at a folder takes as long as the tests of a subject. */
 async function cruiseAll(planted: readonly Readonly<Record<string, string>>[]): Promise<ICruiseResult> {
   const files = planted.flatMap((one, index) =>
     Object.entries(one).map(([name, content]) => [named(name, index), named(content, index)]),
   );
-  return cruiseSource(await aSource(Object.fromEntries(files) as Record<string, string>, afterAll));
+  const folder = await aSource(Object.fromEntries(files) as Record<string, string>);
+  try {
+    return await cruiseSource(folder);
+  } finally {
+    await remove(folder);
+  }
 }
 
 describe('the dependency rule', { timeout: 120_000 }, () => {
@@ -201,6 +204,7 @@ describe('the dependency rule', { timeout: 120_000 }, () => {
       'cli/x.ts': importing('../app/a.ts'),
       'app/a.ts': exporting,
     });
+    onTestFinished(() => remove(folder));
     expect(violations(await cruiseSource(folder))).toEqual([]);
   });
 });
