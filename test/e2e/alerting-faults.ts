@@ -106,8 +106,8 @@ export const faults: readonly Fault[] = [
 
 export interface Broken {
   readonly config: string;
-  break(): void;
-  mend(): void;
+  readonly break: () => void;
+  readonly mend: () => void;
   /** A live query of each pipeline as its service reports it now. */
   liveQueries(): object[];
   readonly servers: ReadonlyMap<string, FaultServer>;

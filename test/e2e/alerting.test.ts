@@ -13,13 +13,13 @@ const PATIENCE = { timeoutMs: 120_000 };
 
 interface World {
   readonly faults: Broken;
+  /** Changes what retrievers answer between runs: one that a change meets in its midst is broken in a way of its own. */
+  readonly betweenRuns: (change: () => void) => Promise<void>;
   readonly installation: Installation;
   readonly stack: AlertingStack;
   /** Every check holds again, as the daemon says. */
   readonly isWell: () => Promise<void>;
-  /** No run is under way: one that is killed waits for its lease longer than this world is patient, and one that a fault meets in its midst is broken in a way of its own. */
-  readonly isBetweenRuns: () => Promise<void>;
-  /** `kill -9` between runs. */
+  /** `kill -9` between runs: one that is killed waits for its lease longer than this world is patient. */
   readonly kill: () => Promise<void>;
   readonly start: (...args: readonly string[]) => Promise<void>;
 }
@@ -66,7 +66,10 @@ async function aWorld(chosen: readonly Fault[]): Promise<World> {
     installation,
     stack,
     isWell,
-    isBetweenRuns,
+    async betweenRuns(change) {
+      await isBetweenRuns();
+      change();
+    },
     async kill() {
       await isBetweenRuns();
       daemon.child.kill('SIGKILL');
@@ -118,11 +121,10 @@ const isMissing = missing('prometheus') || missing('prometheus-alertmanager');
 
 describe.skipIf(isMissing)('the pager', () => {
   it('is told of each fault once when it begins and once when it ends, over a kill of the daemon in between', async () => {
-    const { faults: services, stack, installation, isBetweenRuns, kill, start } = await aWorld(faults);
+    const { faults: services, stack, installation, betweenRuns, kill, start } = await aWorld(faults);
     expect(stack.pages()).toEqual([]);
 
-    await isBetweenRuns();
-    services.break();
+    await betweenRuns(services.break);
     await waitFor(() => {
       for (const summary of pagers) expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger']);
       for (const summary of chatted) expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing']);
@@ -152,7 +154,7 @@ describe.skipIf(isMissing)('the pager', () => {
         .toSorted(),
     ).toEqual(pagers.map((summary) => `trigger: ${summary}`).toSorted());
 
-    services.mend();
+    await betweenRuns(services.mend);
     await waitFor(() => {
       for (const summary of pagers)
         expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger', 'resolve']);
@@ -172,8 +174,8 @@ describe.skipIf(isMissing)('the pager', () => {
   }, 400_000);
 
   it('is told the end of what was mended while the daemon was away, or came back without a scheduler', async () => {
-    const { faults: services, stack, kill, start } = await aWorld(few);
-    services.servers.get('empty')?.respondWith(documents([]));
+    const { faults: services, stack, betweenRuns, kill, start } = await aWorld(few);
+    await betweenRuns(() => services.servers.get('empty')?.respondWith(documents([])));
     await told(stack, EMPTY, ['trigger']);
     await kill();
     services.mend();
@@ -194,11 +196,11 @@ describe.skipIf(isMissing)('the pager', () => {
   it.each(['prometheus', 'alertmanager'] as const)(
     'is told the end of what was mended while %s was away',
     async (part) => {
-      const { faults: services, stack, isWell } = await aWorld(few);
-      services.servers.get('empty')?.respondWith(documents([]));
+      const { faults: services, stack, betweenRuns, isWell } = await aWorld(few);
+      await betweenRuns(() => services.servers.get('empty')?.respondWith(documents([])));
       await told(stack, EMPTY, ['trigger']);
       await stack[part].kill();
-      services.mend();
+      await betweenRuns(services.mend);
       await isWell();
       await stack[part].restart();
       await told(stack, EMPTY, ['trigger', 'resolve']);
