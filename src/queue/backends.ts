@@ -67,12 +67,19 @@ const SCHEMA = 'bullmq';
  */
 const MAX_LOST_WORKERS = 10;
 
+/**
+ * A worker without a job is told of the next one by its store, and looks by itself too, should the word be lost. At the
+ * five seconds of BullMQ that would be most of what an idle daemon asks of its database.
+ */
+const IDLE_SECONDS = 15;
+
 function workerOptions(lostAfterMs: number) {
   return {
     lockDuration: lostAfterMs,
     stalledInterval: lostAfterMs / 2,
     maxStalledCount: MAX_LOST_WORKERS,
     runRetryDelay: 1000,
+    drainDelay: IDLE_SECONDS,
   };
 }
 

@@ -142,7 +142,11 @@ function watchedVerdict(
     return { verdict: 'warning', explanation };
   }
   const provisional = grade === 'provisional' ? ' The baseline is provisional: tickets, no pages.' : '';
-  return { verdict: 'ok', explanation: `Live queries are covered as in the baseline.${ratio}${provisional}` };
+  const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
+  const standing = isUnconfirmed
+    ? 'Live queries may be covered worse than in the baseline: an alarm is raised once their density is known to be below its floor.'
+    : 'Live queries are covered as in the baseline.';
+  return { verdict: 'ok', explanation: `${standing}${ratio}${provisional}` };
 }
 
 function missingSentence({ days, sessions, needs }: Extract<DensityEvidence, { kind: 'learning' }>): string {
