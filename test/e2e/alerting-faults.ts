@@ -133,7 +133,7 @@ export async function startFaults(
   const configOf = ({ pipeline, check = FLOOR }: Fault): string => `
   - name: ${pipeline}
     retriever: {kind: http, url: "${servers.get(pipeline)?.url}/search", retries: 0, timeout_ms: 400}
-    golden: [{set: faq, concurrency: 20, max_per_second: 1000, cron: "*/5 * * * * *"}]
+    golden: [{set: faq, concurrency: 20, max_per_second: 1000, cron: "*/10 * * * * *"}]
     checks: [${check}]`;
   return {
     servers,
