@@ -49,7 +49,7 @@ export function measureCoverage(
 ): CoverageResult {
   const startedAt = performance.now() - 1000 * (before?.provenance.seconds ?? 0);
   const random = randomNumbers(SEED);
-  const draws = quick ? 4 : DRAWS * scale;
+  const draws = quick ? 2 : DRAWS * scale;
   const measure = (cell: Cell, times: number, numbers: RandomNumbers): CoveredCell => {
     const covered = coverageOf(cell, times, numbers);
     say(`${cell.bound}, ${cell.world}: ${(100 * covered.coverage.share).toFixed(1)} % of ${covered.draws}`);
@@ -62,7 +62,7 @@ export function measureCoverage(
     );
     return known.length === group.length ? known : group.map((cell) => measure(cell, draws, numbers));
   };
-  const measured = [...scoreWorlds, ...liveWorlds(random), ...densityWorlds];
+  const measured = [...scoreWorlds, ...liveWorlds(random, quick ? 6000 : 60_000), ...densityWorlds];
   const worlds = [...measured, ...poolWorlds];
   const first = [...firstDraws(measured, random), ...firstDraws(poolWorlds, randomNumbers(SEED + 2))];
   const low = first.filter(({ coverage }) => !quick && coverage.share < MIN_COVERAGE).map(({ bound }) => bound);

@@ -89,7 +89,7 @@ const fullPlan: Plan = {
 
 const quickPlan: Plan = {
   ...fullPlan,
-  articles: 6,
+  articles: 3,
   leftOut: 1,
   scoredWorlds: 1,
   stores: [600],

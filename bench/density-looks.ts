@@ -41,7 +41,7 @@ const fullPlan: Plan = {
 };
 
 const quickPlan: Plan = {
-  articles: 6,
+  articles: 3,
   leftOut: 1,
   draws: 1,
   changes: [{ kind: 'none' }, { kind: 'uncovered', share: 0.2 }],

@@ -73,9 +73,6 @@ const worlds: readonly (Traffic & { readonly world: string })[] = [
 
 type Estimand = (window: Window) => ReturnType<Cell['draw']>;
 
-/** What the traffic is like is what a window of very many sessions is like. */
-const MANY = 60_000;
-
 const shares: readonly (readonly [string, Estimand, (window: Window) => number])[] = [
   [
     'share that failed',
@@ -99,9 +96,9 @@ function valueOf(rate: (queries: readonly Query[]) => object & { readonly kind: 
   };
 }
 
-function shareCells(random: RandomNumbers): Cell[] {
+function shareCells(random: RandomNumbers, many: number): Cell[] {
   return worlds.flatMap(({ world, ...traffic }) => {
-    const large = draw({ ...traffic, sessions: MANY, rate: 1 }, random);
+    const large = draw({ ...traffic, sessions: many, rate: 1 }, random);
     return shares.map(([bound, estimand, truth]) => ({
       bound: `live ${bound} (sessions)`,
       world,
@@ -153,6 +150,7 @@ function opinionCells(): Cell[] {
   );
 }
 
-export function liveWorlds(random: RandomNumbers): readonly Cell[] {
-  return [...shareCells(random), ...coecCells(), ...volumeCells(), ...opinionCells()];
+/** @param many sessions of a window that shows what its traffic is like */
+export function liveWorlds(random: RandomNumbers, many: number): readonly Cell[] {
+  return [...shareCells(random, many), ...coecCells(), ...volumeCells(), ...opinionCells()];
 }
