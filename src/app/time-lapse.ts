@@ -29,10 +29,10 @@ export interface TimeLapse
   /** A new version of a golden set; `values` are as the lines of a JSONL file. */
   importGolden(set: string, values: readonly unknown[]): Promise<ImportReport>;
   ingestQueries(queries: readonly LiveQuery[]): Promise<unknown>;
-  /** What a tick of their cron comes to in all golden sets: their runs, to the end. */
+  /** A tick of the cron of all golden sets: their runs begin with the next `run`, beside its jobs. */
   tickGoldenSets(plannedAt: Date): Promise<void>;
-  /** Runs a job of the catalogue, and those that it calls for. @throws RecalldError demo_failed */
-  run(name: JobName): Promise<void>;
+  /** Runs jobs of the catalogue side by side, and those that they call for. @throws RecalldError demo_failed */
+  run(...names: JobName[]): Promise<void>;
   /** A round of judging of all pipelines that are judged. */
   judge(): Promise<void>;
   /** What is in alarm on a pipeline now, critical ones first. */
@@ -74,12 +74,6 @@ export async function withTimeLapse<T>(
     const { meter } = exporter;
     const runJob = createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: signal });
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
-    const workOff = (): Promise<void> =>
-      inHand.workOff(async (name, payload, id) => {
-        if ((await runJob(name, payload, id)) === 'done') return;
-        signal.throwIfAborted();
-        throw new RecalldError('demo_failed', `The job ${name} failed.`);
-      });
     const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
     face.markReady();
     return await work({
@@ -95,13 +89,18 @@ export async function withTimeLapse<T>(
               await inHand.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
           }
         }
-        await workOff();
       },
-      async run(name) {
-        const job = jobCatalogue.find((one) => one.name === name);
-        if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
-        await inHand.queue.enqueue(job.name, {}, job.name);
-        await workOff();
+      async run(...names) {
+        for (const name of names) {
+          const job = jobCatalogue.find((one) => one.name === name);
+          if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
+          await inHand.queue.enqueue(job.name, {}, job.name);
+        }
+        await inHand.workOff(async (name, payload, id) => {
+          if ((await runJob(name, payload, id)) === 'done') return;
+          signal.throwIfAborted();
+          throw new RecalldError('demo_failed', `The job ${name} failed.`);
+        });
       },
       judge: () => jobDeps.judge(signal),
       async alarms(pipeline) {
@@ -116,13 +115,13 @@ export async function withTimeLapse<T>(
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/** A queue whose jobs wait for its owner, who works on them one after the other. */
+/** A queue whose jobs wait for its owner, who works on all that wait side by side, and then on what they called for. */
 function createQueueInHand(queue: JobQueue) {
   const waiting: Job[] = [];
   return {
     queue: { ...queue, enqueue: async (...job: Job) => void waiting.push(job) },
     async workOff(work: (...job: Job) => Promise<void>): Promise<void> {
-      for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await work(...job);
+      while (waiting.length > 0) await Promise.all(waiting.splice(0).map((job) => work(...job)));
     },
   };
 }

@@ -113,6 +113,12 @@ export async function withWorld<T>(
       await lapse.ingestQueries(arrived);
       liveQueries += arrived.length;
     };
+    /** What builds on others comes after them. */
+    const lookAtHour = async (): Promise<void> => {
+      await lapse.run('evaluate-density', 'measure-live-traffic');
+      await lapse.run('find-uncovered-topics', 'evaluate-checks');
+      await lapse.run('diagnose-alarms');
+    };
     const passHour = async (): Promise<void> => {
       const from = hourAt(hours);
       const until = hourAt(hours + 1);
@@ -134,7 +140,7 @@ export async function withWorld<T>(
         // What they say counts from the next measurement on.
         await lapse.judge();
       }
-      for (const job of afterWindow) await lapse.run(job);
+      await lookAtHour();
     };
 
     return work({
@@ -147,8 +153,8 @@ export async function withWorld<T>(
         while (hourAt(hours + 1).getTime() + QUARTER_MS <= systemClock.now().getTime()) await passHour();
         await takeIn(hourAt(hours), systemClock.now());
         // A daemon does these again and again, and what has grown old is not shown.
-        for (const job of ['probe-stores', 'probe-embedders', 'measure-ann-recall', ...afterWindow] as const)
-          await lapse.run(job);
+        await lapse.run('probe-stores', 'probe-embedders', 'measure-ann-recall');
+        await lookAtHour();
       },
       askAboutMissing(gap, share) {
         shares = { ...shares, [gap]: share };
@@ -163,12 +169,3 @@ export async function withWorld<T>(
     });
   });
 }
-
-/** In the order in which the one builds on the other. */
-const afterWindow = [
-  'evaluate-density',
-  'find-uncovered-topics',
-  'measure-live-traffic',
-  'evaluate-checks',
-  'diagnose-alarms',
-] as const;

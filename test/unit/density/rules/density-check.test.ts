@@ -45,6 +45,8 @@ describe('the check of density drift', () => {
   it('does not say that all is as it was while there is evidence enough, and no alarm yet', () => {
     const { verdict, explanation } = judge({ ...watched, evidenceRatio: 1.3 });
     expect(verdict).toBe('ok');
-    expect(explanation).toMatch(/^Live queries may be covered worse than in the baseline: .* 1\.30+ of what it takes\.$/);
+    expect(explanation).toMatch(
+      /^Live queries may be covered worse than in the baseline: .* 1\.30+ of what it takes\.$/,
+    );
   });
 });
