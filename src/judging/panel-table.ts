@@ -80,11 +80,12 @@ export function createPanelTable(pool: Pool) {
                 questions as (
                   select distinct on (text_hash) query_id, document_id, content_hash, coalesce(grade, 0) as grade,
                          md5(text_hash || content_hash) as place
-                    from judgments m
+                    from judgments
                    where pipeline = $1::text and judge = 'model' and fingerprint = $2::text
                      and judged_at > $3::timestamptz - interval '1 day' and content_hash is not null
-                     and not exists (select from judge_panel_pairs p join judgments o using (pipeline, query_id, document_id)
-                                      where p.pipeline = $1::text and o.judge = 'model' and o.text_hash = m.text_hash)
+                     and text_hash not in (select o.text_hash
+                                             from judge_panel_pairs p join judgments o using (pipeline, query_id, document_id)
+                                            where p.pipeline = $1::text and o.judge = 'model' and o.text_hash is not null)
                    order by text_hash, md5(content_hash || query_id))
            insert into judge_panel_pairs (pipeline, query_id, document_id, content_hash, joined_on, first_grade, grade, graded_on)
            select $1::text, query_id, document_id, content_hash, day, grade, grade, day from questions, today
