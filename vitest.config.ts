@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import { ByProject } from './test/support/by-project.ts';
+import { keepFilesInMemory } from './test/support/files-in-memory.ts';
 import { SlowestFiles } from './test/support/slowest-files.ts';
+
+keepFilesInMemory();
 
 // Test files share code and nothing else, and to load it takes longer than most of them do.
 const shared = { isolate: false, setupFiles: ['test/support/property-seed.ts'] };
