@@ -132,7 +132,7 @@ export async function startFaults(
   };
   const configOf = ({ pipeline, check = FLOOR }: Fault): string => `
   - name: ${pipeline}
-    retriever: {kind: http, url: "${servers.get(pipeline)?.url}/search", retries: 0, timeout_ms: 400}
+    retriever: {kind: http, url: "${servers.get(pipeline)?.url}/search", retries: 0, timeout_ms: 2000}
     golden: [{set: faq, concurrency: 20, max_per_second: 1000, cron: "*/10 * * * * *"}]
     checks: [${check}]`;
   return {
