@@ -49,7 +49,7 @@ export function measureCoverage(
 ): CoverageResult {
   const startedAt = performance.now() - 1000 * (before?.provenance.seconds ?? 0);
   const random = randomNumbers(SEED);
-  const draws = quick ? 2 : DRAWS * scale;
+  const draws = quick ? 4 : DRAWS * scale;
   const measure = (cell: Cell, times: number, numbers: RandomNumbers): CoveredCell => {
     const covered = coverageOf(cell, times, numbers);
     say(`${cell.bound}, ${cell.world}: ${(100 * covered.coverage.share).toFixed(1)} % of ${covered.draws}`);

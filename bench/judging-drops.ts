@@ -109,7 +109,7 @@ export function measureDrops({ quick, scale, seed }: DropsSettings, say: (line: 
     return cell;
   });
 
-  const streams = quick ? 1 : Math.round(200 * scale);
+  const streams = quick ? 2 : Math.round(200 * scale);
   const measure = (change: string, unrest: keyof typeof unrests, settings: Partial<StreamSettings>): ChangeCell => {
     const played = Array.from({ length: streams }, () => play(settings, unrest, BEFORE + AFTER));
     const share = (within: number, is: (one: StreamDay) => boolean): ShareWithBounds =>

@@ -121,7 +121,11 @@ function createQueueInHand(queue: JobQueue) {
   return {
     queue: { ...queue, enqueue: async (...job: Job) => void waiting.push(job) },
     async workOff(work: (...job: Job) => Promise<void>): Promise<void> {
-      while (waiting.length > 0) await Promise.all(waiting.splice(0).map((job) => work(...job)));
+      while (waiting.length > 0) {
+        const ends = await Promise.allSettled(waiting.splice(0).map((job) => work(...job)));
+        // Whoever hears of a failure closes the database, so none of the others may still be at work.
+        for (const end of ends) if (end.status === 'rejected') throw end.reason;
+      }
     },
   };
 }

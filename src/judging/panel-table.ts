@@ -73,6 +73,7 @@ export function createPanelTable(pool: Pool) {
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
+        // What is asked already is one set: looked up for each grade, it is read anew for each where statistics are old.
         await client.query(
           `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
                 places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free

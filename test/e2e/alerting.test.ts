@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AlertingStack, startAlertingStack } from '../support/alerting-stack.ts';
 import { documents } from '../support/fault-server.ts';
 import { anInstallation, type Installation, type InstalledDaemon } from '../support/installation.ts';
-import { missing } from '../support/promtool.ts';
+import { missing } from '../support/missing.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Broken, type Fault, faults, QUERIES, startFaults } from './alerting-faults.ts';
 import { aGoldenCsv } from './golden-files.ts';

@@ -13,16 +13,6 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import type { LabelsOf, MetricName } from '../../src/metrics/catalogue.ts';
 
-/** Whether a program is not installed. On CI that is an error, since CI installs it. */
-export function missing(
-  program: 'promtool' | 'jsonnet' | 'amtool' | 'prometheus' | 'prometheus-alertmanager',
-): boolean {
-  const found = spawnSync(program, ['--version']).error === undefined;
-  if (!found && process.env['CI'] !== undefined) throw new Error(`${program} is not installed on CI`);
-  if (!found) process.stderr.write(`${program} is not installed, so the tests that need it are skipped.\n`);
-  return !found;
-}
-
 /** A value at each minute; null while there is none, `stale` from when the series ends. */
 export type ValueAt = (minute: number) => number | null | 'stale';
 

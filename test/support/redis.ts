@@ -1,5 +1,5 @@
 /** A Redis server of the test's own, on a free port, that keeps nothing on disk. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,16 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { freePort } from './free-port.ts';
+import { missing } from './missing.ts';
 import { waitFor } from './wait-for.ts';
 
-const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
+const isMissing = missing('redis-server');
 
-/** Suites that need Redis; without it they are skipped, which the runner counts and this says. */
-export const describeWithRedis = isInstalled ? describe : describe.skip;
-
-if (!isInstalled) {
-  process.stderr.write('\nSKIPPED: tests that need Redis, since there is no redis-server on the PATH.\n\n');
-}
+/** Suites that need Redis; without it they are skipped, which the runner counts. */
+export const describeWithRedis = describe.skipIf(isMissing);
 
 export interface RedisServer {
   readonly url: string;
@@ -81,7 +78,7 @@ export function useRedis(): RedisServer {
     return own;
   };
   beforeAll(async () => {
-    if (isInstalled) own = await startRedis();
+    if (!isMissing) own = await startRedis();
   });
   afterAll(() => own?.close());
   return {

@@ -10,7 +10,7 @@ import { configJsonSchema, environmentVariables, parseConfig } from '../../../sr
 import { roles } from '../../../src/app/monitor.ts';
 import { postgresSource, prometheusSource } from '../../../src/dashboards/promql.ts';
 import { type ComposeService, readCompose } from '../../support/compose-file.ts';
-import { missing } from '../../support/promtool.ts';
+import { missing } from '../../support/missing.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');

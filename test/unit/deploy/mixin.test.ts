@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { missing } from '../../support/promtool.ts';
+import { missing } from '../../support/missing.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 

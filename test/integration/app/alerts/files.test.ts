@@ -10,7 +10,7 @@ import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule
 import { createAlertRules } from '../../../../src/app/commands/alert-rules.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { configSchema } from '../../../../src/app/config/schema.ts';
-import { missing } from '../../../support/promtool.ts';
+import { missing } from '../../../support/missing.ts';
 
 const deploy = path.resolve(import.meta.dirname, '../../../../deploy');
 const read = (file: string): unknown => parse(readFileSync(path.join(deploy, file), 'utf8'));

@@ -6,7 +6,8 @@ import { gaugesOf } from '../../../../src/checks/gauges.ts';
 import { alarmText } from '../../../../src/checks/rules/alarm-text.ts';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { aCheckState } from '../../../support/check-states.ts';
-import { inputSeries, missing, type RuleTest, runPromtool } from '../../../support/promtool.ts';
+import { missing } from '../../../support/missing.ts';
+import { inputSeries, type RuleTest, runPromtool } from '../../../support/promtool.ts';
 import { always } from './signals.ts';
 
 const live = { kind: 'threshold', goldenSet: null } as const;
