@@ -13,7 +13,7 @@ import { waitFor } from './wait-for.ts';
 const isMissing = missing('redis-server');
 
 /** Suites that need Redis; without it they are skipped, which the runner counts. */
-export const describeWithRedis = describe.skipIf(isMissing);
+export const describeWithRedis = isMissing ? describe.skip : describe;
 
 export interface RedisServer {
   readonly url: string;
