@@ -8,7 +8,7 @@ const { parseFileSync } = swc;
 swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: file.endsWith('.tsx') });
 
 /** Pure, and known to everybody: the words of recalld, its errors, time, texts. */
-const words = ['(model|errors|rejection|time|clock|logger)[.]ts$', 'text/'];
+const words = ['(model|errors|time|logger)[.]ts$', 'text/'];
 const mathematics = ['stats/', 'ir/', 'vector/', 'schedule/'];
 /** Without a word of any subject; what each may use of npm. */
 const machinery = {

@@ -8,10 +8,15 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readDemoDocuments, readDemoQuestions } from '../src/demo/rag/corpus.ts';
+import {
+  packSentenceVectors,
+  readDemoDocuments,
+  readDemoQuestions,
+  SENTENCE_DIMENSIONS,
+  sentenceVectorsFile,
+} from '../src/demo/rag/corpus.ts';
 import { cutInTwo } from '../src/demo/rag/fault.ts';
-import { packSentenceVectors, SENTENCE_DIMENSIONS, sentenceVectorsFile } from '../src/demo/rag/sentence-vectors.ts';
-import { canaryTexts } from '../src/density/rules/embedding-canary.ts';
+import { canaryTexts } from '../src/density/rules/measurement-change.ts';
 import { dotProduct, lengthOf, type Matrix, rowOf } from '../src/vector/matrix.ts';
 import { encode } from './density/dense-encoder.ts';
 import { randomNumbers } from './random-numbers.ts';

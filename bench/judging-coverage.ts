@@ -6,9 +6,9 @@
  * `--scale 4` takes four times as many draws.
  */
 import { pathToFileURL } from 'node:url';
+import { agreementOf } from '../src/judging/rules/agreement.ts';
 import { type JudgedQuery, judgedMean, scoreBounds } from '../src/judging/rules/judged-mean.ts';
 import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';
-import { agreementOf } from '../src/judging/rules/weighted-kappa.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type Budget, createWorld, drawFrom, type Judge, noiseFor, type World } from './judging/world.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';

@@ -6,9 +6,8 @@
  *     npx tsx bench/judging-pool.ts
  */
 
-import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../src/demo/rag/corpus.ts';
+import { readDemoAnswers, readDemoDocuments, readDemoQuestions, readSentenceVectors } from '../src/demo/rag/corpus.ts';
 import { chooseDroppedIds } from '../src/demo/rag/fault.ts';
-import { readSentenceVectors } from '../src/demo/rag/sentence-vectors.ts';
 import { knownGrade } from '../src/demo/rag/stand-in-judge.ts';
 import { evaluateRanking } from '../src/ir/evaluate.ts';
 import { judgedScores, RELEVANT_GRADE } from '../src/judging/rules/judged-scores.ts';

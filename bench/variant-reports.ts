@@ -7,8 +7,14 @@
  * The sums, bounds and verdicts are those of the daemon; sessions are simulated. `--scale 4` takes four times as many streams.
  */
 import { pathToFileURL } from 'node:url';
-import { compareArms, type VariantDesign } from '../src/variants/rules/compare-arms.ts';
-import { sumDay, type VariantDay, type VariantGrade, type VariantQuery } from '../src/variants/rules/variant-day.ts';
+import {
+  compareArms,
+  sumDay,
+  type VariantDay,
+  type VariantDesign,
+  type VariantGrade,
+  type VariantQuery,
+} from '../src/variants/rules/compare-arms.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';

@@ -9,7 +9,7 @@
  */
 
 export { loadConfig } from './app/config/parse.ts';
-export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/monitor.ts';
+export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/serve.ts';
 export { version } from './app/version.ts';
 export {
   compareVectorFiles,
@@ -32,7 +32,7 @@ export {
   evaluateTrecFiles,
   type OfflineEvaluation,
   type OfflineEvaluationRequest,
-} from './golden/trec/evaluate-trec.ts';
+} from './golden/trec/score-runs.ts';
 export {
   createEvaluator,
   type Evaluator,

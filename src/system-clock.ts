@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from './clock.ts';
+import type { Clock } from './time.ts';
 
 export const systemClock: Clock = {
   now: () => new Date(),

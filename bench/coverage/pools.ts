@@ -1,5 +1,5 @@
 /** Bounds of the pool gap of judged nDCG: whole sessions, drawn more often where answers were bad, most of them without a gap. */
-import { type DeeperQuery, poolGap } from '../../src/judging/rules/pool-gap.ts';
+import { type DeeperQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 

@@ -2,7 +2,7 @@
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
-import { type RepeatedSearch, searchCanary } from '../../src/density/rules/embedding-canary.ts';
+import { type RepeatedSearch, searchCanary } from '../../src/density/rules/measurement-change.ts';
 import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
 import { type Matrix, selectRows } from '../../src/vector/matrix.ts';

@@ -1,7 +1,7 @@
 /** One monitored pipeline: its baseline, 90 days in which nothing happens, and the same pipeline with a change. */
 
 import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
-import { embeddingCanary } from '../../src/density/rules/embedding-canary.ts';
+import { embeddingCanary } from '../../src/density/rules/measurement-change.ts';
 import { type Matrix, meanDirection, rowOf, selectRows } from '../../src/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { BASELINE_HOURS, baselineOf, type MonitoredHour, POOL_HOURS, startMonitor } from './monitor.ts';

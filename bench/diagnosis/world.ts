@@ -1,8 +1,7 @@
 /** One world: a pipeline, what goes wrong with it, what is in alarm, and what the daemon would know of it. */
 import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
 import type { EffectKind } from '../../src/diagnosis/rules/cause.ts';
-import type { Observations, ObservedShare } from '../../src/diagnosis/rules/observations.ts';
-import { observedRun } from '../../src/diagnosis/rules/observed-run.ts';
+import { type Observations, type ObservedShare, observedRun } from '../../src/diagnosis/rules/observations.ts';
 import { type ComparedSide, sharedQueries, storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';

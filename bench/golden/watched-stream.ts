@@ -1,5 +1,5 @@
 /** The daemon's own judgement of a stream of golden runs: pinned baseline, measured noise, check after each run. */
-import { NO_SHIFT } from '../../src/checks/rules/check-result.ts';
+
 import {
   type BaselineDifference,
   type ComparedWithBaseline,
@@ -7,6 +7,7 @@ import {
   judgeRegression,
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
+import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
 import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
 import {

@@ -1,15 +1,15 @@
 /** Judged live traffic day after day with a panel that is graded again, held against what recalld decides by. */
 
-import { judgeDrift, panelSize } from '../../src/judging/rules/judge-panel.ts';
-import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
-import { judgedMean } from '../../src/judging/rules/judged-mean.ts';
+import { judgeDrift, panelSize } from '../../src/judging/rules/agreement.ts';
 import {
   type DropState,
   dropOfPeople,
   dropState,
   type JudgedDay,
+  type JudgedQuery,
+  judgedMean,
   largestDrop,
-} from '../../src/judging/rules/relevance-drop.ts';
+} from '../../src/judging/rules/judged-mean.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { type Budget, drawFrom, gradeOf, latentOf, type Query, type World } from './world.ts';
 

@@ -1,4 +1,6 @@
 /** Live traffic with grades of people and of a judge who errs, and draws from it as recalld makes them. */
+
+import { type GradedPair, weightedKappa } from '../../src/judging/rules/agreement.ts';
 import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
 import {
   type JudgedScores,
@@ -6,7 +8,6 @@ import {
   MAX_GRADE,
   type ScoredMeasure,
 } from '../../src/judging/rules/judged-scores.ts';
-import { type GradedPair, weightedKappa } from '../../src/judging/rules/weighted-kappa.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface Judge {

@@ -1,7 +1,7 @@
 /** The longest wait of the main thread of a daemon, as it exports it, while it does what is heavy. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
-import { createComputePool } from '../../src/app/compute/compute-pool.ts';
+import { createComputePool } from '../../src/app/compute.ts';
 import { createDensityCompute } from '../../src/density/compute.ts';
 import { type Daemon, startScript, withDaemon } from './child.ts';
 import { costlyTraces } from './costly-traces.ts';

@@ -1,6 +1,6 @@
 /** docs/config.md: every key of recalld.yaml, from the JSON Schema. */
 
-import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, type EnvironmentVariable, environmentVariables } from '../../src/app/config/parse.ts';
 import { configExample } from './config-example.ts';
 import { code, generatedPage, type Page, table } from './page.ts';

@@ -1,7 +1,7 @@
 /** docs/errors.md: every error that a user or an operator can meet. */
-import { exitCodeOfKind } from '../../src/cli/exit-code.ts';
+import { exitCodeOfKind } from '../../src/cli/exit.ts';
 import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';
-import { problemOf } from '../../src/http/problem.ts';
+import { problemOf } from '../../src/http/wire.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function errorsPage(): Page {

@@ -1,8 +1,8 @@
 /** docs/http.md: every endpoint with its parameters and fields, from the table that /openapi.json is made from. */
 import { z } from 'zod';
-import { branches, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
-import { type Endpoint, type EndpointTag, endpointTags } from '../../src/http/endpoint.ts';
+import { type Endpoint, type EndpointTag, endpointTags } from '../../src/http/wire.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const rules = `JSON in and out, names in snake case, times in RFC 3339. \`/openapi.json\` says the same for machines.

@@ -1,9 +1,8 @@
 /** `/v1/audit`: what people did. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Endpoint } from '../http/endpoint.ts';
-import { identifier, parseRequest, timestamp } from '../http/fields.ts';
-import { numberedPageShape, pageOf, toPage } from '../http/paging.ts';
+import { identifier, numberedPageShape, pageOf, parseRequest, timestamp, toPage } from '../http/fields.ts';
+import type { Endpoint } from '../http/wire.ts';
 import { type AuditLog, actJson, acts } from './audit-log.ts';
 import { type AuthenticationSettings, requireScope } from './authentication.ts';
 

@@ -8,9 +8,8 @@ import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Visitor } from '../console/page.tsx';
 import { RecalldError } from '../errors.ts';
-import { type ApiKey, allows } from './api-keys.ts';
 import { type AuthenticationSettings, assertAllows } from './authentication.ts';
-import { addressOf } from './credentials.ts';
+import { type ApiKey, addressOf, allows } from './credentials.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

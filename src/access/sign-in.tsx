@@ -1,13 +1,12 @@
 /** Signing in with an API key, and out: the page and its routes. */
 
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../clock.ts';
 import { secure } from '../console/http/defences.ts';
-import { acceptForms, acceptFormsOf, fieldsOf, ownPath } from '../console/http/forms.ts';
-import { frameOf, queryOf, sendPage } from '../console/http/visit.ts';
+import { acceptForms, acceptFormsOf, fieldsOf, frameOf, ownPath, queryOf, sendPage } from '../console/http/visit.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { RecalldError } from '../errors.ts';
-import { problemOf, sayWhen } from '../http/problem.ts';
+import { problemOf, sayWhen } from '../http/wire.ts';
+import type { Clock } from '../time.ts';
 import type { Sessions } from './session.ts';
 
 interface SignInPageProps {

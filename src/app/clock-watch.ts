@@ -4,11 +4,11 @@
  * just begun.
  */
 
-import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../schedule/clock-skew.ts';
-import { messageOf } from '../text/error-message.ts';
+import { messageOf } from '../text/spelling.ts';
+import type { Clock } from '../time.ts';
 
 export interface ClockWatchDeps {
   readonly clock: Clock;

@@ -1,45 +1,60 @@
-/** All that is stored, by what it is about: opened once, for the daemon and for commands. */
+/**
+ * All that is stored, by what it is about, in the database that the config names: opened once, for the daemon and for
+ * commands; and where the config keeps the jobs.
+ */
 import { hostname } from 'node:os';
+import type pg from 'pg';
 import type { Pool } from 'pg';
-import { createApiKeys } from '../access/api-keys.ts';
 import { type AuditLog, createAuditLog } from '../access/audit-log.ts';
-import { createConsoleSessions } from '../access/credentials.ts';
+import { createApiKeys, createConsoleSessions } from '../access/credentials.ts';
 import { createCheckStore } from '../checks/check-store.ts';
+import type { CleanupStack } from '../cleanup-stack.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
 import { createAnnotations, createDeployments } from '../deployments/deployments.ts';
 import { createIncidents } from '../diagnosis/incidents.ts';
+import { RecalldError } from '../errors.ts';
 import { createGoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import { createGoldenBatches } from '../golden/sql/golden-batches.ts';
-import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
 import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../golden/sql/golden-sets.ts';
+import { createGoldenDocuments, createGoldenSets } from '../golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
 import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
-import { createReturnedReads, type ReturnedReads } from '../index-truth/read-hubs.ts';
+import { createReturnedReads, type ReturnedReads } from '../index-truth/index-reads.ts';
 import { createRoundsTable, type RoundsTable } from '../index-truth/rounds-table.ts';
 import { createDeeperPools, type DeeperPools } from '../judging/deeper-pools.ts';
-import { createEvaluationTable, type EvaluationTable } from '../judging/evaluation-table.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
+import { createEvaluationTable, type EvaluationTable } from '../judging/judged-reads.ts';
 import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
 import { createPanelTable, type PanelTable } from '../judging/panel-table.ts';
 import { createReviewQueue, type ReviewQueue } from '../judging/review-queue.ts';
-import { createLiveCandidates, createLiveSamples } from '../live/sql/live-samples.ts';
+import { createLiveCandidates, createLiveSamples, createTrafficReads } from '../live/sql/live-samples.ts';
 import { createLiveTraffic } from '../live/sql/live-traffic.ts';
 import { createLiveWindows } from '../live/sql/live-windows.ts';
-import { createTrafficReads } from '../live/sql/traffic-reads.ts';
+import type { Logger } from '../logger.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { createNotifications } from '../notifications/notify.ts';
+import { readTls } from '../outbound/json-api.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../postgres/embedded/open.ts';
+import { type MigrationReport, migrate, pendingMigrations } from '../postgres/migrate.ts';
+import { assertReachable, createPool, openReplica } from '../postgres/pool.ts';
+import type { BackendSettings } from '../queue/backends.ts';
+import type { RedisQueueConfig } from '../queue/config.ts';
+import type { RedisAddress, RedisSettings } from '../queue/redis-connection.ts';
 import { createRelevanceTables, type RelevanceTables } from '../shadow/relevance-tables.ts';
 import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
+import { systemClock } from '../system-clock.ts';
+import { messageOf } from '../text/spelling.ts';
+import type { Clock } from '../time.ts';
 import { createVariantDaysTable, type VariantDaysTable } from '../variants/variants-reads.ts';
+import type { Config } from './config/schema.ts';
 
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
 
-export interface Tables {
+interface Tables {
   readonly keys: ReturnType<typeof createApiKeys>;
   readonly sessions: ReturnType<typeof createConsoleSessions>;
   readonly auditLog: AuditLog;
@@ -132,4 +147,188 @@ function tablesOf(pool: Pool): Tables {
     incidents: createIncidents(pool),
     notifications: createNotifications(pool),
   };
+}
+
+/** Between two starts: what dies over and over shall not keep the machine busy with its recovery. */
+const RESTART_EVERY_MS = 60_000;
+
+interface EmbeddedWatch {
+  /** Why the database is away and when it is started again, in sentences; null while it runs. */
+  trouble(): string | null;
+  /** Starts it no more. */
+  stop(): void;
+}
+
+export function watchEmbedded(
+  database: Pick<EmbeddedPostgres, 'died' | 'restart'>,
+  clock: Clock,
+  logger: Logger,
+): EmbeddedWatch {
+  const stopping = new AbortController();
+  let trouble: string | null = null;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  const startInTime = async (reason: string): Promise<void> => {
+    const waitMs = Math.max(0, startedAtMs + RESTART_EVERY_MS - clock.monotonicMs());
+    const at = new Date(clock.now().getTime() + waitMs).toISOString();
+    trouble = `${reason} It is started again at ${at}.`;
+    logger.error('the embedded PostgreSQL is away', { reason, started_again_at: at });
+    await clock.sleep(waitMs, stopping.signal);
+    startedAtMs = clock.monotonicMs();
+    await database.restart();
+    trouble = null;
+    logger.info('the embedded PostgreSQL runs again');
+  };
+  const watch = async (): Promise<void> => {
+    for (;;) {
+      let reason = (await database.died).message;
+      while (!stopping.signal.aborted) {
+        try {
+          await startInTime(reason);
+          break;
+        } catch (error) {
+          reason = messageOf(error);
+        }
+      }
+      if (stopping.signal.aborted) return;
+    }
+  };
+  void watch();
+  return { trouble: () => trouble, stop: () => stopping.abort() };
+}
+
+interface StorageSettings {
+  readonly config: Config;
+  /** A daemon owns its data folder; a command may use that of a running daemon. */
+  readonly purpose: 'daemon' | 'command';
+  /** What connections are called in `pg_stat_activity`, so that it shows which process is busy there. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly cleanups: CleanupStack;
+  readonly signal: AbortSignal;
+}
+
+export interface Storage {
+  readonly pool: pg.Pool;
+  /** For what may lag behind: the replica of the config while it answers, else the same as `pool`. */
+  readonly readPool: pg.Pool;
+  /** What is wrong with the replica of the config; null without one. */
+  readonly replicaTrouble: () => Promise<RecalldError | null>;
+  readonly connection: pg.PoolConfig;
+  readonly name: string;
+  /** Whether the embedded database was started by this process, so that no daemon works on it. */
+  readonly startedHere: boolean;
+  /** Why the embedded database of a daemon is away, in sentences; null while it runs, and for a server elsewhere. */
+  readonly trouble: () => string | null;
+}
+
+/**
+ * Opens and, in embedded mode, migrates.
+ *
+ * @throws RecalldError database_unreachable, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new,
+ *   and schema_too_old when a server elsewhere waits for `recalld migrate`
+ */
+export async function openStorage(settings: StorageSettings): Promise<Storage> {
+  const storage = await connect(settings);
+  if (settings.config.storage.url === 'embedded') await migrate(storage.pool);
+  else await assertMigrated(storage.pool);
+  return storage;
+}
+
+/** Applies the migrations to the database of the config, wherever it is. */
+export async function migrateStorage(settings: StorageSettings): Promise<MigratedStorage> {
+  const storage = await connect(settings);
+  return { storage, report: await migrate(storage.pool) };
+}
+
+interface MigratedStorage {
+  readonly storage: Storage;
+  readonly report: MigrationReport;
+}
+
+async function connect(settings: StorageSettings): Promise<Storage> {
+  const { config, purpose, name, logger, cleanups, signal } = settings;
+  const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
+  let connection: pg.PoolConfig = { connectionString: url };
+  let startedHere = false;
+  let watch: EmbeddedWatch | null = null;
+  if (url === 'embedded') {
+    const embedded = await openEmbeddedPostgres({ dataDir, purpose, logger, signal });
+    cleanups.defer('embedded PostgreSQL', () => embedded.stop());
+    connection = embedded.connection;
+    startedHere = embedded.startedHere;
+    if (purpose === 'daemon') {
+      const started = watchEmbedded(embedded, systemClock, logger);
+      cleanups.defer('watch over the embedded PostgreSQL', () => started.stop());
+      watch = started;
+    }
+  }
+  const bounds = { size, logger, queryLimitMs: statement_seconds * 1000 };
+  const pool = createPool({ ...bounds, connection, name });
+  cleanups.defer('database connections', () => pool.end());
+  await assertReachable(pool);
+  const trouble = (): string | null => watch?.trouble() ?? null;
+  const storage = { pool, connection, name, startedHere, trouble };
+  if (readUrl === null || purpose === 'command')
+    return { ...storage, readPool: pool, replicaTrouble: async () => null };
+  const replicaPool = createPool({
+    ...bounds,
+    connection: { connectionString: readUrl },
+    name: `${name} replica`,
+  });
+  cleanups.defer('connections to the replica', () => replicaPool.end());
+  const replica = openReplica(replicaPool, pool, logger);
+  return { ...storage, readPool: replica.pool, replicaTrouble: replica.trouble };
+}
+
+async function assertMigrated(pool: pg.Pool): Promise<void> {
+  const pending = await pendingMigrations(pool);
+  if (pending > 0) {
+    throw new RecalldError(
+      'schema_too_old',
+      `The database lacks ${pending} migrations; run \`recalld migrate\` once, then start again.`,
+    );
+  }
+}
+
+/** @throws RecalldError config_invalid for files of `queue.tls` that cannot be read or hold no PEM */
+export function queueBackend(
+  { queue }: Config,
+  { connection, name }: Pick<Storage, 'connection' | 'name'>,
+): BackendSettings {
+  return queue.backend === 'redis'
+    ? { kind: 'redis', ...redisSettings(queue) }
+    : { kind: 'postgres', connection, name: `${name} queue` };
+}
+
+/** @throws RecalldError likewise */
+export function redisSettings({ url, prefix, tls, topology }: RedisQueueConfig): RedisSettings {
+  return {
+    url,
+    prefix,
+    ...(tls === undefined ? {} : { tls: tlsOf(tls) }),
+    ...(topology === undefined ? {} : { topology: topologyOf(topology) }),
+  };
+}
+
+function tlsOf(tls: NonNullable<RedisQueueConfig['tls']>): NonNullable<RedisSettings['tls']> {
+  const { servername } = tls;
+  return { ...readTls(tls, 'queue.tls'), ...(servername === undefined ? {} : { servername }) };
+}
+
+function topologyOf(topology: NonNullable<RedisQueueConfig['topology']>): NonNullable<RedisSettings['topology']> {
+  const others = topology.others.map(addressOf);
+  if (topology.kind === 'cluster') return { kind: 'cluster', others };
+  const { name, username, password } = topology;
+  return {
+    kind: 'sentinel',
+    name,
+    others,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+  };
+}
+
+function addressOf(text: string): RedisAddress {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }

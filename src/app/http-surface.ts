@@ -7,19 +7,19 @@ import { createErasure } from '../erasure/erase.ts';
 import { createGoldenApi } from '../golden/golden-routes.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
 import { createMemoryBudget } from '../http/request-bodies.ts';
-import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
+import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { outageOf } from '../postgres/pool.ts';
 import { createStatusApi } from '../status/status-api.ts';
-import { messageOf } from '../text/error-message.ts';
+import { messageOf } from '../text/spelling.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { createConsoleApi } from './console/console-api.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
-import { showIngestCounters } from './known-counters.ts';
+import { showIngestCounters } from './pipelines.ts';
 import { version } from './version.ts';
 
 /** How long a service may take to answer before it counts as not ready. */

@@ -1,22 +1,60 @@
-/** What a scheduler starts: golden sets and their sentinels by their cron, and jobs by theirs. Any number may run. */
-
-import type { Clock } from '../clock.ts';
+/**
+ * What a scheduler starts: golden sets and their sentinels by their cron, outside their quiet hours, and jobs by
+ * theirs. Any number may run.
+ */
+import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.ts';
+import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
+import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnose-pipeline.ts';
 import { RecalldError } from '../errors.ts';
-import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
+import type { Timetable } from '../golden/gauges.ts';
+import { type GoldenJobDeps, goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
+import { isQuiet } from '../golden/rules/schedule.ts';
 import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
-import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { checkIndexJob } from '../index-truth/index-jobs.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { checkIndexJob, type IndexJobDeps, indexJobs } from '../index-truth/check-index.ts';
 import type { IndexPlan } from '../index-truth/plan.ts';
+import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import type { Logger } from '../logger.ts';
+import type { IntervalOf } from '../measures/rules/measurement.ts';
 import type { Meter } from '../metrics/meter.ts';
+import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
 import type { Schedule } from '../queue/node-cron.ts';
-import { type Cron, latestOccurrence } from '../schedule/occurrences.ts';
-import { messageOf } from '../text/error-message.ts';
+import {
+  type Cron,
+  latestOccurrence,
+  longestGapSeconds,
+  nextOccurrence,
+  occurrencesBetween,
+} from '../schedule/occurrences.ts';
+import { messageOf } from '../text/spelling.ts';
+import type { Clock } from '../time.ts';
+import { type VariantJobDeps, variantJobs } from '../variants/variant-jobs.ts';
 import type { ClockWatch } from './clock-watch.ts';
-import { jobCatalogue } from './job-catalogue.ts';
 
-export interface SchedulerDeps extends TickDeps, TicksDeps {
+/** What all of their handlers work with. */
+export type JobDeps = CheckJobDeps &
+  DensityJobDeps &
+  DiagnosisJobDeps &
+  GoldenJobDeps &
+  IndexJobDeps &
+  LiveJobDeps &
+  ProbeJobDeps &
+  VariantJobDeps;
+
+/** Every job that recalld knows: each says of itself how often it is tried, how long it may take, what it does. */
+export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
+  ...goldenJobs,
+  ...liveJobs,
+  ...probeJobs,
+  ...densityJobs,
+  ...indexJobs,
+  ...variantJobs,
+  ...diagnosisJobs,
+  evaluateChecksJob,
+];
+
+interface SchedulerDeps extends TickDeps, TicksDeps {
   readonly queue: JobQueue;
   readonly pipelines: readonly WatchedPipeline[];
   readonly indexPlans: readonly Pick<IndexPlan, 'pipeline' | 'cron'>[];
@@ -198,4 +236,55 @@ function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, j
       return underWay;
     },
   };
+}
+
+const EIGHT_DAYS_MS = 8 * 86_400_000;
+/** So many quiet ticks in a row are looked behind, within a year; those of a tick a minute fill three days. */
+const MAX_QUIET = 5000;
+const YEAR_MS = 366 * 86_400_000;
+
+/** Gaps are reckoned once, since they are a property of the schedule. */
+export function createTimetable(now: Date): Timetable {
+  const gaps = new Map<string, number>();
+  const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
+    const key = JSON.stringify([cron, quiet]);
+    const known = gaps.get(key);
+    if (known !== undefined) return known;
+    const gap = Math.max(longestGapSeconds(cron, now), quiet.length === 0 ? 0 : longestQuietGap(cron, quiet));
+    gaps.set(key, gap);
+    return gap;
+  };
+  const longestQuietGap = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
+    const until = new Date(now.getTime() + EIGHT_DAYS_MS);
+    const loud = occurrencesBetween(cron, now, until).filter((tick) => !isQuiet(quiet, cron.timezone, tick));
+    return loud.reduce((longest, tick, index) => {
+      const before = loud[index - 1];
+      return before === undefined ? longest : Math.max(longest, (tick.getTime() - before.getTime()) / 1000);
+    }, 0);
+  };
+  return {
+    startedAt: now,
+    intervalSeconds: ({ cron, quietHours }) => (cron === null ? null : gapOf(cron, quietHours)),
+    sentinelIntervalSeconds: ({ sentinel }) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
+    nextRun({ cron, quietHours }, after) {
+      if (cron === null) return null;
+      let tick = after;
+      for (let tried = 0; tried < MAX_QUIET && tick.getTime() < after.getTime() + YEAR_MS; tried += 1) {
+        tick = nextOccurrence(cron, tick);
+        if (!isQuiet(quietHours, cron.timezone, tick)) return tick;
+      }
+      return null;
+    },
+    nextSentinel: ({ sentinel }, after) => (sentinel === null ? null : nextOccurrence(sentinel.cron, after)),
+  };
+}
+
+/** The longest gap between two runs of each set of the config. */
+export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
+  const intervals = new Map(
+    pipelines.flatMap(({ name, golden }) =>
+      golden.map((one) => [`${name} ${one.set}`, timetable.intervalSeconds(one)] as const),
+    ),
+  );
+  return (pipeline, set) => intervals.get(`${pipeline} ${set}`) ?? null;
 }

@@ -3,23 +3,22 @@
  * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
  */
 import { createCleanupStack } from '../cleanup-stack.ts';
-import type { Clock } from '../clock.ts';
 import { readAlarms } from '../diagnosis/diagnose-pipeline.ts';
 import type { Alarm } from '../diagnosis/rules/incident.ts';
 import { RecalldError } from '../errors.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
-import { newRunId } from '../golden/runs/start-golden-run.ts';
+import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
 import { type ImportReport, importGoldenQueries } from '../golden/sets/import-golden-set.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import type { Logger } from '../logger.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
-import { createJobRunner } from '../queue/run-job.ts';
+import { createJobRunner, type JobQueue } from '../queue/job-queue.ts';
+import type { Clock } from '../time.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
-import { jobCatalogue } from './job-catalogue.ts';
+import { jobCatalogue } from './scheduler.ts';
 import { createJobDeps } from './workers.ts';
 
 export interface TimeLapse

@@ -2,14 +2,14 @@
 
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
-import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
+import { diagnoseAlarmsJob } from '../diagnosis/diagnose-pipeline.ts';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
-import { newRunId } from '../golden/runs/start-golden-run.ts';
+import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
 import { notify } from '../notifications/notify.ts';
-import { createJobRunner } from '../queue/run-job.ts';
+import { createJobRunner } from '../queue/job-queue.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
 import { askShadows } from '../shadow/ask-live.ts';
 import { judgeShadows } from '../shadow/judge-shadows.ts';
@@ -18,9 +18,8 @@ import { alertSummaries } from './alerts/rule-file.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
-import { type JobDeps, jobCatalogue } from './job-catalogue.ts';
-import { showJobCounters } from './known-counters.ts';
-import { startTicks, ticksOfJob } from './scheduler.ts';
+import { showJobCounters } from './pipelines.ts';
+import { type JobDeps, jobCatalogue, startTicks, ticksOfJob } from './scheduler.ts';
 
 export interface Workers {
   /** Work in hand is put down, not finished: it is stored as far as it went and goes on elsewhere. */

@@ -3,8 +3,15 @@ import type { Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { goldenChecks, thresholdChecks } from '../app/pipelines.ts';
-import { type ConfiguredOptions, parseTime, withConfig } from '../cli/configured-command.ts';
-import { formatTable, note, printJson, printLine } from '../cli/output.ts';
+import {
+  type ConfiguredOptions,
+  formatTable,
+  note,
+  parseTime,
+  printJson,
+  printLine,
+  withConfig,
+} from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { runTrustSeconds } from '../measures/rules/measurement.ts';

@@ -1,5 +1,5 @@
 /** Judges the stored runs of a golden set and stored measurements again, with the checks of today's config. */
-import type { Clock } from '../clock.ts';
+
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenRun, RunLabels } from '../golden/rules/run.ts';
 import { shiftsOf } from '../golden/runs/rotate-golden-set.ts';
@@ -10,7 +10,7 @@ import type { Measurements } from '../measures/measurements.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { type CheckResult, NO_VALUE } from './rules/check-result.ts';
+import type { Clock } from '../time.ts';
 import { nextStanding, type Standing } from './rules/check-state.ts';
 import {
   type GoldenChecks,
@@ -20,7 +20,7 @@ import {
   type RunEvidence,
 } from './rules/golden-checks.ts';
 import type { ComparedWithBaseline } from './rules/regression.ts';
-import { judgeThreshold, type ThresholdCheck } from './rules/threshold.ts';
+import { type CheckResult, judgeThreshold, NO_VALUE, type ThresholdCheck } from './rules/threshold.ts';
 import {
   type BacktestPeriod,
   backtestCheck,

@@ -1,10 +1,8 @@
 /** Configured checks with the sentence of their verdict, and since when they stand at it. */
 
-import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Lasting, Missing, Sentence, VerdictBadge } from '../console/components/values.tsx';
+import { Age, agoOf, Lasting, Missing, Sentence, Table, VerdictBadge } from '../console/components.tsx';
 import { score } from '../console/format.ts';
-import { checkHistoryPath, pipelinePath, within } from '../console/links.ts';
-import type { TimeRange } from '../console/time-range.ts';
+import { checkHistoryPath, pipelinePath, type TimeRange, within } from '../console/links.ts';
 import type { CheckState } from './rules/check-state.ts';
 
 interface CheckTableProps {

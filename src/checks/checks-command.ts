@@ -7,9 +7,17 @@ import {
   withWatchedStore,
 } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, parseCount, parseTime, withConfig } from '../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { ageText, formatTable, printJson, printLine } from '../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
+import {
+  ageText,
+  type ConfiguredOptions,
+  formatTable,
+  parseCount,
+  parseTime,
+  printJson,
+  printLine,
+  withConfig,
+} from '../cli/output.ts';
 import { createCheckStore, readCheckStates, type TransitionFilter } from './check-store.ts';
 import { type CheckStateJson, checkStateJson, type TransitionJson, transitionJson } from './routes.ts';
 

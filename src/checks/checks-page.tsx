@@ -2,15 +2,20 @@
 
 import { scaleUtc } from 'd3-scale';
 import type { ConsoleDeps } from '../app/console/console-api.ts';
-import { PipelineChoice } from '../console/components/navigation.tsx';
-import { Empty, Section } from '../console/components/section.tsx';
-import { Table } from '../console/components/table.tsx';
-import { agoOf, Instant, Sentence, VerdictBadge } from '../console/components/values.tsx';
+import {
+  agoOf,
+  Empty,
+  Instant,
+  PipelineChoice,
+  Section,
+  Sentence,
+  Table,
+  VerdictBadge,
+} from '../console/components.tsx';
 import { duration, minute, score } from '../console/format.ts';
 import type { Query } from '../console/http/visit.ts';
-import { address, checkHistoryPath, pipelinePath, within } from '../console/links.ts';
+import { address, checkHistoryPath, minuteOf, pipelinePath, type TimeRange, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
-import { minuteOf, type TimeRange } from '../console/time-range.ts';
 import { DiagnosisPanel } from '../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../diagnosis/rules/incident.ts';
 import type { Verdict } from '../model.ts';

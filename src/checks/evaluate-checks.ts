@@ -1,10 +1,10 @@
 /** The one place where states of checks are made: judges every check on what is stored, and writes down how it stands. */
-import type { Clock } from '../clock.ts';
+
 import type { DensityPlan } from '../density/plan.ts';
 import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
+import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
-import { goldenSegment, goldenSetOf } from '../golden/rules/segments.ts';
 import { type MeasureRetrieversDeps, measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
 import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
@@ -22,6 +22,7 @@ import {
 } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { defineCronJob } from '../queue/job-queue.ts';
+import type { Clock } from '../time.ts';
 import {
   type CheckStep,
   type CheckStore,
@@ -31,9 +32,15 @@ import {
   type StoredStanding,
   type WatchedChecks,
 } from './check-store.ts';
-import { type CheckShifts, type MeasuredValue, NO_VALUE } from './rules/check-result.ts';
 import { type CheckStanding, type Look, nextStanding, rememberBreach } from './rules/check-state.ts';
-import { judgeThreshold, type Reading, type ThresholdCheck } from './rules/threshold.ts';
+import {
+  type CheckShifts,
+  judgeThreshold,
+  type MeasuredValue,
+  NO_VALUE,
+  type Reading,
+  type ThresholdCheck,
+} from './rules/threshold.ts';
 
 export interface CheckJobDeps extends MeasureRetrieversDeps {
   /** Judges every check. */

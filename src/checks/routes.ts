@@ -3,13 +3,12 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import type { Clock } from '../clock.ts';
 import { nameSchema } from '../config/connection.ts';
 import { severityField, verdictField } from '../golden/run-summary-schema.ts';
-import { parseRequest } from '../http/fields.ts';
-import { numberedPageShape, sliceAt, toPage } from '../http/paging.ts';
+import { numberedPageShape, parseRequest, sliceAt, toPage } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
+import type { Clock } from '../time.ts';
 import type { CheckStore, CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
 

@@ -9,8 +9,7 @@ import { createPipelines } from '../app/pipelines.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
 import { costInWords, type ExpectedCost, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
-import { printJson, printLine } from './output.ts';
+import { type ConfiguredOptions, configuredCommand, printJson, printLine } from './output.ts';
 
 export function configCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(

@@ -3,9 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ChapterName, chapters } from '../demo/chapters.ts';
 import { reportStory } from '../demo/story.ts';
 import { RecalldError } from '../errors.ts';
-import { EXIT_CHECK_FAILED } from './exit-code.ts';
-import { parentGone } from './interrupt.ts';
-import { requireDemoPackages } from './missing-package.ts';
+import { EXIT_CHECK_FAILED, parentGone, requireDemoPackages } from './exit.ts';
 import { printLine, styled } from './output.ts';
 import { showProgressLine } from './progress.ts';
 

@@ -3,9 +3,8 @@ import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';
 import type { Finding } from '../app/doctor/foundations.ts';
-import { type ConfiguredOptions, withConfig } from './configured-command.ts';
-import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit-code.ts';
-import { printJson, printLine } from './output.ts';
+import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
+import { type ConfiguredOptions, printJson, printLine, withConfig } from './output.ts';
 
 export function doctorCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld doctor --config recalld.yaml')

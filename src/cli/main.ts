@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 /** The command line as a process: its arguments, its signals and its exit code. */
 import { RecalldError } from '../errors.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal, reportError } from './exit.ts';
 import { createProgram } from './program.ts';
-import { reportError } from './report-error.ts';
 
 // A reader that goes away, as `| head` does, is not an error of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,13 +1,11 @@
 /** `recalld migrate`: the database schema. */
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
-import { queueBackend } from '../app/queue-settings.ts';
-import { migrateStorage } from '../app/storage.ts';
+import { migrateStorage, queueBackend } from '../app/database.ts';
 import { createCleanupStack } from '../cleanup-stack.ts';
 import { grantRights, type MigrationReport } from '../postgres/migrate.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
-import { type ConfiguredOptions, withConfig } from './configured-command.ts';
-import { printJson, printLine } from './output.ts';
+import { type ConfiguredOptions, printJson, printLine, withConfig } from './output.ts';
 
 export function migrateCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml')

@@ -71,11 +71,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   keys: {
     does: 'API keys of the HTTP API.',
-    load: async () => (await import('../access/keys-commands.ts')).keysCommand,
+    load: async () => (await import('../access/access-commands.ts')).keysCommand,
   },
   audit: {
     does: 'What people did, and what it changed.',
-    load: async () => (await import('../access/audit-commands.ts')).auditCommand,
+    load: async () => (await import('../access/access-commands.ts')).auditCommand,
   },
   runs: {
     does: 'The history of golden runs.',
@@ -107,11 +107,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   rules: {
     does: 'Print the Prometheus recording and alert rules for the config.',
-    load: async () => (await import('./rules.ts')).rulesCommand,
+    load: async () => (await import('./provisioning.ts')).rulesCommand,
   },
   dashboards: {
     does: 'Write the Grafana dashboards for the config.',
-    load: async () => (await import('./dashboards.ts')).dashboardsCommand,
+    load: async () => (await import('./provisioning.ts')).dashboardsCommand,
   },
   deployments: {
     does: 'Changes of what a pipeline is made of.',

@@ -1,7 +1,6 @@
 /** `recalld serve`: the daemon. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Role, roles } from '../app/monitor.ts';
-import { serve } from '../app/serve.ts';
+import { type Role, roles, serve } from '../app/serve.ts';
 
 export function serveCommand(command: Command, signal: AbortSignal): Command {
   return command

@@ -14,9 +14,8 @@ import {
 } from '../stores/store-tests/run.ts';
 import type { StoreDescription } from '../stores/vector-store.ts';
 import { systemClock } from '../system-clock.ts';
-import { type ConfiguredOptions, withConfig } from './configured-command.ts';
-import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit-code.ts';
-import { formatTable, printJson, printLine, verdictText } from './output.ts';
+import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
+import { type ConfiguredOptions, formatTable, printJson, printLine, verdictText, withConfig } from './output.ts';
 
 interface StoreTestOptions extends ConfiguredOptions {
   readonly pipeline?: string;

@@ -14,13 +14,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Connection, openConnection } from './connection.ts';
 import { Delivery } from './delivery.ts';
-import { watchExit } from './exit.ts';
-import { InvalidField, readIdentifier, readObject, required } from './fields.ts';
-import { readFlushTimeout, readOptions, type Settings } from './options.ts';
-import { Outbox } from './outbox.ts';
+import { waitAtMost, watchExit } from './exit.ts';
+import {
+  InvalidField,
+  readFlushTimeout,
+  readIdentifier,
+  readObject,
+  readOptions,
+  required,
+  type Settings,
+} from './options.ts';
+import { guardedListener, Outbox, Tally } from './outbox.ts';
 import { type ClientRecord, createFeedbackRecord, createQueryRecord } from './records.ts';
-import { guardedListener, Tally } from './tally.ts';
-import { waitAtMost } from './timers.ts';
 import type { Client, ClientOptions, DeliveryStats, Drop, DropReason, FlushResult } from './types.ts';
 
 const MAX_RECORD_BYTES = 1024 * 1024;

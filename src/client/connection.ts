@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { startTimer } from './timers.ts';
+import { startTimer } from './exit.ts';
 
 /** An answer lists at most one refusal for each of 1,000 items. */
 const MAX_ANSWER_BYTES = 256 * 1024;

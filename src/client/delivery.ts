@@ -5,10 +5,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Body, Connection, Reply } from './connection.ts';
-import type { Outbox } from './outbox.ts';
+import { nextTurn, Pause } from './exit.ts';
+import type { Outbox, Tally } from './outbox.ts';
 import { type ClientRecord, recordToJson } from './records.ts';
-import type { Tally } from './tally.ts';
-import { nextTurn, Pause } from './timers.ts';
 
 /** Nothing is left to do: accepted but for `rejected`, which counts items by code. */
 interface Settled {

@@ -12,7 +12,7 @@ import {
   readText,
   readTime,
   required,
-} from './fields.ts';
+} from './options.ts';
 import type { TrackedFeedback } from './types.ts';
 
 /** The kinds that the daemon knows. */

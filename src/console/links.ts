@@ -1,5 +1,77 @@
-/** Addresses of pages. */
-import type { TimeRange } from './time-range.ts';
+/**
+ * Addresses of pages, and the span of time that a page shows, as its address says it, so that a link shows others the
+ * same.
+ */
+import { DAY_MS, HOUR_MS } from '../time.ts';
+
+export interface TimeRange {
+  readonly from: Date;
+  readonly until: Date;
+  /** What of it stands in addresses: empty for the range that is taken when they say nothing. */
+  readonly query: Readonly<Record<string, string>>;
+  /** The preset, null for a range between two times. */
+  readonly preset: RangePreset | null;
+}
+
+export const rangePresets = ['1h', '6h', '24h', '7d', '30d'] as const;
+
+type RangePreset = (typeof rangePresets)[number];
+
+const presetMs: Record<RangePreset, number> = {
+  '1h': HOUR_MS,
+  '6h': 6 * HOUR_MS,
+  '24h': DAY_MS,
+  '7d': 7 * DAY_MS,
+  '30d': 30 * DAY_MS,
+};
+
+export const presetNames: Record<RangePreset, string> = {
+  '1h': 'last hour',
+  '6h': 'last 6 hours',
+  '24h': 'last 24 hours',
+  '7d': 'last 7 days',
+  '30d': 'last 30 days',
+};
+
+const DEFAULT_PRESET: RangePreset = '24h';
+const MAX_RANGE_MS = 400 * DAY_MS;
+
+/**
+ * Reads `range`, or `from` and `until` (UTC), from an address. What cannot be read falls back to the last 24 hours:
+ * a link with a slip in it still opens.
+ */
+export function readTimeRange(query: Readonly<Record<string, string | undefined>>, now: Date): TimeRange {
+  const from = readInstant(query['from']);
+  const until = readInstant(query['until']) ?? now;
+  if (from !== null && from < until) {
+    const start = new Date(Math.max(from.getTime(), until.getTime() - MAX_RANGE_MS));
+    return {
+      from: start,
+      until,
+      preset: null,
+      query: { from: minuteOf(start), ...(query['until'] === undefined ? {} : { until: minuteOf(until) }) },
+    };
+  }
+  const preset = rangePresets.find((one) => one === query['range']) ?? DEFAULT_PRESET;
+  return {
+    from: new Date(now.getTime() - presetMs[preset]),
+    until: now,
+    preset,
+    query: preset === DEFAULT_PRESET ? {} : { range: preset },
+  };
+}
+
+/** What a browser sends from a field of date and time has no zone; recalld shows and reads UTC. */
+function readInstant(text: string | undefined): Date | null {
+  if (text === undefined || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?$/.test(text)) return null;
+  const at = new Date(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
+  return Number.isNaN(at.getTime()) ? null : at;
+}
+
+/** `2026-11-20T08:30`, as fields of date and time hold it. */
+export function minuteOf(at: Date): string {
+  return at.toISOString().slice(0, 16);
+}
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 

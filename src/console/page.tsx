@@ -2,8 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { minute } from './format.ts';
-import { address, pipelinePath, within } from './links.ts';
-import { minuteOf, presetNames, rangePresets, type TimeRange } from './time-range.ts';
+import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRange, within } from './links.ts';
 
 /** Who looks, and what they may do. */
 export interface Visitor {

@@ -17,8 +17,7 @@ import {
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { postgresSource, prometheusSource, sql } from './promql.ts';
-import { type DashboardSettings, runbookUrl } from './settings.ts';
+import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
 
 /** Every pipeline of which there is any metric. No value stands for all, since SQL needs their names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';

@@ -1,8 +1,7 @@
 /**
- * The PromQL of panels. Every expression keeps to the chosen job, instances, pipelines and golden sets, and names of
- * metrics and labels are checked against the catalogue by the compiler.
+ * The PromQL of panels, and where dashboards lead to. Every expression keeps to the chosen job, instances, pipelines
+ * and golden sets, and names of metrics and labels are checked against the catalogue by the compiler.
  */
-
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import {
@@ -79,7 +78,7 @@ type Wanted = string | { readonly like: string };
 /** What labels must have; one that is undefined may have any value. */
 type Conditions = Readonly<Record<string, Wanted | undefined>>;
 
-export type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };
+type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };
 
 /** Labels by which a panel keeps to what its dashboard was opened for. */
 const chosenLabels = ['pipeline', 'golden_set'] as const;
@@ -162,4 +161,31 @@ export function selector(name: MetricName, suffix: string, where: Conditions): s
 
 function grouped(by: readonly string[]): string {
   return by.length === 0 ? '' : `by (${by.join(', ')}) `;
+}
+
+/** Where dashboards lead to, and what they keep apart. */
+export interface DashboardSettings {
+  /** Where docs/runbooks is served; null: by the console, where that is known. */
+  readonly runbookBaseUrl: string | null;
+  /** Where the console of recalld answers; null: dashboards do not link to it. */
+  readonly consoleUrl: string | null;
+  /** Labels of the targets by which one deployment differs from another: one of each is looked at at a time. */
+  readonly groupLabels: readonly string[];
+}
+
+/** What dashboards assume that are not made for a config. */
+export const defaultDashboardSettings: DashboardSettings = {
+  runbookBaseUrl: null,
+  consoleUrl: null,
+  groupLabels: ['job'],
+};
+
+/** The page of an alert, whose name stands in the place of `alert`; null where nothing serves runbooks. */
+export function runbookUrl({ runbookBaseUrl, consoleUrl }: DashboardSettings, alert: string): string | null {
+  if (runbookBaseUrl !== null) return `${withoutSlash(runbookBaseUrl)}/${alert}.md`;
+  return consoleUrl === null ? null : `${withoutSlash(consoleUrl)}/runbooks/${alert}`;
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }

@@ -1,9 +1,114 @@
-/** The end of the story: what became of each fault. */
+/**
+ * The end of the story: what became of each fault, what was in alarm, after how much, and whether the fault of that time
+ * explains it; and where the story is told.
+ */
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Severity } from '../model.ts';
-import type { RaisedAlarm, Seen } from './alarm-log.ts';
 import { PIPELINE } from './demo-config.ts';
-import { type Output, WIDTH, wrapped } from './output.ts';
+
+/** Where the story is told. */
+type Emphasis = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
+
+export interface Output {
+  /** A line to the person who watches. */
+  readonly print: (line: string) => void;
+  /** What goes on, in a line that the next one takes the place of; null ends it. Shown on a terminal alone. */
+  readonly progress: (text: string | null) => void;
+  /** Styled where that can be seen. */
+  readonly styled: (emphasis: Emphasis, text: string) => string;
+}
+
+/** Of lines of text, in characters. */
+const WIDTH = 100;
+const LABEL = 12;
+
+/** Tells a text under a label, in lines that fit. */
+export function reportPart({ print, styled }: Output, label: string, text: string, emphasis: Emphasis = 'dim'): void {
+  for (const [index, line] of wrapped(text, WIDTH - LABEL - 2).entries()) {
+    const name = (index === 0 ? label : '').padEnd(LABEL);
+    print(`  ${styled(emphasis, name)}${line}`);
+  }
+}
+
+/** Words in lines of at most `width` characters; a longer word has a line of its own. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** How much the daemon has seen since the story began. */
+export interface Seen {
+  readonly hours: number;
+  readonly goldenRuns: number;
+  readonly liveQueries: number;
+}
+
+export interface OpenAlarm {
+  readonly name: string;
+  readonly severity: Severity;
+  readonly text: string;
+}
+
+/** A fault while it is in place, with the alarms that it brings about. */
+export interface KnownFault {
+  readonly name: string;
+  readonly alarms: readonly string[];
+}
+
+export interface RaisedAlarm extends OpenAlarm {
+  readonly seen: Seen;
+  /** Name of the fault that was in place; null when none was. */
+  readonly fault: string | null;
+  /** No fault was in place, or one that does not bring this alarm about. */
+  readonly isFalse: boolean;
+}
+
+export interface AlarmLog {
+  /**
+   * Takes a look at what is in alarm now.
+   *
+   * @param fault that is in place; null for none
+   * @returns what was raised since the look before; a ticket that becomes a page is raised again
+   */
+  look(open: readonly OpenAlarm[], seen: Seen, fault: KnownFault | null): readonly RaisedAlarm[];
+  /** Everything that was raised, in the order of time. */
+  readonly raised: readonly RaisedAlarm[];
+}
+
+export function createAlarmLog(): AlarmLog {
+  const raised: RaisedAlarm[] = [];
+  let before: readonly OpenAlarm[] = [];
+  return {
+    raised,
+    look(open, seen, fault) {
+      const isNew = ({ name, severity }: OpenAlarm): boolean =>
+        !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
+      const news = open.filter(isNew).map((alarm) => ({
+        ...alarm,
+        seen,
+        fault: fault?.name ?? null,
+        isFalse: fault === null || !fault.alarms.includes(alarm.name),
+      }));
+      raised.push(...news);
+      before = open;
+      return news;
+    },
+  };
+}
+
+/** What passed from one moment to another. */
+export function seenSince(from: Seen, to: Seen): Seen {
+  return {
+    hours: to.hours - from.hours,
+    goldenRuns: to.goldenRuns - from.goldenRuns,
+    liveQueries: to.liveQueries - from.liveQueries,
+  };
+}
 
 export interface ClosingRow {
   readonly fault: string;
@@ -41,7 +146,7 @@ function cells({ fault, alarm, detectedAfter, cause, falseAlarms }: ClosingRow):
 }
 
 /** How false alarms are counted. */
-export const countingRule =
+const countingRule =
   'Detected after so many golden runs and live queries since the fault began. False alarms before it: pages and tickets that were raised while nothing was wrong, or that the fault of the time does not bring about. One that a fault leaves behind before all is well again counts to that fault.';
 
 export function seenText({ goldenRuns, liveQueries }: Pick<Seen, 'goldenRuns' | 'liveQueries'>): string {

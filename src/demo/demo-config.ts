@@ -1,6 +1,6 @@
 /** The recalld.yaml of the demo. */
 
-import { SENTENCE_MODEL } from './rag/sentence-vectors.ts';
+import { SENTENCE_MODEL } from './rag/corpus.ts';
 import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 
 export const PIPELINE = 'demo';

@@ -1,14 +1,21 @@
 /** The parts of the story: healthy hours; and each fault, which comes, raises alarms, is diagnosed and mended. */
 import type { TimeLapse } from '../app/time-lapse.ts';
-import { minuteOf } from '../console/time-range.ts';
+import { minuteOf } from '../console/links.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { percent } from '../text/spelling.ts';
-import { type AlarmLog, type RaisedAlarm, seenSince } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
-import { type ClosingRow, falseAlarmsIn, seenText } from './closing-table.ts';
+import {
+  type AlarmLog,
+  type ClosingRow,
+  falseAlarmsIn,
+  type Output,
+  type RaisedAlarm,
+  reportPart,
+  seenSince,
+  seenText,
+} from './closing-table.ts';
 import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
-import { type Output, reportPart } from './output.ts';
 import { readDemoAnswers } from './rag/corpus.ts';
 import { gapOf } from './rag/fault.ts';
 import { questionOf } from './traffic.ts';

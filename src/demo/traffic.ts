@@ -1,10 +1,16 @@
-/** People who ask the demo's RAG service, and what: sessions of one to three questions about one article, more by day. */
-
+/**
+ * People who ask the demo's RAG service, and what: sessions of one to three questions about one article, more by day;
+ * and people who grade what was drawn for them, as the known judgments have it.
+ */
+import type { TimeLapse } from '../app/time-lapse.ts';
+import { RecalldError } from '../errors.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../stats/random.ts';
 import { HOUR_MS } from '../time.ts';
+import { PIPELINE } from './demo-config.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
 import { type Gap, gapOf } from './rag/fault.ts';
+import { knownGrade } from './rag/stand-in-judge.ts';
 
 /** The questions of the demo, divided: those with known answers that golden runs ask, and those that people ask. */
 interface AnsweredQuestion extends DemoQuestion {
@@ -44,9 +50,9 @@ function byArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestion[][]
 }
 
 /** What the RAG service answered. */
-export type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
+type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
 
-export interface DemoTrafficSettings {
+interface DemoTrafficSettings {
   readonly pipeline: string;
   readonly questions: Pick<DividedQuestions, 'live' | 'missing'>;
   readonly search: (text: string) => Promise<SearchAnswer>;
@@ -54,7 +60,7 @@ export interface DemoTrafficSettings {
   readonly firstHour: number;
 }
 
-export interface DemoSession {
+interface DemoSession {
   readonly id: string;
   readonly questions: readonly AnsweredQuestion[];
 }
@@ -197,4 +203,31 @@ async function searched(
   const body = (await response.json()) as { results: { id: string; score: number }[] };
   if (!response.ok) return { results: [], error: `http_${response.status}` };
   return { results: body.results.map(({ id, score }) => ({ id, score })), error: null };
+}
+
+const PERSON = 'demo';
+/** More than are drawn for people in an hour. */
+const MAX_QUERIES = 100;
+
+/** By the API, as a program of theirs would. @throws RecalldError demo_failed, and as readDemoAnswers */
+export async function gradeAsPeople({ reviews, url }: Pick<TimeLapse, 'reviews' | 'url'>): Promise<void> {
+  const answers = await readDemoAnswers();
+  const open = await reviews.next(PIPELINE, PERSON, MAX_QUERIES);
+  const judgments = open.flatMap(({ id, documents }) =>
+    documents.map((document) => ({
+      query_id: id,
+      pipeline: PIPELINE,
+      document_id: document.id,
+      grade: knownGrade(document.id, answers.get(questionOf(id)) ?? ''),
+      person: PERSON,
+    })),
+  );
+  if (judgments.length === 0) return;
+  const response = await fetch(`${url}/v1/judgments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(judgments),
+  });
+  if (!response.ok)
+    throw new RecalldError('demo_failed', `Grades of people were refused with status ${response.status}.`);
 }

@@ -4,9 +4,8 @@ import type { CommandSettings } from '../app/commands/command-store.ts';
 import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
 import { systemClock } from '../system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
-import type { Seen } from './alarm-log.ts';
+import type { Seen } from './closing-table.ts';
 import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
-import { gradeAsPeople } from './people.ts';
 import type { Gap, RagFault } from './rag/fault.ts';
 import type { DemoRagService } from './rag/spawn.ts';
 import {
@@ -14,6 +13,7 @@ import {
   createSearcher,
   type DemoTraffic,
   type DividedQuestions,
+  gradeAsPeople,
   type MissingShares,
   NOTHING_MISSING,
 } from './traffic.ts';

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { namingOutage } from '../postgres/pool.ts';
 import { vectorOfBytes } from '../postgres/values.ts';
-import type { ChanceGroup } from './rules/equal-chance.ts';
+import type { ChanceGroup } from './rules/sessions.ts';
 
 /** A span of time in which queries occurred: inclusive, and exclusive. */
 export interface CoveragePeriod {

@@ -1,22 +1,32 @@
 /** How well the store covers what people ask: the trend, the distributions, what is not covered. */
 import { DistributionChart, type Distributions } from '../console/charts/distribution-chart.tsx';
 import { TrendChart, type TrendLevel } from '../console/charts/trend-chart.tsx';
-import { Empty, type Fact, Facts, Section } from '../console/components/section.tsx';
-import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Badge, Instant, Sentence, type Tone, VerdictBadge } from '../console/components/values.tsx';
+import {
+  Age,
+  agoOf,
+  Badge,
+  Empty,
+  type Fact,
+  Facts,
+  Instant,
+  Section,
+  Sentence,
+  Table,
+  type Tone,
+  VerdictBadge,
+} from '../console/components.tsx';
 import { count, minute, plural } from '../console/format.ts';
 import { type Frame, Page } from '../console/page.tsx';
-import { deploymentMark } from '../deployments/deployment-table.tsx';
+import { deploymentMark } from '../deployments/deployments-page.tsx';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../diagnosis/rules/incident.ts';
+import { shownMeasure } from '../measures/measures-table.tsx';
 import { gapWords } from '../measures/rules/measure-table.ts';
-import { shownMeasure } from '../measures/shown-measures.ts';
 import type { ReviewedTopic } from '../status/read-review.ts';
 import type { ComplaintsReport } from './complaints-reads.ts';
-import { ComplaintsSection } from './complaints-section.tsx';
 import type { DensityAnswer } from './http-contract.ts';
-import { Topics } from './sections.tsx';
+import { ComplaintsSection, Topics } from './sections.tsx';
 
 export interface DensityPageData {
   readonly density: DensityAnswer;

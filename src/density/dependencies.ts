@@ -1,7 +1,6 @@
 /** What the jobs of query density work with: its tables, and what the composition root has opened. */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
@@ -9,10 +8,10 @@ import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { userIdHmac } from '../privacy/rules/keyed-hash.ts';
+import { userIdHmac } from '../privacy/rules/redactor.ts';
 import { probeEmbedder, probeStore } from '../probes/probe-parts.ts';
-import { canariesTable, snapshotsTable } from '../probes/probe-tables.ts';
-import type { ProbeDeps } from '../probes/probes.ts';
+import { canariesTable, type ProbeDeps, snapshotsTable } from '../probes/probes.ts';
+import type { Clock } from '../time.ts';
 import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
 import { coverageTable } from './coverage-table.ts';

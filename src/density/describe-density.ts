@@ -1,15 +1,14 @@
 /** All that is known of the query density of a pipeline, as the API tells it. */
 
-import type { Clock } from '../clock.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { DAY_MS } from '../time.ts';
+import { type Clock, DAY_MS } from '../time.ts';
 import type { DensityAnswer } from './http-contract.ts';
 import type { DensityPlan } from './plan.ts';
 import { GROWTH_DAYS, outgrewBaseline } from './rules/measurement-change.ts';
+import { densityMeasures } from './rules/watch.ts';
 import type { DensityPhase } from './rules/watch-state.ts';
-import { densityMeasures } from './rules/window-measurements.ts';
 import type { WatchTable } from './watch-table.ts';
 
 export interface DescribeDensityDeps {

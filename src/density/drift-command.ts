@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
-import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
 import { formatTable } from '../cli/output.ts';
 import { createProgressBar } from '../cli/progress.ts';
 import { RecalldError } from '../errors.ts';

@@ -1,7 +1,6 @@
 /** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
 import { admissionChance } from '../live/rules/sampling/admission.ts';
-import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/measurements.ts';
+import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { MINUTE_MS } from '../time.ts';
@@ -9,7 +8,7 @@ import type { CoverageAdmission, CoverageTable } from './coverage-table.ts';
 import { searchIntervalMs } from './detect-uncovered-topics.ts';
 import type { DensityPlan } from './plan.ts';
 import { isStale } from './rules/density-check.ts';
-import { type DensityMeasure, densityMeasures } from './rules/window-measurements.ts';
+import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
 import type { TopicsTable } from './topics-table.ts';
 import type { StoredDensityState, WatchTable } from './watch-table.ts';
 

@@ -2,10 +2,8 @@
 
 import { z } from 'zod';
 import { verdictField } from '../golden/run-summary-schema.ts';
-import type { Endpoint } from '../http/endpoint.ts';
-import { identifier, idField, shortText, timestamp } from '../http/fields.ts';
-import { pageOf, pageQueryShape } from '../http/paging.ts';
-import { toWire } from '../http/wire.ts';
+import { identifier, idField, pageOf, pageQueryShape, shortText, timestamp } from '../http/fields.ts';
+import { type Endpoint, toWire } from '../http/wire.ts';
 import { topicCauses } from './rules/cause.ts';
 import {
   judgedRelevance,

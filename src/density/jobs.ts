@@ -1,7 +1,7 @@
 /** How well vector stores cover what people ask. */
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
+import type { Clock } from '../time.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { forEachPlan } from './dependencies.ts';
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';

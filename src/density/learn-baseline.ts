@@ -1,9 +1,8 @@
 /** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
 
-import type { Clock } from '../clock.ts';
 import { mean } from '../stats/descriptive.ts';
 import { drawn } from '../stats/random.ts';
-import { DAY_MS } from '../time.ts';
+import { type Clock, DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';

@@ -6,8 +6,6 @@ import { DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
 import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
-import { type RepeatedSearch, searchCanary } from './rules/embedding-canary.ts';
-import { equalChance } from './rules/equal-chance.ts';
 import {
   completedFingerprint,
   type FingerprintField,
@@ -15,9 +13,12 @@ import {
   knownDifferences,
   type MeasurementFingerprint,
   measurementFingerprint,
+  type RepeatedSearch,
   rebaselineDecision,
+  searchCanary,
 } from './rules/measurement-change.ts';
 import { coverageScore } from './rules/query-score.ts';
+import { equalChance } from './rules/sessions.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
 import { createRateLimiter, KEPT_CHUNKS, searchCoverage } from './search-store.ts';

@@ -1,7 +1,7 @@
 import { periodBudget } from '../app/config/alerts.ts';
 import type { Config } from '../app/config/schema.ts';
 /** How the query density of one pipeline is watched, and with what. */
-import { durationMs } from '../config/duration.ts';
+import { durationMs } from '../config/times.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Severity } from '../model.ts';

@@ -2,11 +2,11 @@
  * What the watch asks of a vector store: the nearest chunks of a query, baseline queries again, its middle, what is
  * gone from it.
  */
-import type { Clock } from '../clock.ts';
+
 import type { Logger } from '../logger.ts';
 import { gapNow, valueNow } from '../probes/probes.ts';
 import type { Neighbour, VectorStore } from '../stores/vector-store.ts';
-import { HOUR_MS, MINUTE_MS } from '../time.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { lengthOf, meanDirection, rowOf } from '../vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityDeps } from './dependencies.ts';

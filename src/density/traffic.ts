@@ -3,8 +3,8 @@
 import type { Matrix } from '../vector/matrix.ts';
 import type { CoveragePeriod, CoveredQuery, PeriodTally } from './coverage-reads.ts';
 import type { DensityDeps } from './dependencies.ts';
-import { equalChance } from './rules/equal-chance.ts';
 import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules/query-score.ts';
+import { equalChance } from './rules/sessions.ts';
 
 export interface Traffic extends VectorisedQueries {
   /** What is known of each query, in the order of the queries. */

@@ -1,8 +1,7 @@
 /** Files of vectors and of queries for `recalld drift`: NumPy arrays and JSON lines. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
-import { sourceLines } from '../files/source-lines.ts';
-import { unreadable } from '../files/text-file.ts';
+import { sourceLines, unreadable } from '../files/text-file.ts';
 import { malformed, type SourceLine } from '../text/source-line.ts';
 import { lengthOf, type Matrix, rowOf } from '../vector/matrix.ts';
 

@@ -2,8 +2,15 @@
 import { type Command, Option } from 'commander';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
-import { formatTable, printJson, printLine } from '../cli/output.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  parseTime,
+  printJson,
+  printLine,
+} from '../cli/output.ts';
 import { deploymentJson } from './routes.ts';
 import { changeInWords, type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
 

@@ -3,10 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import type { Clock } from '../clock.ts';
-import { identifier, parseRequest, shortText, timestamp } from '../http/fields.ts';
-import { numberedPageShape, toPage } from '../http/paging.ts';
+import { identifier, numberedPageShape, parseRequest, shortText, timestamp, toPage } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
+import type { Clock } from '../time.ts';
 import type { Deployments } from './deployments.ts';
 import { type Deployment, deploymentKinds, type NewDeployment } from './rules/deployment.ts';
 

@@ -1,7 +1,7 @@
 /** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
 import { alarmText } from '../checks/rules/alarm-text.ts';
-import { isBreach } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
+import { isBreach } from '../checks/rules/threshold.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -14,7 +14,7 @@ import {
   lagSentence,
   wrongSentence,
 } from '../index-truth/rules/findings.ts';
-import { LIVE_DROP } from '../judging/measure-drop.ts';
+import { LIVE_DROP } from '../judging/measure-judged.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import {

@@ -2,9 +2,8 @@
 import type { Command } from 'commander';
 import { commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { printJson, printLine, styled } from '../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
+import { type ConfiguredOptions, printJson, printLine, styled, withConfig } from '../cli/output.ts';
 import { type PipelineDiagnosis, readDiagnoses } from './diagnose-pipeline.ts';
 import type { FindingsJson } from './routes.ts';
 import { probabilityText } from './rules/cause.ts';

@@ -1,6 +1,9 @@
-/** Looks at a pipeline: what is in alarm, and what is likely behind it. */
+/**
+ * Looks at a pipeline: what is in alarm, and what is likely behind it. The job that does so probes the parts of the
+ * pipeline out of turn.
+ */
+import { z } from 'zod';
 import { type CheckStore, readCheckStates } from '../checks/check-store.ts';
-import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
@@ -14,7 +17,12 @@ import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
-import { DAY_MS } from '../time.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-parts.ts';
+import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
+import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
+import { messageOf } from '../text/spelling.ts';
+import { type Clock, DAY_MS } from '../time.ts';
 import { type AlarmFacts, alarmsOf, unjudged } from './alarms.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import {
@@ -58,12 +66,12 @@ export interface DiagnoseDeps extends StoredRuns {
 }
 
 /** Probes the parts of a pipeline at once, in place of when their schedule would. */
-export type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
+type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
 
 const MAX_DEPLOYMENTS = 50;
 
 /** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
-export async function pipelinesToLookAt(
+async function pipelinesToLookAt(
   deps: DiagnoseDeps,
   pipelines: readonly WatchedPipeline[],
 ): Promise<readonly WatchedPipeline[]> {
@@ -85,7 +93,7 @@ export async function pipelinesToLookAt(
  * @param probeParts is done once for each incident, so that the parts are seen as they are now
  * @returns null when nothing is in alarm
  */
-export async function keepIncident(
+async function keepIncident(
   deps: DiagnoseDeps,
   pipeline: WatchedPipeline,
   probeParts: ProbeParts,
@@ -304,3 +312,60 @@ export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Pr
   }
   return answers;
 }
+
+/** A part that does not answer within this keeps nobody from a diagnosis. */
+const PATIENCE_MS = 30_000;
+
+/** Measures the store, the embedder and the index now. A part that fails, or takes too long, is left out. */
+async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const probe = (work: () => Promise<void>): Promise<void> =>
+    probePipelines(deps, [pipeline], work, bounded).catch((error: unknown) => {
+      signal.throwIfAborted();
+      deps.logger.warn('a part did not answer in time for a diagnosis', {
+        pipeline: pipeline.name,
+        reason: messageOf(error),
+      });
+    });
+  const { name, store, embedder } = pipeline;
+  await Promise.all([
+    store === null ? undefined : probe(() => probeStore(deps, name, store, bounded)),
+    embedder === null ? undefined : probe(() => probeEmbedder(deps, name, embedder, bounded)),
+    probe(() => measureAnnRecall(deps, pipeline, bounded)),
+  ]);
+}
+
+export interface DiagnosisJobDeps {
+  readonly diagnose: DiagnoseDeps;
+  /** Tells people of the incidents that were looked at. A queue of its own would cost each process its connections. */
+  readonly notify: (signal: AbortSignal) => Promise<void>;
+  readonly probes: ProbeDeps;
+  readonly pipelines: readonly WatchedPipeline[];
+}
+
+export const diagnoseAlarmsJob = defineJob({
+  name: 'diagnose-alarms',
+  does: 'Looks for what is behind the checks that are in alarm, twice a minute and at the end of each golden run, and tells the receivers of `notify`.',
+  // Left out, all pipelines.
+  payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
+  concurrency: 1,
+  attempts: 1,
+  backoffMs: 1000,
+  timeoutMs: 300_000,
+  retainSeconds: 600,
+  cron: '20,50 * * * * *',
+  async handle({ diagnose, notify, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
+    const asked = pipelines.filter(({ name }) => only === undefined || name === only);
+    const probe = (pipeline: (typeof pipelines)[number], until: AbortSignal): Promise<void> =>
+      probeParts(probes, pipeline, until);
+    await probePipelines(
+      diagnose,
+      await pipelinesToLookAt(diagnose, asked),
+      async (pipeline) => void (await keepIncident(diagnose, pipeline, probe, signal)),
+      signal,
+    );
+    await notify(signal);
+  },
+});
+
+export const diagnosisJobs: readonly JobDefinition<DiagnosisJobDeps>[] = [diagnoseAlarmsJob];

@@ -1,13 +1,13 @@
 /** What is stored of a pipeline beside its golden runs, now and before the alarm. */
 import { FLOORS } from '../density/rules/alarm.ts';
-import { embeddingCanaryVerdict } from '../density/rules/embedding-canary.ts';
+import { embeddingCanaryVerdict } from '../density/rules/measurement-change.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import { failedShare, type GoldenRun } from '../golden/rules/run.ts';
-import { LIVE_DROP } from '../judging/measure-drop.ts';
+import { LIVE_DROP } from '../judging/measure-judged.ts';
+import { dropStates } from '../judging/rules/judged-mean.ts';
 import { measuresOfScore } from '../judging/rules/judged-measures.ts';
-import { dropStates } from '../judging/rules/relevance-drop.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';

@@ -2,8 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import { identifier, parseRequest } from '../http/fields.ts';
-import { numberedPageShape, toPage } from '../http/paging.ts';
+import { identifier, numberedPageShape, parseRequest, toPage } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
 import { severities } from '../model.ts';
 import type { Incidents } from './incidents.ts';

@@ -4,9 +4,8 @@
  */
 
 import type { CheckStore } from '../checks/check-store.ts';
-import { isBreach } from '../checks/rules/check-result.ts';
 import { isRegression, type RegressionCheck } from '../checks/rules/regression.ts';
-import { thresholdCheckName } from '../checks/rules/threshold.ts';
+import { isBreach, thresholdCheckName } from '../checks/rules/threshold.ts';
 import type { StoredDensityState } from '../density/watch-table.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../golden/rules/run.ts';
 import type { RunMetricKey } from '../golden/rules/score-run.ts';
@@ -20,8 +19,7 @@ import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS } from '../time.ts';
 import type { Alarm } from './rules/incident.ts';
-import type { ObservedRun } from './rules/observations.ts';
-import { observedRun, type RunsSeen } from './rules/observed-run.ts';
+import { type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
 interface DiagnosedRunsDeps {
   readonly runs: Pick<GoldenRuns, 'find' | 'list' | 'checks' | 'outcomes' | 'comparisons'>;

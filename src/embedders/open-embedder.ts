@@ -1,8 +1,13 @@
 /** Config -> embedders. A new kind is one line here. */
-import { at, createJsonApi, type JsonAnswer, type JsonApi } from '../outbound/json-api.ts';
-import { bearer, createServiceSettings } from '../outbound/service-settings.ts';
-import type { EmbedderConfig } from './config.ts';
-import type { Embedder, EmbedderAnswer } from './embedder.ts';
+import {
+  at,
+  bearer,
+  createJsonApi,
+  createServiceSettings,
+  type JsonAnswer,
+  type JsonApi,
+} from '../outbound/json-api.ts';
+import type { Embedder, EmbedderAnswer, EmbedderConfig } from './embedder.ts';
 
 /** @throws RecalldError config_invalid for an address, header or TLS file that cannot be used */
 export function createEmbedder(config: EmbedderConfig): Embedder {

@@ -8,7 +8,7 @@ import { parseRequest } from '../http/fields.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
 import { type ErasureReport, type ErasureSubject, eraseLive } from '../live/sql/erase-live.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
-import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';
+import { textHash, userIdHmac } from '../privacy/rules/redactor.ts';
 
 /** Erasure by the ids that a service knows; what is stored are their hashes. */
 export function createErasure(pool: Pool, hashKey: string): Pick<ErasureDeps, 'eraseUser' | 'eraseQuery'> {

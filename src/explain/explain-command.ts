@@ -1,17 +1,24 @@
 /** `recalld explain`: why a document did not come back for a question, or those that a golden run missed. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
-import { type ConfiguredOptions, parseCount, withConfig } from '../cli/configured-command.ts';
-import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
+import {
+  type ConfiguredOptions,
+  formatTable,
+  parseCount,
+  printJson,
+  printLine,
+  styled,
+  withConfig,
+} from '../cli/output.ts';
 import {
   answerRequest,
   countsOf,
+  type Explained,
   type ExplainRequest,
   explainAnswerJson,
   verdictWords,
   type Wanted,
-} from './explain-answer.ts';
-import type { Explained } from './misses.ts';
+} from './misses.ts';
 
 type ExplainOptions = ConfiguredOptions & ExplainRequest;
 

@@ -1,9 +1,7 @@
 /** When golden runs are due, what became of their ticks, where sentinels stand, and how well sets stand for live traffic. */
 
-import type { Clock } from '../clock.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
-import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/measurements.ts';
+import { boundedSamples, type LatestMeasurement, type MeasuredRows } from '../measures/measurements.ts';
 import {
   ageSeconds,
   INTERVALS_TO_TRUST,
@@ -12,9 +10,9 @@ import {
 } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import type { MetricSummary } from '../stats/descriptive.ts';
-import type { GoldenSetVersion } from './rules/golden-set.ts';
+import type { Clock } from '../time.ts';
+import { type GoldenSetVersion, goldenSetOf } from './rules/golden-set.ts';
 import { type RunStages, runDeadlineMs } from './rules/run.ts';
-import { goldenSetOf } from './rules/segments.ts';
 import {
   CANDIDATES,
   CONTEXT_CHARACTERS,

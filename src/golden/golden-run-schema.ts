@@ -1,16 +1,36 @@
-/** `/v1/golden-runs`: runs, what became of their queries, two of them side by side; and what they are compared with. */
+/**
+ * Endpoints of golden sets, runs and baselines. `/v1/golden-runs`: runs, what became of their queries, two of them side by
+ * side; and what they are compared with.
+ */
 import { z } from 'zod';
 import { nameSchema } from '../config/connection.ts';
 import { RecalldError } from '../errors.ts';
-import { idField, shortText } from '../http/fields.ts';
-import { limitField, nextCursor, numberedPageShape, pageQueryShape } from '../http/paging.ts';
+import {
+  idField,
+  limitField,
+  nextCursor,
+  numberedPageShape,
+  pageOf,
+  pageQueryShape,
+  shortText,
+} from '../http/fields.ts';
+import type { Endpoint } from '../http/wire.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import { queryOutcomes } from '../model.ts';
-import { goldenQuerySchema } from './golden-set-schema.ts';
+import {
+  goldenQuerySchema,
+  goldenSetListQuery,
+  goldenSetParams,
+  goldenSetQuery,
+  goldenSetSchema,
+  goldenSetVersionSchema,
+  importedGoldenSetSchema,
+  newGoldenSetSchema,
+} from './golden-set-schema.ts';
 import type { ChangedQuery } from './rules/listed-queries.ts';
 import type { QueryAnswer } from './rules/run.ts';
 import { runMeasures } from './rules/score-run.ts';
-import { comparedShape, metricsSchema, runStatusField, verdictField } from './run-summary-schema.ts';
+import { comparedShape, metricsSchema, runStatusField, runSummarySchema, verdictField } from './run-summary-schema.ts';
 
 /** That of the config. */
 const MAX_CUTOFF = 1000;
@@ -27,7 +47,7 @@ export const newGoldenRunSchema = z.strictObject({
   golden_set: nameSchema.describe('Its latest version is run.'),
 });
 
-export const goldenRunStatusSchema = z.object({ run_id: z.string(), status: runStatusField });
+const goldenRunStatusSchema = z.object({ run_id: z.string(), status: runStatusField });
 
 export const goldenRunParams = z.strictObject({ id: idField });
 
@@ -41,7 +61,7 @@ export const goldenRunListQuery = z.strictObject({
   cursor: pageQueryShape.cursor,
 });
 
-export const goldenRunSchema = z.object({
+const goldenRunSchema = z.object({
   run_id: z.string(),
   pipeline: z.string(),
   golden_set: z.string(),
@@ -64,7 +84,7 @@ export const runQueriesQuery = z.strictObject({
   ...numberedPageShape,
 });
 
-export const runQuerySchema = goldenQuerySchema.extend({
+const runQuerySchema = goldenQuerySchema.extend({
   outcome: outcomeField.nullable().describe('Null while it has no answer.'),
   documents: z
     .array(z.object({ id: z.string(), score: z.number().nullable() }))
@@ -82,7 +102,7 @@ export const compareQuery = z.strictObject({
   ...numberedPageShape,
 });
 
-export const runComparisonSchema = z.object({
+const runComparisonSchema = z.object({
   baseline_run_id: z.string(),
   candidate_run_id: z.string(),
   ...comparedShape,
@@ -117,7 +137,7 @@ export const baselineSchema = z.object({
   pinned_at: z.iso.datetime(),
 });
 
-export const unpinnedSchema = z.object({ pipeline: z.string(), golden_set: z.string() });
+const unpinnedSchema = z.object({ pipeline: z.string(), golden_set: z.string() });
 
 /** One query of `runs show --per-query --json`. */
 export function queryAnswerJson(answer: QueryAnswer) {
@@ -146,3 +166,120 @@ function isMetricAtCutoff(text: string): boolean {
     throw error;
   }
 }
+
+export const goldenEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/golden-sets',
+    tag: 'golden',
+    summary: 'The latest version of every golden set, by name.',
+    scope: 'read',
+    query: goldenSetListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(goldenSetVersionSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/golden-sets/{name}',
+    tag: 'golden',
+    summary: 'A version of a golden set with its queries, and what other versions there are.',
+    scope: 'read',
+    params: goldenSetParams,
+    query: goldenSetQuery,
+    body: null,
+    responses: { '200': { description: 'The set with a page of its queries.', body: goldenSetSchema } },
+  },
+  {
+    method: 'post',
+    path: '/v1/golden-sets/{name}/versions',
+    tag: 'golden',
+    summary: 'Import queries with their judgments as a new version. The same content again changes nothing.',
+    scope: 'admin',
+    params: goldenSetParams,
+    body: newGoldenSetSchema,
+    responses: {
+      '200': { description: 'The latest version already has this content.', body: importedGoldenSetSchema },
+      '201': { description: 'A new version.', body: importedGoldenSetSchema },
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/golden-runs',
+    tag: 'golden',
+    summary: 'Golden runs, newest first.',
+    scope: 'read',
+    query: goldenRunListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(goldenRunSchema) } },
+  },
+  {
+    method: 'post',
+    path: '/v1/golden-runs',
+    tag: 'golden',
+    summary: 'Run a golden set now. The workers take it; its state is at the address in Location.',
+    scope: 'admin',
+    body: newGoldenRunSchema,
+    responses: { '202': { description: 'It is stored and will be run.', body: goldenRunStatusSchema } },
+  },
+  {
+    method: 'get',
+    path: '/v1/golden-runs/{id}',
+    tag: 'golden',
+    summary: 'A golden run: its scores by segment, its checks, and how it compares with its baseline.',
+    scope: 'read',
+    params: goldenRunParams,
+    body: null,
+    responses: { '200': { description: 'The run.', body: runSummarySchema } },
+  },
+  {
+    method: 'post',
+    path: '/v1/golden-runs/{id}/cancel',
+    tag: 'golden',
+    summary: 'End a running golden run as cancelled; whoever works on it stops within seconds.',
+    scope: 'admin',
+    params: goldenRunParams,
+    body: null,
+    responses: { '200': { description: 'It is cancelled.', body: goldenRunStatusSchema } },
+  },
+  {
+    method: 'get',
+    path: '/v1/golden-runs/{id}/queries',
+    tag: 'golden',
+    summary: 'What became of each query of a golden run, with its scores and stale labels.',
+    scope: 'read',
+    params: goldenRunParams,
+    query: runQueriesQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(runQuerySchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/golden-runs/{baseline}/compare/{candidate}',
+    tag: 'golden',
+    summary: 'Two completed runs side by side. Segments are there when the two were compared as the candidate ended.',
+    scope: 'read',
+    params: comparedRunsParams,
+    query: compareQuery,
+    body: null,
+    responses: { '200': { description: 'The candidate against the baseline.', body: runComparisonSchema } },
+  },
+  {
+    method: 'post',
+    path: '/v1/baselines',
+    tag: 'golden',
+    summary: 'Pin a completed run as the baseline of its pipeline and golden set, in place of the one before.',
+    scope: 'admin',
+    body: newBaselineSchema,
+    responses: { '201': { description: 'Pinned.', body: baselineSchema } },
+  },
+  {
+    method: 'delete',
+    path: '/v1/baselines/{pipeline}/{golden_set}',
+    tag: 'golden',
+    summary: 'Unpin the baseline of a pipeline and golden set.',
+    scope: 'admin',
+    params: baselineParams,
+    body: null,
+    responses: { '200': { description: 'Unpinned.', body: unpinnedSchema } },
+  },
+];

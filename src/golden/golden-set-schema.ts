@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { nameSchema } from '../config/connection.ts';
-import { wireSchema } from '../http/fields.ts';
-import { nextCursor, numberedPageShape } from '../http/paging.ts';
+import { nextCursor, numberedPageShape, wireSchema } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
 import type { GoldenQuery } from '../model.ts';
 import { contentId } from '../text/content-id.ts';

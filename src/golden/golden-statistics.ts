@@ -15,6 +15,7 @@ import {
 } from './rules/compare-golden-runs.ts';
 import type { MetricComparison } from './rules/compare-metric.ts';
 import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
+import { groupBySegment, type Segment } from './rules/golden-set.ts';
 import type { QueryAnswer, RunSettings, RunStages } from './rules/run.ts';
 import { averagePairs, measureReruns, type Reruns, type ScoredPair } from './rules/run-noise.ts';
 import {
@@ -29,7 +30,6 @@ import {
   segmentsToScore,
   summarizeSegments,
 } from './rules/score-run.ts';
-import { groupBySegment, type Segment } from './rules/segments.ts';
 import { type StagedQuestion, summarizeStages } from './rules/stages.ts';
 import type { ComparisonSettings } from './rules/verdict.ts';
 

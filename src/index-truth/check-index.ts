@@ -1,21 +1,164 @@
-/** One round over the index of a pipeline: what its store holds against what it should hold. */
+/**
+ * One round over the index of a pipeline, and the job that makes them: the manifest is read into the database, in
+ * bounded memory and from where it was when the process that read it ended; the store is held against it, and stored
+ * vectors against those that the embedder makes of the stored texts now.
+ */
+import { z } from 'zod';
+import type { Embedder } from '../embedders/embedder.ts';
 import { RecalldError } from '../errors.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import type { StoredChunk } from '../stores/vector-store.ts';
-import { MINUTE_MS } from '../time.ts';
-import { compareModels } from './compare-models.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { rowOf } from '../vector/matrix.ts';
 import type { Waiting } from './documents-table.ts';
-import { createGuest, PutOff } from './guest.ts';
-import { inStore, type Look } from './look.ts';
-import { lookAtChunks } from './look-at-chunks.ts';
-import { lookForMissing } from './look-for-missing.ts';
-import { confirmOrphans, meetStrangers } from './look-for-orphans.ts';
+import {
+  confirmOrphans,
+  createGuest,
+  inStore,
+  type Look,
+  lookAtChunks,
+  lookForMissing,
+  meetStrangers,
+  PutOff,
+} from './looks.ts';
 import { measureIndex, measuresOfPhase } from './measure-index.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
-import { readManifest } from './read-manifest.ts';
-import { type Phase, phases, type Round } from './rounds-table.ts';
-import { hasVersion } from './rules/versions.ts';
+import { type LookedAt, type Phase, phases, type Round } from './rounds-table.ts';
+import { hasVersion, isOfOtherModel } from './rules/findings.ts';
+import { lookTwice } from './rules/looks.ts';
+import { readManifestLine } from './rules/manifest-line.ts';
+
+interface DrawnChunk {
+  readonly id: string;
+  readonly text: string;
+  readonly stored: Float32Array;
+}
+
+/** A handful, once an hour: embedding costs, and a sample may read the whole store. */
+async function compareModels(look: Look): Promise<void> {
+  const { deps, plan, round, save } = look;
+  const { embedder, embed, pipeline } = plan;
+  if (embedder === null || embed === 0) return;
+  const last = await deps.indexRounds.lastTally(pipeline, 'other_model');
+  if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
+  let seed = Math.floor(deps.clock.now().getTime() / 1000);
+  const documents: LookedAt[] = [];
+  // Of a day all draws count, the first of an hour too.
+  await lookTwice(embed, async (n) => {
+    const chunks = await drawChunks(look, n, seed);
+    seed += 1;
+    const foreign = await foreignAmong(look, embedder, chunks);
+    const segments = await deps.indexDocuments.segmentsOf(
+      pipeline,
+      chunks.map(({ id }) => id),
+    );
+    const isWrong = (chunk: DrawnChunk): boolean => foreign.includes(chunk);
+    documents.push(
+      ...chunks.map((chunk) => ({ id: chunk.id, segment: segments.get(chunk.id) ?? null, isWrong: isWrong(chunk) })),
+    );
+    return { tally: { n: chunks.length, found: foreign.length } };
+  });
+  await save({ looked: [{ kind: 'other_model', documents }], position: null });
+  // Nobody can look at a chunk again by its id: what no draw of a day has met is as old as the measure.
+  await deps.indexRounds.forgetUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
+}
+
+async function drawChunks({ plan, guest, signal }: Look, n: number, seed: number): Promise<readonly DrawnChunk[]> {
+  const sample = await guest.ask('sample', () => plan.store.sample({ n, seed, withContent: true }, signal));
+  const drawn = sample.ids.flatMap((id, row) => {
+    const content = sample.contents[row] ?? null;
+    if (content === null || content === '') return [];
+    return [{ id, text: `${plan.embedPrefix}${content}`, stored: rowOf(sample.vectors, row) }];
+  });
+  if (drawn.length === 0) throw new PutOff('unsupported', 'The store gives no texts; set vector_store.content.');
+  return drawn;
+}
+
+/** Those alone that are foreign when their texts are embedded a second time too: one answer may be of a moment. */
+async function foreignAmong(
+  look: Look,
+  embedder: Embedder,
+  chunks: readonly DrawnChunk[],
+): Promise<readonly DrawnChunk[]> {
+  const first = await compared(look, embedder, chunks);
+  return first.length === 0 ? first : compared(look, embedder, first);
+}
+
+async function compared(
+  { plan, signal }: Look,
+  embedder: Embedder,
+  chunks: readonly DrawnChunk[],
+): Promise<readonly DrawnChunk[]> {
+  const texts = chunks.map(({ text }) => text);
+  const [again = [], repeated = []] = await Promise.all(
+    [texts, texts].map(async (some) => {
+      const answer = await embedder.embed(some, signal);
+      if (answer.kind === 'failed') throw new PutOff('embedder_failed', answer.message);
+      return answer.vectors;
+    }),
+  );
+  return chunks.filter(({ stored }, place) => {
+    const [one, other] = [again[place], repeated[place]];
+    if (one === undefined || other === undefined) return false;
+    return isOfOtherModel({ stored, again: one, repeated: other }, plan.leastCosine);
+  });
+}
+
+/** Where reading stands, as the position of a round. */
+interface ReadPosition {
+  readonly since: string;
+  readonly next: string | null;
+  readonly lines: number;
+}
+
+/** New versions that are waited for, of each reading. */
+const MAX_ARRIVALS = 200;
+
+/**
+ * @param keep stores where reading stands
+ * @throws RecalldError as ManifestSource, and manifest_unreadable for one without a document
+ */
+async function readManifest(
+  { indexDocuments: documents, indexRounds: rounds, clock, logger }: IndexDeps,
+  { pipeline, manifest, tellsVersions }: Pick<IndexPlan, 'pipeline' | 'manifest' | 'tellsVersions'>,
+  round: Round,
+  keep: (position: unknown) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = round.position as ReadPosition | null;
+  // Lines that a crash of the database has taken are read again.
+  const goesOn = before !== null && before.next !== null && (await documents.countLines(pipeline)) > 0;
+  if (!goesOn) await documents.forgetLines(pipeline);
+  const read = goesOn ? new Date(before.since) : clock.now();
+  let lines = goesOn ? before.lines : 0;
+  try {
+    for await (const part of manifest(goesOn ? before.next : null, signal)) {
+      signal.throwIfAborted();
+      await documents.keepLines(pipeline, part.lines.filter(({ text }) => text.trim() !== '').map(readManifestLine));
+      lines += part.lines.length;
+      await keep({ since: read.toISOString(), next: part.next, lines } satisfies ReadPosition);
+    }
+  } catch (error) {
+    // What could not be gone on with begins anew the next time.
+    if (!signal.aborted) await keep(null);
+    throw error;
+  }
+  if ((await documents.countLines(pipeline)) === 0) {
+    await keep(null);
+    const problem = 'An index without documents would have nothing to lose: look why it is empty.';
+    throw new RecalldError('manifest_unreadable', `The manifest of ${pipeline} names no document. ${problem}`);
+  }
+  const change = await documents.accept(pipeline, {
+    read,
+    before: round.readAt,
+    mostArrivals: MAX_ARRIVALS,
+    tellsVersions,
+  });
+  await rounds.manifestRead(pipeline, read, change.documents);
+  logger.info('the manifest of an index was read', { pipeline, ...change });
+}
 
 /** What a round knows as it goes on. */
 interface RoundPosition {
@@ -194,3 +337,27 @@ async function followArrivals(look: Look): Promise<void> {
   }
   if (looked.length > 0) await deps.indexDocuments.looked(plan.pipeline, looked, deps.clock.now());
 }
+
+export interface IndexJobDeps {
+  readonly indexTruth: IndexDeps;
+  readonly indexPlans: readonly IndexPlan[];
+}
+
+export const checkIndexJob = defineJob({
+  name: 'check-index',
+  does: 'Holds what the store of a pipeline holds against its manifest; goes on where the round before was put off.',
+  payload: z.strictObject({ pipeline: z.string().min(1) }),
+  concurrency: 2,
+  attempts: 1,
+  backoffMs: 1000,
+  timeoutMs: HOUR_MS,
+  retainSeconds: 600,
+  cron: null,
+  async handle({ indexTruth, indexPlans }: IndexJobDeps, { pipeline }, signal) {
+    const plan = indexPlans.find((one) => one.pipeline === pipeline);
+    // The config may have another one by now.
+    if (plan !== undefined) await checkIndex(indexTruth, plan, signal);
+  },
+});
+
+export const indexJobs: readonly JobDefinition<IndexJobDeps>[] = [checkIndexJob];

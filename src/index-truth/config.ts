@@ -1,8 +1,7 @@
 /** `pipelines[].index`: what the store should hold, and how often and how closely that is looked at. */
 import { z } from 'zod';
 import { httpServiceShape, programShape } from '../config/connection.ts';
-import { cronSchema } from '../config/cron.ts';
-import { durationSchema } from '../config/duration.ts';
+import { cronSchema, durationSchema } from '../config/times.ts';
 
 const readTimeout = z
   .int()

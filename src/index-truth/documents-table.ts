@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import { binaryArray, columnsOf } from '../postgres/values.ts';
 import type { NamedDocument } from './rounds-table.ts';
-import type { Arrival } from './rules/lag.ts';
+import type { Arrival } from './rules/looks.ts';
 import type { ManifestDocument } from './rules/manifest-line.ts';
 
 /** A document that should be in the store. */

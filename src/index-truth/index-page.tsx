@@ -1,14 +1,12 @@
 /** What the store of a pipeline holds against what it should hold, with the ids of what is wrong. */
-import { Empty, Facts, Section } from '../console/components/section.tsx';
-import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Bounded, Instant, Missing } from '../console/components/values.tsx';
+import { Age, agoOf, Bounded, Empty, Facts, Instant, Missing, Section, Table } from '../console/components.tsx';
 import { count } from '../console/format.ts';
 import { pipelinePath, runPath, runQueryPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
-import { DeploymentTable } from '../deployments/deployment-table.tsx';
+import { DeploymentTable } from '../deployments/deployments-page.tsx';
 import type { LatestMeasurement } from '../measures/measurements.ts';
+import { shownMeasure } from '../measures/measures-table.tsx';
 import { gapWords } from '../measures/rules/measure-table.ts';
-import { shownMeasure } from '../measures/shown-measures.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { percent } from '../text/spelling.ts';
 import type { FoundOfKind, IndexPageData } from './index-reads.ts';

@@ -2,11 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import type { Clock } from '../clock.ts';
-import type { Endpoint } from '../http/endpoint.ts';
-import { identifier, parseRequest } from '../http/fields.ts';
-import { limitField } from '../http/paging.ts';
+import { identifier, limitField, parseRequest } from '../http/fields.ts';
+import type { Endpoint } from '../http/wire.ts';
 import type { Measurements } from '../measures/measurements.ts';
+import type { Clock } from '../time.ts';
 import { type IndexReads, type IndexStanding, readIndexStanding } from './index-reads.ts';
 import { isTooOld } from './measure-index.ts';
 import { namedKinds } from './rules/findings.ts';

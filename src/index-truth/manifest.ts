@@ -9,10 +9,8 @@ import { stat } from 'node:fs/promises';
 import process from 'node:process';
 import { Client } from 'pg';
 import { RecalldError } from '../errors.ts';
-import { linesOf, sourceLines } from '../files/source-lines.ts';
-import { unreadable } from '../files/text-file.ts';
-import { at, createJsonApi, type JsonApiSettings, textOf } from '../outbound/json-api.ts';
-import { createServiceSettings } from '../outbound/service-settings.ts';
+import { linesOf, sourceLines, unreadable } from '../files/text-file.ts';
+import { at, createJsonApi, createServiceSettings, type JsonApiSettings, textOf } from '../outbound/json-api.ts';
 import type { SourceLine } from '../text/source-line.ts';
 import type { ManifestConfig } from './config.ts';
 

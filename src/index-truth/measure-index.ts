@@ -1,20 +1,23 @@
-/** What a round counted -> measurements, of all documents and by segment. */
-import type { LatestMeasurement } from '../measures/measurements.ts';
+/**
+ * What a round counted -> measurements, of all documents and by segment -> samples of gauges. What is too old to trust
+ * is withheld.
+ */
+import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { FollowedChange } from './documents-table.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
-import type { Phase, Round } from './rounds-table.ts';
+import type { Phase, Round, RoundsTable } from './rounds-table.ts';
 import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
-import { type Arrival, lagOf } from './rules/lag.ts';
-import { bySegments, shareOf, type Tally } from './rules/looks.ts';
+import { type Arrival, bySegments, lagOf, shareOf, type Tally } from './rules/looks.ts';
 
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
 /** The share of each kind of finding; some are few a round and are taken of a day together. */
-export const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
+const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
   unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },
   orphaned: { measure: 'index_orphaned_ratio', ofDay: false },
@@ -168,4 +171,43 @@ export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): Arr
 function ofAllDocuments(latest: readonly LatestMeasurement[], measure: string, now: Date): LatestMeasurement['newest'] {
   const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   return found === undefined || found.gap !== null || isTooOld(found, now) ? null : found.newest;
+}
+
+interface IndexGaugesDeps {
+  readonly indexRounds: Pick<RoundsTable, 'standings'>;
+  /** Of the pipelines whose config has `index`; what is stored of others is left out. */
+  readonly plans: readonly Pick<IndexPlan, 'pipeline' | 'lateAfterMs'>[];
+}
+
+export async function readIndexGauges(
+  { indexRounds, plans }: IndexGaugesDeps,
+  { measurements }: MeasuredRows,
+): Promise<GaugesAt> {
+  const pipelines = plans.map(({ pipeline }) => pipeline);
+  if (pipelines.length === 0) return () => [];
+  const own = measurements.filter(
+    ({ pipeline, measure }) => pipelines.includes(pipeline) && indexMeasureNames.includes(measure),
+  );
+  const standings = (await indexRounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
+  const late = plans.map(({ pipeline, lateAfterMs }) =>
+    sample('recalld_index_late_after_seconds', { pipeline }, lateAfterMs / 1000),
+  );
+  return (now) => [
+    ...late,
+    ...own.flatMap((one) =>
+      one.gap !== null || isTooOld(one, now) ? [] : [...valueSamples(one), ...findingSamples(one)],
+    ),
+    ...standings.flatMap(({ pipeline, endedAt, documents }): GaugeSample[] => [
+      ...(documents === null ? [] : [sample('recalld_index_documents', { pipeline }, documents)]),
+      ...(endedAt === null
+        ? []
+        : [sample('recalld_index_check_last_success_timestamp_seconds', { pipeline }, endedAt.getTime() / 1000)]),
+    ]),
+  ];
+}
+
+function findingSamples({ pipeline, segment, measure, newest }: LatestMeasurement): GaugeSample[] {
+  const kind = findingKinds.find((one) => shareOfKind[one].measure === measure);
+  if (kind === undefined || segment !== ALL_SEGMENT || newest === null) return [];
+  return [sample('recalld_index_findings', { pipeline, kind }, Number(newest.details['known'] ?? 0))];
 }

@@ -1,13 +1,13 @@
 /** How the index of a pipeline is held against its manifest, and what that works with. */
 import type { Config } from '../app/config/schema.ts';
-import type { Clock } from '../clock.ts';
-import { durationMs } from '../config/duration.ts';
+import { durationMs } from '../config/times.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import { type Cron, longestGapSeconds } from '../schedule/occurrences.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
+import type { Clock } from '../time.ts';
 import type { DocumentsTable } from './documents-table.ts';
 import { createManifestSource, type ManifestSource } from './manifest.ts';
 import type { RoundsTable } from './rounds-table.ts';

@@ -6,8 +6,7 @@
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount } from '../cli/configured-command.ts';
-import { printJson, printLine } from '../cli/output.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { parseSetName } from '../golden/commands/sets.ts';
 import { goldenSetVersionJson } from '../golden/golden-set-schema.ts';
@@ -18,8 +17,8 @@ import type { GoldenQuery } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import { systemClock } from '../system-clock.ts';
 import type { DocumentsTable, ExpectedDocument } from './documents-table.ts';
+import { questionOf, segmentTags, sharedBeginning, tenantProbe } from './rules/findings.ts';
 import { drawnPlace, FIRST_PLACE } from './rules/looks.ts';
-import { questionOf, segmentTags, sharedBeginning, tenantProbe } from './rules/tenant-probes.ts';
 
 export interface ProbeTenantsDeps {
   readonly indexDocuments: Pick<DocumentsTable, 'segments' | 'drawOf' | 'idsOf' | 'isOwnBeginning'>;

@@ -8,7 +8,7 @@ import {
   type RuleGroup,
   type RuleSettings,
 } from '../metrics/alert-rules.ts';
-import { ENOUGH_SESSIONS } from './rules/weighted-kappa.ts';
+import { ENOUGH_SESSIONS } from './rules/agreement.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';

@@ -1,6 +1,6 @@
 /** `pipelines[].judged`: whether live queries are graded, by whom, how many, for how much. */
 import { z } from 'zod';
-import { durationSchema } from '../config/duration.ts';
+import { durationSchema } from '../config/times.ts';
 import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../retrievers/config.ts';
 import type { VectorStoreConfig } from '../stores/config.ts';
 

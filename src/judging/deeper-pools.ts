@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
-import type { DeeperQuery } from './rules/pool-gap.ts';
+import type { DeeperQuery } from './rules/judged-measures.ts';
 
 /** A query whose shown documents were graded, and that the store is to be searched for. */
 export interface ShallowQuery {

@@ -1,7 +1,7 @@
 /** What a day of grades is expected to cost, by the prices and limits of the config. */
 import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
-import { panelSize } from './rules/judge-panel.ts';
+import { panelSize } from './rules/agreement.ts';
 
 /** Before anything was graded, texts are taken to be so long. */
 const GUESSED = { query: 80, document: 1500 } as const;

@@ -1,13 +1,11 @@
 /** Stored measurements of judged traffic -> samples of gauges. What is too old to trust is withheld. */
-import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/measurements.ts';
+import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import { LIVE_DROP } from './measure-drop.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP } from './measure-judged.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES, LIVE_DROP, PEOPLE_AGREEMENT, POOL_GAP } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
+import { dropStates } from './rules/judged-mean.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
-import { dropStates } from './rules/relevance-drop.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
 
 const scores: ReadonlySet<string> = new Set([

@@ -1,13 +1,91 @@
-/** Drawn queries -> grades of the model, for no more money than the day has. */
-
-import type { Clock } from '../clock.ts';
-import { textHash } from '../privacy/rules/keyed-hash.ts';
-import { HOUR_MS, MINUTE_MS } from '../time.ts';
-import { documentTexts } from './document-texts.ts';
+/**
+ * Drawn queries -> grades of the model, for no more money than the day has. Of some of them, what the store holds near
+ * to the question beside what users got is graded as well.
+ */
+import { hash } from 'node:crypto';
+import { wellFormed } from '../postgres/values.ts';
+import { textHash } from '../privacy/rules/redactor.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
+import type { PoolScores, ShallowQuery } from './deeper-pools.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
 import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
-import type { StoredText } from './rules/judge-prompt.ts';
+import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
+import { poolScores } from './rules/judged-measures.ts';
+
+/** A document that is not among so many neighbours of its query is not looked for any further. */
+const NEIGHBOURS = 100;
+
+type DocumentTexts =
+  | { readonly kind: 'texts'; readonly texts: ReadonlyMap<string, StoredText> }
+  /** Retriever or store did not answer; another time. */
+  | { readonly kind: 'unreachable'; readonly message: string };
+
+interface AskedQuery {
+  readonly text: string;
+  readonly embedding: Float32Array | null;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly documentIds: readonly string[];
+}
+
+/**
+ * Asks the retriever the query again, with texts, and for what it does not bring looks among the nearest chunks of the
+ * store. What has gone since the user asked has no text. Rejects only with the reason of `signal`.
+ */
+async function documentTexts(
+  { retriever, store, embedder }: Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'>,
+  { text, embedding, segments, documentIds }: AskedQuery,
+  signal: AbortSignal,
+): Promise<DocumentTexts> {
+  const texts = new Map<string, StoredText>();
+  const wanted = new Set(documentIds);
+  const keep = (id: string, content: string | null | undefined): void => {
+    if (content == null || content.trim() === '' || !wanted.delete(id)) return;
+    texts.set(id, storedText(content));
+  };
+  const answer = await retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
+  if (answer.kind === 'documents') for (const { id, text: content } of answer.documents) keep(id, content);
+  if (wanted.size === 0) return { kind: 'texts', texts };
+  const found = await nearestChunks({ store, embedder }, { text, embedding, k: NEIGHBOURS }, signal);
+  for (const { id, content } of found.chunks) keep(id, content);
+  const problem = answer.kind === 'documents' ? found.problem : answer.message;
+  if (texts.size === 0 && problem !== null) return { kind: 'unreachable', message: problem };
+  return { kind: 'texts', texts };
+}
+
+interface NearestChunks {
+  /** Best first; an id comes as often as its document has chunks among them. */
+  readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
+  /** Store or embedder did not answer. */
+  readonly problem: string | null;
+}
+
+/** None where the pipeline has no store, or nothing makes a vector of the question. Rejects only with the reason of `signal`. */
+async function nearestChunks(
+  { store, embedder }: Pick<JudgingPlan, 'store' | 'embedder'>,
+  { text, embedding, k }: { readonly text: string; readonly embedding: Float32Array | null; readonly k: number },
+  signal: AbortSignal,
+): Promise<NearestChunks> {
+  const nothing = { chunks: [], problem: null };
+  if (store === null) return nothing;
+  let vector = embedding;
+  if (vector === null) {
+    if (embedder === null) return nothing;
+    const embedded = await embedder.embed([text], signal);
+    if (embedded.kind === 'failed') return { chunks: [], problem: embedded.message };
+    vector = embedded.vectors[0] ?? null;
+    if (vector === null) return nothing;
+  }
+  const found = await store.nearest({ vector, k, filter: {}, exact: false, withContent: true }, signal);
+  if (found.kind === 'failed') return { chunks: [], problem: found.message };
+  return found.kind === 'unsupported' ? nothing : { chunks: found.value.neighbours, problem: null };
+}
+
+/** The text up to where a judge reads it, by its hash. */
+export function storedText(text: string): StoredText {
+  const content = wellFormed(text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', ''));
+  return { content, hash: hash('sha256', content, 'hex') };
+}
 
 /** Why something was left for another time. */
 export type Left = 'unreachable' | 'no_money';
@@ -33,7 +111,7 @@ export async function askJudge(
   return answer;
 }
 
-export function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
+function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
   logger.warn('nothing could be graded now', { pipeline, reason });
   return 'unreachable';
@@ -42,7 +120,7 @@ export function unreachable({ meter, logger }: JudgingDeps, pipeline: string, re
 /** A worker that has not come back by then is taken for dead. */
 const LEASE_MS = 10 * MINUTE_MS;
 /** What nobody could grade in so long is given up, and counted. */
-export const PATIENCE_MS = 24 * HOUR_MS;
+const PATIENCE_MS = 24 * HOUR_MS;
 /** Queries in a row that could not be reached for, after which going on makes no sense until the next round. */
 const MAX_FAILURES = 3;
 
@@ -77,7 +155,7 @@ interface Turns<Query> {
 }
 
 /** One query after the other, until none is due, the money is spent or nothing can be reached; what is left is for the next round. */
-export async function takeInTurn<Query extends { readonly id: string }>(
+async function takeInTurn<Query extends { readonly id: string }>(
   clock: Clock,
   signal: AbortSignal,
   { claim, work, release }: Turns<Query>,
@@ -172,4 +250,86 @@ export async function gradeText(
   return answer.kind === 'failed'
     ? { grade: null, problem: answer.problem, isFlagged }
     : { grade: answer.grade, problem: null, isFlagged };
+}
+
+/**
+ * After the grades of a round, so that these come first where money is short. What cannot be reached is left for the next
+ * round and given up after a day; every grade is stored as it comes, so that none is paid for twice.
+ *
+ * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ */
+export async function gradeDeeper(
+  deps: JudgingDeps,
+  plan: JudgingPlan,
+  judge: Judge,
+  signal: AbortSignal,
+): Promise<void> {
+  const { deeperPools, clock, meter, logger } = deps;
+  const { pipeline, deeper, depth: k } = plan;
+  const expired = await deeperPools.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
+  if (expired > 0) {
+    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
+    logger.warn('deeper searches were given up: nothing could be searched or graded within a day', {
+      pipeline,
+      expired,
+    });
+  }
+  if (deeper === null) return;
+  const kind = { fingerprint: judge.fingerprint, k, searched: deeper.documents };
+  await takeInTurn(clock, signal, {
+    claim: (due, leaseUntil) => deeperPools.claim(pipeline, judge.fingerprint, due, leaseUntil),
+    async work(query) {
+      const found = await searchDeeper(deps, plan, { query, judge, k: deeper.documents }, signal);
+      if (typeof found === 'string') return found;
+      await deeperPools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
+      return null;
+    },
+    release: (id, dueAt) => deeperPools.release(pipeline, id, dueAt),
+  });
+}
+
+/** Null where it cannot be searched, or not all of it has a grade. */
+async function searchDeeper(
+  deps: JudgingDeps,
+  plan: JudgingPlan,
+  { query, judge, k }: { readonly query: ShallowQuery; readonly judge: Judge; readonly k: number },
+  signal: AbortSignal,
+): Promise<PoolScores | null | Left> {
+  const { id, text, embedding, shown } = query;
+  if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
+  const { chunks, problem } = await nearestChunks(plan, { text, embedding, k }, signal);
+  if (problem !== null) return unreachable(deps, plan.pipeline, problem);
+  const by = { textHash: textHash(text, deps.hashKey), fingerprint: judge.fingerprint };
+  const texts = textsBeside(shown, chunks);
+  if (texts === null) return null;
+  const grades: number[] = [];
+  for (const document of texts) {
+    const graded = await gradeText(deps, plan, judge, { text, document, by }, signal);
+    if (graded === 'no_money' || graded === 'unreachable') return graded;
+    const { grade, isFlagged } = graded;
+    if (grade === null) return null;
+    const stored = { contentHash: document.hash, grade, isFlagged };
+    await deps.judged.recordUnshown(plan.pipeline, id, stored, by, deps.clock.now());
+    grades.push(grade);
+  }
+  return poolScores(
+    shown.map(({ grade }) => grade ?? 0),
+    grades,
+    plan.depth,
+  );
+}
+
+/** Each text once that users did not get, neither under its id nor under another; null where the store gave no text. */
+function textsBeside(
+  shown: ShallowQuery['shown'],
+  chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks'],
+): readonly StoredText[] | null {
+  const readable = chunks.flatMap(({ id, content }) =>
+    content === null || content.trim() === '' ? [] : [{ id, text: storedText(content) }],
+  );
+  if (readable.length === 0) return null;
+  const ids = new Set(shown.map(({ id }) => id));
+  const hashes = new Set(shown.map(({ hash }) => hash));
+  const others = readable.filter(({ id, text }) => !ids.has(id) && !hashes.has(text.hash));
+  return [...new Map(others.map(({ text }) => [text.hash, text])).values()];
 }

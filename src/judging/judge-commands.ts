@@ -10,8 +10,14 @@ import {
   withPipeline,
 } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount } from '../cli/configured-command.ts';
-import { formatTable, printJson, printLine } from '../cli/output.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  printJson,
+  printLine,
+} from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { readText, writeText } from '../files/text-file.ts';
 import { measureRow } from '../measures/rules/measure-table.ts';
@@ -25,9 +31,9 @@ import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAg
 import type { PersonGrade } from './people-grades.ts';
 import { createJudgingPlans } from './plan.ts';
 import type { ReviewedQuery } from './review-queue.ts';
+import { type Agreement, agreementWords } from './rules/agreement.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
-import { type Agreement, agreementWords } from './rules/weighted-kappa.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
 
 interface JudgeOptions extends ConfiguredOptions {

@@ -2,14 +2,12 @@
 
 import { toOtlpEvents } from '../metrics/otlp.ts';
 import type { QueryOutcome } from '../model.ts';
-import { messageOf } from '../text/error-message.ts';
+import { messageOf } from '../text/spelling.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { gradesPerQuery, guessedCost } from './expected-cost.ts';
-import { gradeDeeper } from './grade-deeper.ts';
-import { gradeQueries } from './grade-queries.ts';
+import { gradeDeeper, gradeQueries } from './grade-queries.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';
-import { measureDrop } from './measure-drop.ts';
-import { measureJudged } from './measure-judged.ts';
+import { measureDrop, measureJudged } from './measure-judged.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';

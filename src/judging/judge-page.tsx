@@ -1,10 +1,10 @@
 /** One drawn query at a time with its documents, for a person to grade; nothing says what the model gave, or the rank. */
-import { Empty, Section } from '../console/components/section.tsx';
+import { Empty, Section } from '../console/components.tsx';
 import { address, pipelinePath } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import type { ReviewedDocument, ReviewedQuery, ReviewProgress } from './review-queue.ts';
+import { type Agreement, agreementWords } from './rules/agreement.ts';
 import { gradeMeanings } from './rules/judge-prompt.ts';
-import { type Agreement, agreementWords } from './rules/weighted-kappa.ts';
 
 export interface JudgePageData {
   readonly pipeline: string;

@@ -1,7 +1,7 @@
 /** The panel of a judge in PostgreSQL: pairs that it grades again every day, and since when it grades as it does. */
 import type { Pool } from 'pg';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
-import { type PanelPair, panelSize } from './rules/judge-panel.ts';
+import { type PanelPair, panelSize } from './rules/agreement.ts';
 
 export interface JudgePanel {
   /** Names the judge as it grades since `since`, by its config and by how often it was seen to change behind it. */

@@ -1,23 +1,23 @@
 /** How the live traffic of a pipeline is judged, and what that works with. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import type { Clock } from '../clock.ts';
-import { durationMs } from '../config/duration.ts';
+import { durationMs } from '../config/times.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
-import type { OtlpEndpoint } from '../metrics/otlp-endpoint.ts';
+import type { OtlpEndpoint } from '../metrics/otlp.ts';
 import { createChatModel } from '../models/chat-model.ts';
 import { createReranker } from '../models/reranker.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
+import type { Clock } from '../time.ts';
 import { hasContent } from './config.ts';
 import type { DeeperPools } from './deeper-pools.ts';
-import type { EvaluationTable } from './evaluation-table.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 import type { JudgeSpending } from './judge-spending.ts';
+import type { EvaluationTable } from './judged-reads.ts';
 import type { JudgedTable } from './judged-table.ts';
 import type { PanelTable } from './panel-table.ts';
 

@@ -5,7 +5,7 @@ import { askJudge } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
 import type { JudgePanel } from './panel-table.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
-import { type JudgeDrift, judgeDrift } from './rules/judge-panel.ts';
+import { type JudgeDrift, judgeDrift } from './rules/agreement.ts';
 
 export const JUDGE_DRIFT = 'judge_drift';
 

@@ -3,8 +3,15 @@ import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { frame, onePipeline, segmentOf } from '../dashboards/frame.ts';
 import { type GaugeGraph, gaugeGraphs, graph, heatmap } from '../dashboards/panels.ts';
-import { bucketsOf, increaseBy, maxBy, orNone, quantileBy, rateBy } from '../dashboards/promql.ts';
-import type { DashboardSettings } from '../dashboards/settings.ts';
+import {
+  bucketsOf,
+  type DashboardSettings,
+  increaseBy,
+  maxBy,
+  orNone,
+  quantileBy,
+  rateBy,
+} from '../dashboards/promql.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
 import { judgedPanels } from '../judging/panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';

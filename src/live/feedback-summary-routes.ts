@@ -1,19 +1,19 @@
 /** `/v1/feedback/summary`. */
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import type { Clock } from '../clock.ts';
 import { parseRequest } from '../http/fields.ts';
 import { feedbackSummaryQuery } from '../status/schema.ts';
-import { HOUR_MS } from '../time.ts';
-import { type FeedbackSource, withinSegments } from './measure-feedback.ts';
+import { type Clock, HOUR_MS } from '../time.ts';
+import { type FeedbackSource, withinSegments } from './measure-live-traffic.ts';
+import type { Sentiment } from './rules/feedback/sentiment.ts';
 import {
+  type FeedbackBasis,
   type FeedbackWindow,
+  kindsOf,
   type OpinionTally,
   type PositiveRatioOutcome,
   positiveRatios,
-} from './rules/feedback/positive-ratio.ts';
-import type { Sentiment } from './rules/feedback/sentiment.ts';
-import { type FeedbackBasis, kindsOf } from './rules/feedback/user-cap.ts';
+} from './rules/feedback/user-cap.ts';
 import type { FeedbackKind } from './rules/live-query.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 

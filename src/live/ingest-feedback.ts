@@ -1,8 +1,9 @@
 /** Feedback in: judge, make private, cap, store. Whether its query is there, was sampled or comes later does not matter. */
-import type { Clock } from '../clock.ts';
+
+import type { Rejection } from '../errors.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { PersonalData } from '../privacy/personal-data.ts';
-import type { Rejection } from '../rejection.ts';
+import type { Clock } from '../time.ts';
 import type { Judged } from './recent-queries.ts';
 import {
   feedbackId,

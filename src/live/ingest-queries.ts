@@ -1,21 +1,20 @@
 /** Live queries in: judge, make private, sample, store. What comes back is only said after the database has committed. */
 
-import type { Clock } from '../clock.ts';
+import type { Rejection } from '../errors.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { QueryOutcome } from '../model.ts';
 import type { PersonalData } from '../privacy/personal-data.ts';
-import type { Rejection } from '../rejection.ts';
-import { MINUTE_MS } from '../time.ts';
+import { type Clock, MINUTE_MS } from '../time.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
 import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
   decide,
+  type MinuteLoad,
   type SamplingDecision,
   type SamplingPolicy,
   type SamplingTraits,
   sampleArrival,
 } from './rules/sampling/decision.ts';
-import type { MinuteLoad } from './rules/sampling/minute-load.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
 

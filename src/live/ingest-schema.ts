@@ -1,6 +1,6 @@
 /** The bodies of `POST /v1/queries` and `POST /v1/feedback`: their limits, and their way to live queries and feedback. */
 import { z } from 'zod';
-import { RecalldError } from '../errors.ts';
+import { RecalldError, type Rejection, type RejectionCode } from '../errors.ts';
 import {
   areSegments,
   identifier,
@@ -14,7 +14,6 @@ import {
   wireSchema,
 } from '../http/fields.ts';
 import type { RetrievedDocument } from '../model.ts';
-import type { Rejection, RejectionCode } from '../rejection.ts';
 import { contentId } from '../text/content-id.ts';
 import { contextSize } from '../text/context-size.ts';
 import { DAY_MS } from '../time.ts';

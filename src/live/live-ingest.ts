@@ -1,12 +1,11 @@
 /** Composes the taking in of live traffic: what each pipeline of the config does with its queries and feedback. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
-import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { createPersonalData, type PersonalData, type PersonalDataSettings } from '../privacy/personal-data.ts';
-import { createRedactionThread } from '../privacy/redaction/redaction-thread.ts';
-import { MINUTE_MS } from '../time.ts';
+import { createRedactionThread } from '../privacy/redaction-thread.ts';
+import { type Clock, MINUTE_MS } from '../time.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
 import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type SamplingLoads } from './ingest-queries.ts';
 import type { IngestDeps } from './ingest-routes.ts';
@@ -15,8 +14,7 @@ import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import { checkEmbedding } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
-import type { AlwaysKeepRule } from './rules/sampling/decision.ts';
-import { budgetShare } from './rules/sampling/minute-load.ts';
+import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { HeldFragment } from './sql/trace-fragments.ts';
 

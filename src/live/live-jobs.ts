@@ -1,13 +1,18 @@
 /** Live traffic: its sampling, its measures, its retention. */
 import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import type { Clock } from '../clock.ts';
-import { durationMs } from '../config/duration.ts';
+import { durationMs } from '../config/times.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
-import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
-import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
+import type { Clock } from '../time.ts';
+import {
+  type LivePlan,
+  type MeasureFeedbackDeps,
+  type MeasureLiveDeps,
+  measureFeedback,
+  measureLiveTraffic,
+} from './measure-live-traffic.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
 /** Bounds of a share over so many samples are within a percent of it; more would only cost time and memory. */

@@ -1,11 +1,9 @@
 /** Stored measurements of live traffic and feedback -> metric samples. What is too old to trust is withheld. */
-import { boundedSamples, type MeasuredRows, valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/measurements.ts';
+import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import type { FeedbackDetails } from './measure-feedback.ts';
-import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
-import { positiveRatio } from './rules/feedback/positive-ratio.ts';
+import { type FeedbackDetails, SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
+import { positiveRatio } from './rules/feedback/user-cap.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
 interface LiveGaugesSettings {

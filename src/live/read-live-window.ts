@@ -1,10 +1,9 @@
 /** Stored samples -> queries that can be measured, with their clicks, in bounded memory. */
 
-import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { HOUR_MS } from '../time.ts';
+import { type Clock, HOUR_MS } from '../time.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import {
   DEFAULT_CLICK_CUTOFF,
@@ -12,7 +11,7 @@ import {
   readReference,
   referenceCtr,
   storeReference,
-} from './rules/feedback/reference-ctr.ts';
+} from './rules/feedback/clicks-over-expected-clicks.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';

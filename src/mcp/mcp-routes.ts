@@ -3,7 +3,7 @@ import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import type { Endpoint } from '../http/endpoint.ts';
+import type { Endpoint } from '../http/wire.ts';
 import type { McpDeps } from './tools.ts';
 
 export const mcpEndpoints: readonly Endpoint[] = [

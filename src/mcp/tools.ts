@@ -5,7 +5,7 @@ import { topicJson } from '../density/http-contract.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import { type DiagnoseDeps, readDiagnoses } from '../diagnosis/diagnose-pipeline.ts';
 import { RecalldError } from '../errors.ts';
-import { type AnswerRequestDeps, answerRequest, explainAnswerJson } from '../explain/explain-answer.ts';
+import { type AnswerRequestDeps, answerRequest, explainAnswerJson } from '../explain/misses.ts';
 import { queryAnswerJson } from '../golden/golden-run-schema.ts';
 import { summarizeRun } from '../golden/runs/run-summary.ts';
 import { findRun } from '../golden/runs/stored-runs.ts';

@@ -1,13 +1,54 @@
-/** The latest of every measure of a pipeline, with its age; what is too old or came to nothing says so. */
+/**
+ * The latest of every measure of a pipeline, how it is written and in which order, with its age; what is too old or
+ * came to nothing says so.
+ */
 import type { ComponentChildren } from 'preact';
 import { Sparkline, type TrendPoint } from '../console/charts/trend-chart.tsx';
-import { Table, type TableRow } from '../console/components/table.tsx';
-import { Age, Bounded, Missing } from '../console/components/values.tsx';
-import { count } from '../console/format.ts';
+import { Age, Bounded, Missing, Table, type TableRow } from '../console/components.tsx';
+import { compact, count, duration, score } from '../console/format.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { GoldenSetStatus, MeasurementStatus } from '../status/pipeline-status.ts';
-import { gapWords } from './rules/measure-table.ts';
-import { inReadingOrder, shownMeasure } from './shown-measures.ts';
+import { percent } from '../text/spelling.ts';
+import type { MeasureScale } from './rules/measure-row.ts';
+import { gapWords, measureRow, measureTable } from './rules/measure-table.ts';
+
+interface ShownMeasure {
+  readonly title: string;
+  readonly show: (value: number) => string;
+  /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */
+  readonly note: string;
+}
+
+const shows: Record<MeasureScale, (value: number) => string> = {
+  count,
+  share: (value) => percent(value),
+  score,
+  seconds: duration,
+  other: compact,
+};
+
+export function shownMeasure(measure: string): ShownMeasure {
+  const { title, note, scale } = measureRow(measure);
+  return { title, note, show: shows[scale] };
+}
+
+const order: readonly string[] = Object.keys(measureTable);
+
+/** In the order of the words; what has no entry comes last. */
+export function inReadingOrder<Measured extends { readonly measure: string }>(
+  measured: readonly Measured[],
+): Measured[] {
+  const place = ({ measure }: Measured): number => {
+    const found = order.indexOf(measure);
+    return found < 0 ? order.length : found;
+  };
+  return measured.toSorted((a, b) => place(a) - place(b));
+}
+
+/** Whether it tells at a glance how a pipeline is; the rest stands on its own page. */
+export function isGlanceMeasure(measure: string): boolean {
+  return measureRow(measure).isGlance === true;
+}
 
 /** What golden runs are told by at a glance. */
 const headlines = ['ndcg', 'hit_rate', 'mrr'] as const;

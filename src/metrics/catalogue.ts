@@ -13,7 +13,7 @@ import { goldenMetrics } from '../golden/metrics.ts';
 import { indexMetrics } from '../index-truth/metrics.ts';
 import { findingKinds } from '../index-truth/rules/findings.ts';
 import { evaluationOutcomes, judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
-import { dropStates } from '../judging/rules/relevance-drop.ts';
+import { dropStates } from '../judging/rules/judged-mean.ts';
 import { liveMixMetrics, liveStageMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
 import { sentiments } from '../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../live/rules/feedback/user-cap.ts';
@@ -24,8 +24,7 @@ import { probeMetrics } from '../probes/metrics.ts';
 import { shadowMetrics } from '../shadow/metrics.ts';
 import { shadowVerdicts } from '../shadow/rules/looks.ts';
 import { variantMetrics } from '../variants/metrics.ts';
-import { splitVerdicts, variantVerdicts } from '../variants/rules/compare-arms.ts';
-import { variantMeasures } from '../variants/rules/variant-day.ts';
+import { splitVerdicts, variantMeasures, variantVerdicts } from '../variants/rules/compare-arms.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**

@@ -1,10 +1,9 @@
 /** The exporter: metrics of the catalogue on a registry of their own, and stored gauges from a snapshot in memory. */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import { messageOf } from '../text/error-message.ts';
+import { messageOf } from '../text/spelling.ts';
+import type { Clock } from '../time.ts';
 import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogue.ts';
 import type { MetricDefinition } from './definition.ts';
 import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
@@ -289,4 +288,23 @@ function registerCatalogue(
         }
       }),
   );
+}
+
+const INTERVAL_MS = 100;
+
+/**
+ * Observes ten times a second by how much a timer comes late, which is how long whatever arrived meanwhile had to wait.
+ * A wait is seen once, however long it was. Does not keep the process alive.
+ *
+ * @returns ends it
+ */
+export function watchEventLoop(meter: Pick<Meter, 'observe'>): () => void {
+  let dueAt = performance.now() + INTERVAL_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    meter.observe('recalld_event_loop_lag_seconds', {}, Math.max(0, now - dueAt) / 1000);
+    dueAt = now + INTERVAL_MS;
+  }, INTERVAL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }

@@ -1,5 +1,4 @@
-import { at, createJsonApi, type JsonApi } from '../outbound/json-api.ts';
-import { bearer, createServiceSettings } from '../outbound/service-settings.ts';
+import { at, bearer, createJsonApi, createServiceSettings, type JsonApi } from '../outbound/json-api.ts';
 import type { RerankerConfig } from '../retrievers/config.ts';
 
 interface TeiRerankerSettings {

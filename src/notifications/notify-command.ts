@@ -1,9 +1,8 @@
 /** `recalld notify`: whether those who would be told of an incident can be told. */
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-store.ts';
-import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
-import { exitCodeOfKind } from '../cli/exit-code.ts';
-import { printJson, printLine } from '../cli/output.ts';
+import { exitCodeOfKind } from '../cli/exit.ts';
+import { type ConfiguredOptions, printJson, printLine, withConfig } from '../cli/output.ts';
 import { systemClock } from '../system-clock.ts';
 import { createReceivers, type Receiver } from './receivers.ts';
 import type { Message } from './rules/message.ts';

@@ -4,22 +4,23 @@
  */
 
 import type { Pool } from 'pg';
-import type { Clock } from '../clock.ts';
 import type { Incidents } from '../diagnosis/incidents.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Incident } from '../diagnosis/rules/incident.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
+import type { Clock } from '../time.ts';
 import type { Receiver } from './receivers.ts';
 import {
   dueMessage,
   type IncidentToTell,
   JUST_CLOSED_MS,
+  type MessageSettings,
+  messageOf,
   type NotificationEvent,
   type Notified,
   nextAttempt,
-} from './rules/due.ts';
-import { type MessageSettings, messageOf } from './rules/message.ts';
+} from './rules/message.ts';
 
 export interface NotifyDeps {
   readonly incidents: Pick<Incidents, 'find'>;

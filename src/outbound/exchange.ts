@@ -1,17 +1,113 @@
 /**
- * One HTTP request and its answer, bounded in time and in bytes.
+ * One HTTP request and its answer, bounded in time and in bytes, through a proxy where the config names one; without
+ * an answer, a short stable code says why.
  *
  * It stands on node:http because fetch cannot keep the promises of the port: after an abort it opens another
  * connection that stays idle, an abort while connecting keeps the process alive, and it refuses to call a list of
  * ports (6000 among them).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type IncomingMessage, request as requestHttp, STATUS_CODES } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import {
+  type AgentOptions,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+  STATUS_CODES,
+} from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { classifyConnectionFailure } from './connection-failure.ts';
-import { createAgent } from './proxy.ts';
+import { HttpProxyAgent } from 'http-proxy-agent';
+import { HttpsProxyAgent } from 'https-proxy-agent';
+import { getProxyForUrl } from 'proxy-from-env';
+
+interface ConnectionFailure {
+  /** `timeout` when the network itself gave up waiting. */
+  readonly code: string;
+  /** What happened, to be read behind the name of the service. */
+  readonly problem: string;
+  /** Whether a second attempt may fare better. */
+  readonly isRetryable: boolean;
+}
+
+const RESET = {
+  code: 'connection_reset',
+  problem: 'closed the connection before the answer was complete',
+  isRetryable: true,
+};
+const REFUSED = {
+  code: 'connection_refused',
+  problem: 'refuses connections; check that the service is up and the port is right',
+  isRetryable: true,
+};
+const UNREACHABLE = {
+  code: 'host_unreachable',
+  problem: 'cannot be reached: there is no route to the host',
+  isRetryable: true,
+};
+const TIMEOUT = { code: 'timeout', problem: 'did not answer in time', isRetryable: false };
+
+const failures = new Map<string, ConnectionFailure>([
+  ['ECONNREFUSED', REFUSED],
+  ['ECONNRESET', RESET],
+  ['EPIPE', RESET],
+  ['ERR_STREAM_PREMATURE_CLOSE', RESET],
+  ['EHOSTUNREACH', UNREACHABLE],
+  ['ENETUNREACH', UNREACHABLE],
+  ['EADDRNOTAVAIL', UNREACHABLE],
+  ['ENOTFOUND', { code: 'dns_not_found', problem: 'has a host name that does not resolve', isRetryable: true }],
+  ['EAI_AGAIN', { code: 'dns_failed', problem: 'cannot be looked up: DNS does not answer', isRetryable: true }],
+  ['ETIMEDOUT', TIMEOUT],
+]);
+
+/**
+ * Classifies what a request, or reading its body, threw. The text of the error is never shown, since it may repeat
+ * what was sent; its code is.
+ */
+export function classifyConnectionFailure(error: unknown): ConnectionFailure {
+  const code = errorCode(error);
+  const known = failures.get(code);
+  if (known !== undefined) return known;
+  if (/^(EPROTO|ERR_SSL)/.test(code)) {
+    const problem = `does not speak TLS as we do (${code}); check that the service is on https`;
+    return { code: 'tls_error', problem, isRetryable: false };
+  }
+  if (/^(ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_)/.test(code)) {
+    const problem = `has a certificate that is not trusted (${code}); NODE_EXTRA_CA_CERTS can name its authority`;
+    return { code: 'tls_error', problem, isRetryable: false };
+  }
+  if (code.startsWith('HPE_')) {
+    return { code: 'not_http', problem: `answered something other than HTTP (${code})`, isRetryable: false };
+  }
+  if (/^Z_|^ERR_(_ERROR_|BROTLI|PADDING)/.test(code)) {
+    return {
+      code: 'bad_encoding',
+      problem: `sent a body that cannot be decompressed (${code})`,
+      isRetryable: false,
+    };
+  }
+  const detail = code === '' ? '' : ` (${code})`;
+  return { code: 'connection_failed', problem: `cannot be reached${detail}`, isRetryable: true };
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** As it stands in the config: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
+export type ProxySetting = string;
+
+/** @param url of the service, of which the scheme, the host and the port count; null for no proxy */
+export function proxyFor(setting: ProxySetting | undefined, url: string): URL | null {
+  const address = setting === 'environment' ? getProxyForUrl(url) : (setting ?? '');
+  return address === '' ? null : new URL(address);
+}
+
+/** Connections to one service: https goes through a proxy by CONNECT, so that it sees no more than the host. */
+function createAgent(isSecure: boolean, proxy: URL | null, options: AgentOptions): HttpAgent | HttpsAgent {
+  if (proxy === null) return isSecure ? new HttpsAgent(options) : new HttpAgent(options);
+  return isSecure ? new HttpsProxyAgent(proxy, options) : new HttpProxyAgent(proxy, options);
+}
 
 /** The service that is called, as messages may show it. */
 export interface ExchangeTarget {

@@ -1,5 +1,5 @@
 /** Looks at the parts of a pipeline: whether store and embedder are still what they were, and what the index misses. */
-import { canaryTexts, embeddingCanary } from '../density/rules/embedding-canary.ts';
+import { canaryTexts, embeddingCanary } from '../density/rules/measurement-change.ts';
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';

@@ -1,7 +1,12 @@
 /** The retriever of a RAG service that answers over HTTP with JSON. */
 import { RecalldError } from '../errors.ts';
-import { createExchange, type ExchangeTarget, type TlsMaterial } from '../outbound/exchange.ts';
-import { type ProxySetting, proxyFor } from '../outbound/proxy.ts';
+import {
+  createExchange,
+  type ExchangeTarget,
+  type ProxySetting,
+  proxyFor,
+  type TlsMaterial,
+} from '../outbound/exchange.ts';
 import { sendWithRetries } from '../outbound/send.ts';
 import { compileResults, type ResultExpressions } from './results.ts';
 import type { Retriever, RetrieverRequest } from './retriever.ts';

@@ -8,7 +8,7 @@
  * is due in both.
  */
 
-import { firstWhere } from '../stats/numerics.ts';
+import { firstWhere } from '../stats/distributions.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 export interface CronExpression {

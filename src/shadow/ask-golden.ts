@@ -2,16 +2,16 @@
  * A run of a pipeline that completed -> runs of its shadows beside it; a run of a shadow that completed -> a test,
  * when one is due.
  */
-import type { Clock } from '../clock.ts';
+
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../golden/rules/run.ts';
-import { createGoldenRun, type StartGoldenRunDeps } from '../golden/runs/start-golden-run.ts';
+import { createGoldenRun, type StartGoldenRunDeps } from '../golden/runs/run-golden-set.ts';
 import { answersAsIn, type CompareDeps, queriesOfRun } from '../golden/runs/stored-runs.ts';
 import type { GoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { type Shadow, scheduleOf, type WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
-import { DAY_MS } from '../time.ts';
+import { type Clock, DAY_MS } from '../time.ts';
 import { isLookDue, levelOfLook, MAX_RUNS } from './rules/looks.ts';
 import type { ShadowKey, ShadowTables } from './shadow-tables.ts';
 

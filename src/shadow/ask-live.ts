@@ -1,15 +1,15 @@
 /** Asks shadows a share of the kept live queries, after users have their answers, and holds each beside what they got. */
-import type { Clock } from '../clock.ts';
+
 import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { messageOf } from '../text/error-message.ts';
-import { DAY_MS, HOUR_MS } from '../time.ts';
+import { messageOf } from '../text/spelling.ts';
+import { type Clock, DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
-import { overlapOf } from './rules/overlap.ts';
+import { overlapOf } from './rules/relevance.ts';
 import type { ShadowAnswer, ShadowKey, ShadowTables, UnaskedQuery } from './shadow-tables.ts';
 
 export interface AskLiveDeps {

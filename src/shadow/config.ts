@@ -1,7 +1,7 @@
 /** `pipelines[].shadow`: retrievers that may take the place of a pipeline's own. */
 import { z } from 'zod';
 import { nameSchema } from '../config/connection.ts';
-import { embedderSchema } from '../embedders/config.ts';
+import { embedderSchema } from '../embedders/embedder.ts';
 import { refuseRepeats } from '../golden/config.ts';
 import { partsNeededBy, retrieverSchema } from '../retrievers/config.ts';
 import { vectorStoreSchema } from '../stores/config.ts';

@@ -1,10 +1,10 @@
 /** What is known of shadows -> samples of gauges. What is too old to trust is withheld. */
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { boundedSamples } from '../measures/gauges.ts';
+import { boundedSamples } from '../measures/measurements.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { shadowVerdicts } from './rules/looks.ts';
-import type { WeightedShare } from './rules/overlap.ts';
+import type { WeightedShare } from './rules/relevance.ts';
 import {
   type ReadShadowDeps,
   readShadow,

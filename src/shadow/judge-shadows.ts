@@ -6,12 +6,11 @@ import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { storedText } from '../judging/document-texts.ts';
-import { gradeText, type Left } from '../judging/grade-queries.ts';
+import { gradeText, type Left, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingDeps, JudgingPlan } from '../judging/plan.ts';
-import { textHash } from '../privacy/rules/keyed-hash.ts';
-import { messageOf } from '../text/error-message.ts';
+import { textHash } from '../privacy/rules/redactor.ts';
+import { messageOf } from '../text/spelling.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
 import { liveCallsPerDay, MAX_FAILURES } from './ask-live.ts';

@@ -1,14 +1,21 @@
 /** `recalld shadow`: whether a retriever may take the place of a pipeline's own. */
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
+import { type ConfiguredOptions, configuredCommand, formatTable, printJson, printLine, styled } from '../cli/output.ts';
 import { signedScore } from '../golden/commands/compare.ts';
 import { systemClock } from '../system-clock.ts';
-import { evidenceSentence, judgedEvidence, shadowJson, verdictSentences } from './describe-shadow.ts';
-import type { WeightedShare } from './rules/overlap.ts';
-import { findShadow, readShadow, type ShadowOnJudged, type ShadowReport } from './shadow-reads.ts';
+import type { WeightedShare } from './rules/relevance.ts';
+import {
+  evidenceSentence,
+  findShadow,
+  judgedEvidence,
+  readShadow,
+  type ShadowOnJudged,
+  type ShadowReport,
+  shadowJson,
+  verdictSentences,
+} from './shadow-reads.ts';
 
 interface ReportOptions extends ConfiguredOptions {
   readonly pipeline: string;

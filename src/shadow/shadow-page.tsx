@@ -1,14 +1,19 @@
 /** What is known of the shadows of a pipeline, for a colleague who is to decide. */
-import { Empty, Facts, Section } from '../console/components/section.tsx';
-import { Table } from '../console/components/table.tsx';
-import { Badge, Bounded, Missing, Sentence, type Tone } from '../console/components/values.tsx';
+import { Badge, Bounded, Empty, Facts, Missing, Section, Sentence, Table, type Tone } from '../console/components.tsx';
 import { count, score, signed } from '../console/format.ts';
 import { runPath } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { percent } from '../text/spelling.ts';
-import { evidenceSentence, judgedEvidence, verdictSentences } from './describe-shadow.ts';
 import type { ShadowVerdict } from './rules/looks.ts';
-import type { ShadowOnJudged, ShadowOnSet, ShadowPageData, ShadowReport } from './shadow-reads.ts';
+import {
+  evidenceSentence,
+  judgedEvidence,
+  type ShadowOnJudged,
+  type ShadowOnSet,
+  type ShadowPageData,
+  type ShadowReport,
+  verdictSentences,
+} from './shadow-reads.ts';
 import type { ListedAnswer } from './shadow-tables.ts';
 
 const tones: Readonly<Record<ShadowVerdict, Tone>> = {

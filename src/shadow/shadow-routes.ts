@@ -3,11 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
-import { shadowJson } from './describe-shadow.ts';
+import type { Endpoint } from '../http/wire.ts';
 import { shadowVerdicts } from './rules/looks.ts';
-import { findShadow, type ReadShadowDeps, readShadow } from './shadow-reads.ts';
+import { findShadow, type ReadShadowDeps, readShadow, shadowJson } from './shadow-reads.ts';
 
 const shadowsQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { QueryOutcome } from '../model.ts';
 import { columnsOf, wellFormed } from '../postgres/values.ts';
 import type { Look } from './rules/looks.ts';
-import type { WeightedSums } from './rules/overlap.ts';
+import type { WeightedSums } from './rules/relevance.ts';
 
 /** Names what answers. */
 export interface ShadowKey {

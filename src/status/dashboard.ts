@@ -17,8 +17,7 @@ import {
   verdictNumbers,
   verdictTexts,
 } from '../dashboards/panels.ts';
-import { maxBy, rateBy } from '../dashboards/promql.ts';
-import { type DashboardSettings, runbookUrl } from '../dashboards/settings.ts';
+import { type DashboardSettings, maxBy, rateBy, runbookUrl } from '../dashboards/promql.ts';
 import { comparisonsTable, deploymentsTable, verdictsTable } from '../golden/panels/drill-down.ts';
 import { floorMargins, worstSetGraph } from '../golden/panels/golden-panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';

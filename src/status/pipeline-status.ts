@@ -2,8 +2,9 @@
  * How a pipeline stands, from what is stored of it. What must be fresh and is not makes it `no_data`, never `ok`; what is
  * in alarm is never `ok` either, since both are read from the same facts at the same time.
  */
-import { worstVerdict } from '../checks/rules/check-result.ts';
+
 import type { CheckState } from '../checks/rules/check-state.ts';
+import { worstVerdict } from '../checks/rules/threshold.ts';
 import { alarmsOf } from '../diagnosis/alarms.ts';
 import type { Alarm, Incident } from '../diagnosis/rules/incident.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';

@@ -2,15 +2,14 @@
  * Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a
  * metric.
  */
-import type { Clock } from '../clock.ts';
+
 import type { RunDifference } from '../golden/rules/compare-golden-runs.ts';
 import { type GainMeasure, gainMeasures, type RunLabels, type SegmentScore } from '../golden/rules/run.ts';
 import { type GoldenMeasure, goldenMeasures } from '../golden/rules/score-run.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
-import type { Measurements } from '../measures/measurements.ts';
+import { boundedSamples, type MeasuredRows, type Measurements } from '../measures/measurements.ts';
 import { type IntervalOf, isRunTooOld } from '../measures/rules/measurement.ts';
 import {
   type GaugeSample,
@@ -23,6 +22,7 @@ import {
 import { queryOutcomes, type RunStatus } from '../model.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { finiteOrNull } from '../stats/descriptive.ts';
+import type { Clock } from '../time.ts';
 
 /** Rows that several parts are made of, read once. */
 interface SharedRows extends MeasuredRows {

@@ -5,7 +5,7 @@ import { nameSchema } from '../config/connection.ts';
 import { deploymentSchema } from '../deployments/routes.ts';
 import { baselineSchema } from '../golden/golden-run-schema.ts';
 import { metricsSchema, runStatusField, verdictField } from '../golden/run-summary-schema.ts';
-import { numberedPageShape } from '../http/paging.ts';
+import { numberedPageShape } from '../http/fields.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 
 const age = z.number().describe('Seconds.');

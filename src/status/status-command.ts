@@ -1,9 +1,18 @@
 /** `recalld status`: how every pipeline stands, at one glance. */
 import type { Command } from 'commander';
 import { commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
-import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { ageText, formatTable, printJson, printLine, sparkline, styled, verdictText } from '../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
+import {
+  ageText,
+  type ConfiguredOptions,
+  formatTable,
+  printJson,
+  printLine,
+  sparkline,
+  styled,
+  verdictText,
+  withConfig,
+} from '../cli/output.ts';
 import { type OverviewJson, readOverview } from './read-status.ts';
 
 export function statusCommand(command: Command, signal: AbortSignal): Command {

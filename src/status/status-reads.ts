@@ -1,13 +1,12 @@
 /** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
 import type { ConsoleDeps, ConsolePipeline } from '../app/console/console-api.ts';
 import type { Query } from '../console/http/visit.ts';
-import type { TimeRange } from '../console/time-range.ts';
+import type { TimeRange } from '../console/links.ts';
 import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';
 import { pointsOf } from '../golden/pages/golden-page.tsx';
 import type { Measure } from '../ir/metric-key.ts';
-import type { OverviewPageData } from './overview-page.tsx';
 import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
-import type { PipelineGlance } from './status-page.tsx';
+import type { OverviewPageData, PipelineGlance } from './status-page.tsx';
 
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
 const MAX_DEPLOYMENTS = 200;

@@ -2,8 +2,17 @@
 
 import { at, fieldsOf, type JsonApiSettings, type JsonCall, numberOf, textOf, vectorOf } from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
-import { type Entry, type Hit, inPortions, knownIds, needsVectors, toChunks, toSample } from './entries.ts';
-import { type Attempt, failureCode } from './outcome.ts';
+import {
+  type Attempt,
+  type Entry,
+  failureCode,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  toChunks,
+  toSample,
+} from './entries.ts';
 import {
   createRemoteStore,
   createStoreCalls,

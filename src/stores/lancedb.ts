@@ -6,8 +6,19 @@
  */
 import type { connect, Table } from '@lancedb/lancedb';
 import { createRandom, drawn } from '../stats/random.ts';
-import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, toChunks } from './entries.ts';
-import { type Attempt, failed, Refused, unsupported } from './outcome.ts';
+import {
+  type Attempt,
+  type Entry,
+  failed,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  Refused,
+  readSample,
+  toChunks,
+  unsupported,
+} from './entries.ts';
 import { createRemoteStore, rememberShape, type StoreShape } from './remote-store.ts';
 import {
   type ListedIds,

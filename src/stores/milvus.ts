@@ -14,8 +14,19 @@ import {
   vectorOf,
 } from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
-import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from './entries.ts';
-import { type Attempt, failed, failureCode, unsupported } from './outcome.ts';
+import {
+  type Attempt,
+  type Entry,
+  failed,
+  failureCode,
+  type Hit,
+  knownIds,
+  needsVectors,
+  readSample,
+  toChunks,
+  unsupported,
+  vectorsPerCall,
+} from './entries.ts';
 import {
   createRemoteStore,
   createStoreCalls,

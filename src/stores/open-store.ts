@@ -1,13 +1,13 @@
 /** Config -> the vector store of a pipeline. A new kind of store is one line of `builders`. */
-import type { JsonApiSettings } from '../outbound/json-api.ts';
 import {
   basic,
   bearer,
   createServiceSettings,
   type HttpServiceConfig,
+  type JsonApiSettings,
   keyHeader,
   loginKey,
-} from '../outbound/service-settings.ts';
+} from '../outbound/json-api.ts';
 import { createChromaStore } from './chroma.ts';
 import type { VectorStoreConfig } from './config.ts';
 import { createLanceDbStore } from './lancedb.ts';

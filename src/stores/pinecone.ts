@@ -17,8 +17,17 @@ import {
   vectorOf,
 } from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
-import { type Entry, type Hit, inPortions, knownIds, needsVectors, toChunks, toSample } from './entries.ts';
-import { type Attempt, unsupported } from './outcome.ts';
+import {
+  type Attempt,
+  type Entry,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  toChunks,
+  toSample,
+  unsupported,
+} from './entries.ts';
 import {
   createRemoteStore,
   createStoreCalls,

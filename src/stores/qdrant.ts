@@ -17,16 +17,18 @@ import {
 } from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
 import {
+  type Attempt,
   type Entry,
+  failed,
   type Hit,
   inPortions,
   knownIds,
   needsVectors,
   readSample,
   toChunks,
+  unsupported,
   vectorsPerCall,
 } from './entries.ts';
-import { type Attempt, failed, unsupported } from './outcome.ts';
 import {
   createRemoteStore,
   createStoreCalls,

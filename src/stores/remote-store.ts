@@ -3,16 +3,17 @@
 import { createHash } from 'node:crypto';
 import { createJsonApi, type JsonApiSettings, type JsonCall } from '../outbound/json-api.ts';
 import { sizeClass } from '../vector/size-class.ts';
-import { type Hit, toNearest } from './entries.ts';
 import {
   type Attempt,
   dimensionMismatch,
   failed,
   failureCode,
+  type Hit,
   outcomeOf,
   outcomeOfScan,
+  toNearest,
   unsupported,
-} from './outcome.ts';
+} from './entries.ts';
 import type {
   ListedIds,
   Nearest,

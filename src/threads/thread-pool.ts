@@ -2,12 +2,34 @@
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { RecalldError } from '../errors.ts';
-import type { TaskInput, TaskReply, TaskResult, Tasks } from './tasks.ts';
+import { type ErrorCode, RecalldError } from '../errors.ts';
+
+/** Functions by name. What they take and return is copied from thread to thread. */
+export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
+
+export type TaskInput<Table extends Tasks, Name extends keyof Table> = Parameters<Table[Name]>[0];
+
+export type TaskResult<Table extends Tasks, Name extends keyof Table> = Awaited<ReturnType<Table[Name]>>;
+
+export interface TaskMessage {
+  readonly task: string;
+  readonly input: unknown;
+}
+
+/** What went wrong is told in words, since an error loses its kind on the way between threads. */
+export type TaskReply =
+  | { readonly kind: 'result'; readonly result: unknown; readonly cpuMs: number }
+  | {
+      readonly kind: 'error';
+      /** Of a RecalldError. */
+      readonly code: ErrorCode | null;
+      readonly name: string;
+      readonly message: string;
+    };
 
 export interface ThreadPoolSettings {
-  /** Holds `worker.ts`, the program of the threads. */
-  readonly folder: string;
+  /** The address of the module that exports them as `tasks`. */
+  readonly tasks: string;
   readonly threads: number;
   /** Tasks that may wait for a thread; what comes beyond is refused. */
   readonly mostWaiting: number;
@@ -96,7 +118,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   };
 
   const launch = (): Thread => {
-    const thread: Thread = { worker: startWorker(settings.folder), task: null };
+    const thread: Thread = { worker: startWorker(settings.tasks), task: null };
     const fail = (reason: unknown): void => release(thread, false)?.reject(reason);
     // For as long as it lives: the error of an idle thread that nobody listens to would end the process.
     thread.worker
@@ -179,15 +201,16 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
 }
 
 /** worker.js in dist; worker.ts through tsx when this file itself runs as TypeScript. */
-function startWorker(folder: string): Worker {
+function startWorker(tasks: string): Worker {
   const extension = extname(import.meta.filename);
-  const file = join(folder, `worker${extension}`);
-  if (extension !== '.ts') return new Worker(file);
+  const file = join(import.meta.dirname, `worker${extension}`);
+  if (extension !== '.ts') return new Worker(file, { workerData: tasks });
   // In a thread tsx does not register itself.
   const [tsx, entry] = [import.meta.resolve('tsx/esm/api'), pathToFileURL(file).href].map((url) => JSON.stringify(url));
   return new Worker(`import(${tsx}).then(({ register }) => { register(); return import(${entry}); });`, {
     eval: true,
     execArgv: [],
+    workerData: tasks,
   });
 }
 

@@ -6,7 +6,7 @@ import { rateFor } from '../live/rules/sampling/decision.ts';
 import type { LiveWindow, WindowQuery } from '../live/sql/live-windows.ts';
 import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
-import { sumDay, type VariantGrade, type VariantQuery } from './rules/variant-day.ts';
+import { sumDay, type VariantGrade, type VariantQuery } from './rules/compare-arms.ts';
 import type { VariantDeps, VariantPlan } from './variants-reads.ts';
 
 export interface VariantJobDeps {

@@ -2,14 +2,22 @@
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
+import { type ConfiguredOptions, configuredCommand, formatTable, printJson, printLine, styled } from '../cli/output.ts';
 import { signedScore } from '../golden/commands/compare.ts';
 import { percent } from '../text/spelling.ts';
-import { leftOutSentences, measureTitles, splitSentence, variantsJson, verdictSentences } from './describe-variants.ts';
 import { type ArmComparison, FALSE_CALLS } from './rules/compare-arms.ts';
-import { createVariantPlans, findVariants, readVariants, type VariantReport } from './variants-reads.ts';
+import {
+  createVariantPlans,
+  findVariants,
+  leftOutSentences,
+  measureTitles,
+  readVariants,
+  splitSentence,
+  type VariantReport,
+  variantsJson,
+  verdictSentences,
+} from './variants-reads.ts';
 
 interface ReportOptions extends ConfiguredOptions {
   readonly pipeline: string;

@@ -1,18 +1,35 @@
 /**
- * How the variants of a pipeline are compared, their days in PostgreSQL, and what is known, for commands, routes and
- * pages.
+ * How the variants of a pipeline are compared, their days in PostgreSQL, and what is known, for commands, routes,
+ * pages and gauges.
  */
-
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Config } from '../app/config/schema.ts';
-import type { Clock } from '../clock.ts';
+import { count } from '../console/format.ts';
 import { RecalldError } from '../errors.ts';
 import type { JudgedTable } from '../judging/judged-table.ts';
 import type { SamplingPolicy } from '../live/rules/sampling/decision.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
-import { compareArms, type VariantComparison, type VariantDesign } from './rules/compare-arms.ts';
-import { type VariantDay, variantMeasures } from './rules/variant-day.ts';
+import { boundedSamples } from '../measures/measurements.ts';
+import { ageSeconds } from '../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import type { SummedRatio } from '../stats/session-sums.ts';
+import { percent } from '../text/spelling.ts';
+import type { Clock } from '../time.ts';
+import {
+  type ArmComparison,
+  compareArms,
+  FALSE_CALLS,
+  type Split,
+  splitVerdicts,
+  type VariantComparison,
+  type VariantDay,
+  type VariantDesign,
+  type VariantMeasure,
+  type VariantVerdict,
+  variantMeasures,
+  variantVerdicts,
+} from './rules/compare-arms.ts';
 
 export interface ReadVariantsDeps {
   readonly variantDays: Pick<VariantDaysTable, 'list'>;
@@ -103,7 +120,7 @@ export function createVariantPlans(config: Config): VariantPlan[] {
 }
 
 /** Names whose days they are. */
-export interface VariantKey {
+interface VariantKey {
   readonly pipeline: string;
   readonly comparison: string;
 }
@@ -140,4 +157,126 @@ export function createVariantDaysTable(pool: Pool) {
       );
     },
   };
+}
+
+export const measureTitles: Readonly<Record<VariantMeasure, string>> = {
+  positive_feedback: 'Positive feedback',
+  clicked_queries: 'Queries with a click',
+  relevance: 'Judged nDCG',
+};
+
+export const verdictSentences: Readonly<Record<VariantVerdict, string>> = {
+  worse: 'It is worse.',
+  better: 'It is better.',
+  alike: 'It is as good: no difference that matters is left possible.',
+  undecided: 'Nothing is decided: neither a difference that matters nor its absence is shown.',
+  no_data: 'Too few sessions are known to tell.',
+  withheld: 'Nothing is said while the split is not what was declared.',
+};
+
+export function splitSentence({ verdict, calledOn, arms }: Split): string {
+  const found = arms
+    .map(({ name, sessions, share, declared }) =>
+      share === null
+        ? `${name} none`
+        : `${name} ${count(sessions)} (${percent(share, 2)}, declared ${percent(declared, 2)})`,
+    )
+    .join(', ');
+  switch (verdict) {
+    case 'mismatch':
+      return `The split is not what was declared, as was seen on ${calledOn ?? ''}: sessions of ${found}. Find out which sessions are missing; until then no difference between the arms can be trusted.`;
+    case 'as_declared':
+      return `The split is as declared: sessions of ${found}.`;
+    case 'no_data':
+      return 'No session of an arm was counted yet; the first day is summed six hours after its end.';
+  }
+}
+
+/** Sessions that no arm counts; none when there is nothing to say. */
+export function leftOutSentences({ mixed, unnamed, plan }: VariantReport): string[] {
+  return [
+    ...(mixed === 0 ? [] : [`${count(mixed)} sessions saw more than one arm and count for none.`]),
+    ...(unnamed === 0
+      ? []
+      : [`${count(unnamed)} sessions have a value of \`${plan.tag}\` that is no arm of the config.`]),
+  ];
+}
+
+const ratioJson = (ratio: SummedRatio | null) =>
+  ratio === null ? null : { value: ratio.value, standard_error: Math.sqrt(ratio.variance), n: ratio.sessions };
+
+function comparisonJson({ measure, verdict, control, arm, difference, calledOn }: ArmComparison) {
+  return {
+    measure,
+    verdict,
+    control: ratioJson(control),
+    arm: ratioJson(arm),
+    difference: difference?.value ?? null,
+    ci_low: difference?.low ?? null,
+    ci_high: difference?.high ?? null,
+    called_on: calledOn,
+  };
+}
+
+export function variantsJson(report: VariantReport) {
+  const { plan, split, arms, days, mixed, unnamed } = report;
+  return {
+    pipeline: plan.pipeline,
+    tag: plan.tag,
+    first_day: days?.first ?? null,
+    last_day: days?.last ?? null,
+    split: {
+      verdict: split.verdict,
+      explanation: splitSentence(split),
+      called_on: split.calledOn,
+      arms: split.arms,
+      mixed_sessions: mixed,
+      unnamed_sessions: unnamed,
+    },
+    control: plan.arms[0]?.name ?? '',
+    difference: plan.difference,
+    confidence: 1 - FALSE_CALLS,
+    arms: arms.map(({ name, verdict, comparisons }) => ({
+      name,
+      verdict,
+      explanation: verdictSentences[verdict],
+      measures: comparisons.map(comparisonJson),
+    })),
+  };
+}
+
+/** A day is summed six hours after its end, so that the last one is up to 30 hours and three days old. */
+const TRUST_SECONDS = 4.25 * 86_400;
+
+export async function readVariantGauges(deps: ReadVariantsDeps): Promise<GaugesAt> {
+  const reports: VariantReport[] = [];
+  for (const plan of deps.variantPlans) reports.push(await readVariants(deps, plan));
+  return (now) => reports.flatMap((report) => samplesOf(report, now));
+}
+
+function samplesOf({ plan: { pipeline }, split, arms, days }: VariantReport, now: Date): GaugeSample[] {
+  const isOld = days === null || ageSeconds(new Date(days.last), now) > TRUST_SECONDS;
+  return [
+    ...splitVerdicts.map((verdict) =>
+      sample('recalld_variant_split', { pipeline, verdict }, verdict === split.verdict ? 1 : 0),
+    ),
+    ...split.arms.map(({ name: arm, sessions }) => sample('recalld_variant_sessions', { pipeline, arm }, sessions)),
+    ...arms.flatMap(({ name: arm, comparisons }) =>
+      comparisons.flatMap(({ measure, verdict: found, difference }) => {
+        const labels = { pipeline, arm, measure };
+        return [
+          ...variantVerdicts.map((verdict) =>
+            sample('recalld_variant_verdict', { ...labels, verdict }, verdict === found ? 1 : 0),
+          ),
+          ...(difference === null || found === 'withheld' || isOld
+            ? []
+            : boundedSamples('recalld_variant_difference', labels, {
+                value: difference.value,
+                ciLow: difference.low,
+                ciHigh: difference.high,
+              })),
+        ];
+      }),
+    ),
+  ];
 }

@@ -2,12 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
-import { variantsJson } from './describe-variants.ts';
-import { splitVerdicts, variantVerdicts } from './rules/compare-arms.ts';
-import { variantMeasures } from './rules/variant-day.ts';
-import { findVariants, type ReadVariantsDeps, readVariants } from './variants-reads.ts';
+import type { Endpoint } from '../http/wire.ts';
+import { splitVerdicts, variantMeasures, variantVerdicts } from './rules/compare-arms.ts';
+import { findVariants, type ReadVariantsDeps, readVariants, variantsJson } from './variants-reads.ts';
 
 const variantsQuery = z.strictObject({ pipeline: identifier.describe('Pipeline whose config has `variants`.') });
 

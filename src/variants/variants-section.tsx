@@ -1,12 +1,15 @@
 /** The variants of a service side by side, on the page of its traffic. */
-import { Section } from '../console/components/section.tsx';
-import { Table } from '../console/components/table.tsx';
-import { Badge, Bounded, Missing, Sentence, type Tone } from '../console/components/values.tsx';
+import { Badge, Bounded, Missing, Section, Sentence, Table, type Tone } from '../console/components.tsx';
 import { count } from '../console/format.ts';
 import { percent } from '../text/spelling.ts';
-import { leftOutSentences, measureTitles, splitSentence, verdictSentences } from './describe-variants.ts';
 import { type ArmComparison, type ComparedArm, FALSE_CALLS, type VariantVerdict } from './rules/compare-arms.ts';
-import type { VariantReport } from './variants-reads.ts';
+import {
+  leftOutSentences,
+  measureTitles,
+  splitSentence,
+  type VariantReport,
+  verdictSentences,
+} from './variants-reads.ts';
 
 const tones: Readonly<Record<VariantVerdict, Tone>> = {
   worse: 'critical',

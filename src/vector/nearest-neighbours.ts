@@ -1,7 +1,6 @@
 /** Exact search for the most similar rows of a store, for stores that cannot return comparable scores. */
 import { cosineBlocks } from './cosine-kernel.ts';
-import { rowProduct } from './dot-products.ts';
-import { inverseLengths, type Matrix } from './matrix.ts';
+import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
 /** How many of the true nearest neighbours an approximate index finds. */
 export interface RankedSimilarity {

@@ -1,8 +1,7 @@
 /** k-means between directions, for embeddings whose length means nothing. */
 import { createRandom } from '../stats/random.ts';
 import { cosineBlocks } from './cosine-kernel.ts';
-import { rowProduct } from './dot-products.ts';
-import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf } from './matrix.ts';
+import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf, rowProduct } from './matrix.ts';
 
 interface SphericalKMeans extends Clustering {
   /** Sum over the rows of the cosine to their centroid; the larger, the tighter. */

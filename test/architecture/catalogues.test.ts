@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { labelMeanings } from '../../docs/build/label-meanings.ts';
-import { jobCatalogue } from '../../src/app/job-catalogue.ts';
-import { exitCodeOfKind } from '../../src/cli/exit-code.ts';
-import { cronSchema } from '../../src/config/cron.ts';
+import { jobCatalogue } from '../../src/app/scheduler.ts';
+import { exitCodeOfKind } from '../../src/cli/exit.ts';
+import { cronSchema } from '../../src/config/times.ts';
 import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';
-import { problemOf } from '../../src/http/problem.ts';
+import { problemOf } from '../../src/http/wire.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
 import type { JobDefinition } from '../../src/queue/job-queue.ts';

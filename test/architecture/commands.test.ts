@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { documentedAlerts } from '../../docs/build/runbooks-page.ts';
-import { EXIT_BUG, EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from '../../src/cli/exit-code.ts';
+import { EXIT_BUG, EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from '../../src/cli/exit.ts';
 import { callsIn, createDryProgram, descendantsOf, mistakeIn, pathOf, refusalOf } from './command-lines.ts';
 import { sourceFiles } from './source-files.ts';
 

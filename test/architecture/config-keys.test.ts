@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, environmentVariables } from '../../src/app/config/parse.ts';
 import { sourceFiles } from './source-files.ts';
 

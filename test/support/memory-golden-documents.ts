@@ -1,4 +1,4 @@
-import type { GoldenDocuments, SeenDocument } from '../../src/golden/sql/golden-documents.ts';
+import type { GoldenDocuments, SeenDocument } from '../../src/golden/sql/golden-sets.ts';
 import { NOON } from './builders.ts';
 
 /** Texts of judged documents in memory, of one pipeline. */

@@ -1,8 +1,7 @@
 /** Golden runs in memory, leases by a steerable clock. The contract of the port holds it to the real one. */
 
-import type { CheckResult } from '../../src/checks/rules/check-result.ts';
 import type { ComparedWithBaseline } from '../../src/checks/rules/regression.ts';
-import type { Clock } from '../../src/clock.ts';
+import type { CheckResult } from '../../src/checks/rules/threshold.ts';
 import type { StoredComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { nothingAccepted } from '../../src/golden/rules/compare-runs.ts';
 import type { StaleLabel } from '../../src/golden/rules/labels.ts';
@@ -21,6 +20,7 @@ import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { LatestRun, LatestSentinel } from '../../src/golden/sql/latest-runs.ts';
 import type { RunEnd } from '../../src/golden/sql/run-results.ts';
 import type { ContextSize } from '../../src/text/context-size.ts';
+import type { Clock } from '../../src/time.ts';
 import { aGoldenRun } from './builders.ts';
 import { MemoryGoldenSets } from './memory-golden-sets.ts';
 import { wellFormed } from './well-formed.ts';

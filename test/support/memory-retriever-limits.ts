@@ -1,8 +1,8 @@
 /** The limits of retrievers in memory, by a steerable clock. */
 
-import type { Clock } from '../../src/clock.ts';
 import { shareOf } from '../../src/golden/rules/retriever-pace.ts';
 import type { AskerState, RetrieverLimits, RetrieverShare } from '../../src/golden/sql/retriever-limits.ts';
+import type { Clock } from '../../src/time.ts';
 
 interface Asker {
   readonly slots: number;

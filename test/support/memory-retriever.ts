@@ -1,6 +1,7 @@
 /** A retriever that answers as it is told, and remembers what it was asked and how much at a time. */
-import type { Clock } from '../../src/clock.ts';
+
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/retrievers/retriever.ts';
+import type { Clock } from '../../src/time.ts';
 import { documents } from './builders.ts';
 
 export type Reply = 'empty' | 'error' | 'timeout' | readonly string[];

@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
+import type * as conclusion from '../../src/cli/exit.ts';
 import type * as program from '../../src/cli/program.ts';
-import type * as conclusion from '../../src/cli/report-error.ts';
 import { copyFolder } from './copy-folder.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -100,7 +100,7 @@ let lastCommand: Promise<unknown> = Promise.resolve();
 /** As src/cli/main.ts does, with what it writes and how it ends told rather than done. */
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
   const { createProgram } = (await import(fileOf('program'))) as typeof program;
-  const { reportError } = (await import(fileOf('report-error'))) as typeof conclusion;
+  const { reportError } = (await import(fileOf('exit'))) as typeof conclusion;
   const before = { folder: process.cwd(), env: process.env, exitCode: process.exitCode };
   const [stdout, stderr] = [listenTo(process.stdout), listenTo(process.stderr)];
   process.chdir(folder);

@@ -1,8 +1,8 @@
 /** The way to a retriever that nobody else asks. */
 
-import type { Clock } from '../../src/clock.ts';
 import type { RunSettings } from '../../src/golden/rules/run.ts';
 import { openRetrieverGate, type RetrieverGate } from '../../src/golden/runs/retriever-gate.ts';
+import type { Clock } from '../../src/time.ts';
 import { aRunSettings } from './builders.ts';
 import { silentLogger } from './log.ts';
 import { MemoryRetrieverLimits } from './memory-retriever-limits.ts';

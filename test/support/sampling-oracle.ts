@@ -1,6 +1,6 @@
 /** What the statements that close minutes do, in plain arithmetic. */
-import type { SamplingDecision } from '../../src/live/rules/sampling/decision.ts';
-import type { MinuteLoad } from '../../src/live/rules/sampling/minute-load.ts';
+
+import type { MinuteLoad, SamplingDecision } from '../../src/live/rules/sampling/decision.ts';
 
 /** The level that holds for a minute in the end: the highest that any replica reported, 0 without a report. */
 export function closingLevel(reports: readonly MinuteLoad[]): number {

@@ -1,7 +1,7 @@
 /** The stored gauges of a reading, one after the other, and the rows that its parts share. */
 
 import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
-import type { MeasuredRows } from '../../src/measures/gauges.ts';
+import type { MeasuredRows } from '../../src/measures/measurements.ts';
 import type { GaugeSample, StoredGauges } from '../../src/metrics/meter.ts';
 import type { MemoryMeasurements } from './memory-measurements.ts';
 

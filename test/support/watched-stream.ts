@@ -1,6 +1,6 @@
 /** Live traffic on a real database, hour by hour, through the jobs that watch its query density. */
 import type { Pool } from 'pg';
-import { createComputePool } from '../../src/app/compute/compute-pool.ts';
+import { createComputePool } from '../../src/app/compute.ts';
 import { createDensityCompute } from '../../src/density/compute.ts';
 import { type DensityDeps, densityTables } from '../../src/density/dependencies.ts';
 import { detectUncoveredTopics } from '../../src/density/detect-uncovered-topics.ts';

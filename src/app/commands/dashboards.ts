@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { RecalldError } from '../../errors.ts';
-import { messageOf } from '../../text/error-message.ts';
+import { messageOf } from '../../text/spelling.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 

@@ -3,7 +3,7 @@
  * objectives of live traffic.
  */
 import { z } from 'zod';
-import { durationMs } from '../../config/duration.ts';
+import { durationMs } from '../../config/times.ts';
 import { metricCatalogue } from '../../metrics/catalogue.ts';
 
 /** What Prometheus may not give to targets, as it would hide what the metrics themselves say. */

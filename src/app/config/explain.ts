@@ -1,13 +1,60 @@
-/** Turns what zod found wrong with a config into sentences that name the field and the way out. */
+/**
+ * Turns what zod found wrong with a config into sentences that name the field and the way out, walking its JSON Schema
+ * beside the value.
+ */
 import type { z } from 'zod';
 import { closest } from '../../text/spelling.ts';
-import { branches, branchesFor, childSchemas, isMapping, type JsonSchema } from './json-schema.ts';
+
+export type JsonSchema = z.core.JSONSchema.JSONSchema;
+
+/** The branches of a union, those of unions within it included; a schema that is none is its own branch. */
+export function branches(schema: JsonSchema): JsonSchema[] {
+  const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter(isSchema);
+  return options.length === 0 ? [schema] : options.flatMap(branches);
+}
+
+/** What the schemas say of a key of a mapping, or of an element of a list; nothing for what they do not know. */
+export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
+  return schemas
+    .map((schema) => {
+      if (typeof part === 'number') return schema.items;
+      const properties = schema.properties ?? {};
+      return Object.hasOwn(properties, part) ? properties[String(part)] : schema.additionalProperties;
+    })
+    .filter(isSchema);
+}
+
+/** Whether `value` has all that this branch requires, and in the fields that tell branches apart what it wants there. */
+function fits(schema: JsonSchema, value: unknown): boolean {
+  if (!isMapping(value)) return true;
+  if (!(schema.required ?? []).every((key) => Object.hasOwn(value, key))) return false;
+  return Object.entries(schema.properties ?? {}).every(([key, child]) => {
+    if (!isSchema(child) || !Object.hasOwn(value, key)) return true;
+    if (child.const !== undefined) return value[key] === child.const;
+    return child.enum === undefined || child.enum.some((allowed) => allowed === value[key]);
+  });
+}
+
+/** The branches that a value is of, or all of them when it is of none. */
+function branchesFor(schema: JsonSchema, value: unknown): JsonSchema[] {
+  const all = branches(schema);
+  const fitting = all.filter((branch) => fits(branch, value));
+  return fitting.length === 0 ? all : fitting;
+}
+
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return isMapping(value);
+}
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /** What the sentences are made from: the schema, what was checked by it, and which variable of the environment set what. */
-export interface Checked {
+interface Checked {
   readonly schema: JsonSchema;
   readonly value: unknown;
   /** By the path in the form of `formatPath`. */

@@ -1,5 +1,5 @@
 /** A parsed config for people: without its secrets. */
-import { branches, childSchemas, isMapping, type JsonSchema } from './json-schema.ts';
+import { branches, childSchemas, isMapping, type JsonSchema } from './explain.ts';
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';
 

@@ -4,8 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseDocument, parse as parseYaml, YAMLError } from 'yaml';
 import { z } from 'zod';
 import { RecalldError } from '../../errors.ts';
-import { explainIssues, formatPath } from './explain.ts';
-import { branches, isMapping, type JsonSchema } from './json-schema.ts';
+import { branches, explainIssues, formatPath, isMapping, type JsonSchema } from './explain.ts';
 import { type Config, configSchema } from './schema.ts';
 
 const DEFAULT_FILE = 'recalld.yaml';

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
 import { nameSchema } from '../../config/connection.ts';
-import { cronSchema, timezoneSchema } from '../../config/cron.ts';
+import { cronSchema, timezoneSchema } from '../../config/times.ts';
 import { densitySchema } from '../../density/config.ts';
-import { embedderSchema } from '../../embedders/config.ts';
+import { embedderSchema } from '../../embedders/embedder.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.ts';

@@ -2,9 +2,8 @@
 
 import type { ChecksDeps } from '../../checks/routes.ts';
 import { readComplaints } from '../../density/complaints-reads.ts';
-import type { ComplaintRouteDeps } from '../../density/complaints-routes.ts';
 import type { VectorisedComplaints } from '../../density/compute.ts';
-import type { DensityRouteDeps } from '../../density/routes.ts';
+import type { ComplaintRouteDeps, DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/deployments.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
 import type { Incidents } from '../../diagnosis/incidents.ts';
@@ -22,9 +21,9 @@ import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import type { RunReads } from '../../golden/sql/run-results.ts';
 import { findPipeline, type GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { IndexPageDeps } from '../../index-truth/index-reads.ts';
-import type { JudgePageDeps } from '../../judging/judge-reads.ts';
+import type { JudgePageDeps } from '../../judging/routes.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
+import type { TrafficReads } from '../../live/sql/live-samples.ts';
 import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
 import type { ShadowRouteDeps } from '../../shadow/shadow-routes.ts';

@@ -1,14 +1,255 @@
-/** Every dashboard of recalld, and the metrics that are on none of them. */
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { DashboardSettings } from '../../dashboards/settings.ts';
+/** Every dashboard of recalld, that of recalld itself among them, and the metrics that are on none of them. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { frame } from '../../dashboards/frame.ts';
+import { graph, metricTable, type Step, snapshotAge, stat } from '../../dashboards/panels.ts';
+import {
+  type DashboardSettings,
+  maxBy,
+  orNone,
+  processMetric,
+  quantileBy,
+  rateBy,
+  selector,
+} from '../../dashboards/promql.ts';
 import { densityDashboard } from '../../density/dashboard.ts';
 import { goldenSetDashboard } from '../../golden/panels/golden-set.ts';
 import { liveTrafficDashboard } from '../../live/dashboard.ts';
-import type { MetricName } from '../../metrics/catalogue.ts';
+import { dashboardUids } from '../../metrics/alert-rules.ts';
+import type { MetricName, MetricsOfType } from '../../metrics/catalogue.ts';
 import { healthDashboard } from '../../status/dashboard.ts';
-import { recalldServiceDashboard } from './recalld-service.ts';
 
-export interface DashboardFile {
+/** Of all pipelines: this dashboard is narrowed to replicas only. */
+const anyPipeline = { pipeline: { like: '.*' } } as const;
+
+const neverAny: readonly Step[] = [
+  { from: null, color: 'green' },
+  { from: 1e-9, color: 'red' },
+];
+
+function glance(): Builder<Panel>[] {
+  return [
+    stat({
+      title: 'Replicas',
+      description: 'Targets of the chosen job that answer.',
+      unit: 'short',
+      width: 4,
+      steps: [
+        { from: null, color: 'red' },
+        { from: 1, color: 'green' },
+      ],
+      queries: [{ expr: 'sum(up{job=~"$job", instance=~"$instance"})' }],
+    }),
+    snapshotAge(5),
+    stat({
+      title: 'Failed snapshots',
+      description: 'Readings within the time shown of the rows behind the stored gauges that failed.',
+      unit: 'short',
+      width: 5,
+      steps: neverAny,
+      queries: [{ expr: countedInRange('recalld_snapshot_errors_total') }],
+    }),
+    stat({
+      title: 'Dropped samples',
+      description: 'Values within the time shown that were not finite numbers. Any is a bug in recalld.',
+      unit: 'short',
+      width: 5,
+      steps: neverAny,
+      queries: [{ expr: countedInRange('recalld_dropped_samples_total') }],
+    }),
+    metricTable({
+      title: 'Versions',
+      description: 'What each replica runs.',
+      width: 5,
+      height: 4,
+      queries: [{ expr: `max by (instance, version, nodejs) (${selector('recalld_build_info', '', {})})` }],
+      show: { instance: 'Instance', version: 'recalld', nodejs: 'Node.js' },
+    }),
+  ];
+}
+
+function countedInRange(name: MetricsOfType<'counter'>): string {
+  return `sum(increase(${selector(name, '', {})}[$__range]))`;
+}
+
+function jobs(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Jobs that ended',
+      description: 'Jobs a second by outcome: failed ones are tried again, dead ones are not.',
+      unit: 'ops',
+      min: 0,
+      width: 5,
+      isStacked: true,
+      queries: [{ expr: rateBy(['outcome'], 'recalld_jobs_total'), legend: '{{outcome}}' }],
+    }),
+    graph({
+      title: 'Duration of jobs',
+      description: '95 % of the jobs of a kind took no longer.',
+      unit: 's',
+      min: 0,
+      width: 5,
+      queries: [{ expr: quantileBy(0.95, ['task'], 'recalld_job_duration_seconds'), legend: '{{task}}' }],
+    }),
+    graph({
+      title: 'Jobs in the queue',
+      description: 'Waiting jobs that only grow mean too few workers.',
+      unit: 'short',
+      min: 0,
+      width: 5,
+      queries: [{ expr: maxBy(['queue', 'state'], 'recalld_queue_jobs'), legend: '{{queue}}: {{state}}' }],
+    }),
+    graph({
+      title: 'Starts given up',
+      description:
+        'Planned starts a second that could not be stored before the next one was due, because the database or the queue was away.',
+      unit: 'ops',
+      min: 0,
+      width: 5,
+      queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
+    }),
+    graph({
+      title: 'Messages',
+      description: 'Messages about incidents a second to the receivers of `notify`, by outcome.',
+      unit: 'ops',
+      min: 0,
+      width: 4,
+      queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_notifications_total'), 'outcome'), legend: '{{outcome}}' }],
+    }),
+  ];
+}
+
+function ingest(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Shed requests',
+      description: 'Ingest requests a second that were answered 429 or 503, by reason.',
+      unit: 'reqps',
+      min: 0,
+      width: 6,
+      queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
+    }),
+    graph({
+      title: 'Requests under way',
+      description:
+        'Most bytes that requests under way held at once within a second, estimated, by process. Beyond `server.max_under_way_mb` they are shed.',
+      unit: 'bytes',
+      min: 0,
+      width: 6,
+      queries: [
+        {
+          expr: `max by (instance) (${selector('recalld_requests_under_way_bytes', '', {})})`,
+          legend: '{{instance}}',
+        },
+      ],
+    }),
+    graph({
+      title: 'Rejected items',
+      description: 'Queries and feedback a second that were not accepted, by the code of the reason.',
+      unit: 'ops',
+      min: 0,
+      width: 6,
+      queries: [{ expr: orNone(rateBy(['code'], 'recalld_ingest_rejected_total'), 'code'), legend: '{{code}}' }],
+    }),
+    graph({
+      title: 'OpenTelemetry spans',
+      description: 'Spans a second by what became of them.',
+      unit: 'ops',
+      min: 0,
+      width: 6,
+      queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_otlp_spans_total'), 'outcome'), legend: '{{outcome}}' }],
+    }),
+    graph({
+      title: 'Redaction service',
+      description:
+        'Texts a second that were given to the redaction service, by outcome. Of a text that it could not take only a hash is kept.',
+      unit: 'ops',
+      min: 0,
+      width: 6,
+      queries: [
+        {
+          expr: orNone(rateBy(['outcome'], 'recalld_redaction_service_total', anyPipeline), 'outcome'),
+          legend: '{{outcome}}',
+        },
+      ],
+    }),
+  ];
+}
+
+function processes(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'CPU',
+      description: 'Cores in use by replica.',
+      unit: 'none',
+      min: 0,
+      width: 6,
+      queries: [
+        {
+          expr: 'sum by (instance) (rate(process_cpu_seconds_total{job=~"$job", instance=~"$instance"}[$__rate_interval]))',
+          legend: '{{instance}}',
+        },
+      ],
+    }),
+    graph({
+      title: 'Memory',
+      description: 'Resident memory by replica.',
+      unit: 'bytes',
+      min: 0,
+      width: 6,
+      queries: [{ expr: processMetric('process_resident_memory_bytes'), legend: '{{instance}}' }],
+    }),
+    graph({
+      title: 'Lag of the event loop',
+      description:
+        'A hundredth of what arrived waited longer for its turn. Below 50 ms all is well; a long task makes it jump.',
+      unit: 's',
+      min: 0,
+      width: 6,
+      queries: [
+        {
+          expr: `histogram_quantile(0.99, sum by (instance, le) (rate(${selector('recalld_event_loop_lag_seconds', '_bucket', {})}[$__rate_interval])))`,
+          legend: '{{instance}}',
+        },
+      ],
+    }),
+    graph({
+      title: 'Clock',
+      description:
+        'By how much the clock of each replica is ahead of that of the database. Beyond a minute it starts nothing by schedule.',
+      unit: 's',
+      width: 6,
+      queries: [
+        {
+          expr: `max by (instance) (${selector('recalld_clock_skew_seconds', '', {})})`,
+          legend: '{{instance}}',
+        },
+      ],
+    }),
+  ];
+}
+
+function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.itself,
+      title: 'recalld: itself',
+      description: 'Is the watcher well: replicas, snapshots, jobs, ingest.',
+      variables: [],
+      hasDeployments: false,
+      from: 'now-6h',
+      sections: [
+        { title: 'At a glance', panels: glance() },
+        { title: 'Jobs', panels: jobs() },
+        { title: 'Ingest', panels: ingest() },
+        { title: 'Processes', panels: processes() },
+      ],
+    },
+    settings,
+  );
+}
+
+interface DashboardFile {
   /** Name of the file, without a folder. */
   readonly name: string;
   readonly dashboard: Dashboard;

@@ -2,7 +2,7 @@
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { isAway } from '../../stores/outcome.ts';
+import { isAway } from '../../stores/entries.ts';
 import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
 import { dotProduct, rowOf } from '../../vector/matrix.ts';
 import type { Finding, Report } from './foundations.ts';

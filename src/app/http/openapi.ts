@@ -3,17 +3,17 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { auditEndpoints } from '../../access/audit-routes.ts';
-import { complaintEndpoints } from '../../density/complaints-routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
-import { goldenEndpoints } from '../../golden/endpoints.ts';
-import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
+import { complaintEndpoints } from '../../density/routes.ts';
+import { goldenEndpoints } from '../../golden/golden-run-schema.ts';
 import { operationsEndpoints } from '../../http/operations.ts';
+import { type Endpoint, endpointTags } from '../../http/wire.ts';
 import { indexEndpoints } from '../../index-truth/index-routes.ts';
 import { judgingEndpoints } from '../../judging/routes.ts';
-import { ingestEndpoints } from '../../live/endpoints.ts';
+import { ingestEndpoints } from '../../live/ingest-routes.ts';
 import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
 import { shadowEndpoints } from '../../shadow/shadow-routes.ts';
-import { changeEndpoints, statusEndpoints } from '../../status/endpoints.ts';
+import { changeEndpoints, statusEndpoints } from '../../status/status-api.ts';
 import { variantEndpoints } from '../../variants/variants-routes.ts';
 
 /** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */

@@ -2,12 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, fastify } from 'fastify';
 import { type AuditDeps, addAudit } from '../../access/audit-routes.ts';
-import { identifyCallers } from '../../access/authentication.ts';
-import { refuseForeignPages } from '../../access/local-callers.ts';
+import { identifyCallers, refuseForeignPages } from '../../access/authentication.ts';
 import { addChecks } from '../../checks/routes.ts';
 import { asksForPage, sendProblemPage } from '../../console/http/error-pages.tsx';
-import { addComplaints } from '../../density/complaints-routes.ts';
-import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
+import { addComplaints, addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addIncidents } from '../../diagnosis/routes.ts';
 import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
@@ -20,12 +18,10 @@ import {
   type GoldenRunsDeps,
   type GoldenSetsDeps,
 } from '../../golden/golden-routes.ts';
-import { limitConnections } from '../../http/connections.ts';
-import { addRetirement, type Draining } from '../../http/draining.ts';
-import { acceptJson } from '../../http/json-body.ts';
+import { addRetirement, type Draining, limitConnections } from '../../http/connections.ts';
 import { addOperations, type OperationsDeps } from '../../http/operations.ts';
-import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
-import { addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
+import { acceptJson, addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
+import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/wire.ts';
 import { addIndex, type IndexRoutesDeps } from '../../index-truth/index-routes.ts';
 import { addJudgments, type JudgmentsDeps } from '../../judging/routes.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
@@ -38,7 +34,7 @@ import { addShadows } from '../../shadow/shadow-routes.ts';
 import { addPipelines } from '../../status/status-api.ts';
 import { addVariants } from '../../variants/variants-routes.ts';
 import type { ConsoleDeps } from '../console/console-api.ts';
-import { addConsole } from '../console/routes.ts';
+import { addConsole } from '../console/pages.tsx';
 import { addOpenApi } from './openapi.ts';
 
 export interface ApiDeps

@@ -3,8 +3,7 @@
  * time of reading.
  */
 import type { Severity, Verdict } from '../../model.ts';
-import { isBreach, type MeasuredValue, NO_VALUE } from './check-result.ts';
-import type { ThresholdCheck, ThresholdFinding } from './threshold.ts';
+import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /**
  * Where a check stands after a measurement: the finding, after hysteresis and confirmation. A noisy value that lies on

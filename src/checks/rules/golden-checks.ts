@@ -5,6 +5,8 @@ import type { SegmentScore } from '../../golden/rules/run.ts';
 import type { ForbiddenResults } from '../../golden/rules/unwanted-answers.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Severity } from '../../model.ts';
+import type { ConfiguredCheck } from './check-state.ts';
+import { type ComparedWithBaseline, judgeRegression, type RegressionCheck, regressionCheckName } from './regression.ts';
 import {
   type CheckResult,
   type CheckShift,
@@ -13,9 +15,7 @@ import {
   NO_SHIFT,
   NO_VALUE,
   shiftOf,
-} from './check-result.ts';
-import type { ConfiguredCheck } from './check-state.ts';
-import { type ComparedWithBaseline, judgeRegression, type RegressionCheck, regressionCheckName } from './regression.ts';
+} from './threshold.ts';
 
 export interface GoldenChecks {
   readonly floors: readonly FloorCheck[];

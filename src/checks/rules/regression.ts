@@ -4,7 +4,7 @@ import { type ComparedRun, confirmRegression, judgeDifference } from '../../gold
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { Severity, Verdict } from '../../model.ts';
 import { signed } from '../../text/spelling.ts';
-import { type CheckResult, type CheckShift, decimals, isBreach, NO_SHIFT, NO_VALUE } from './check-result.ts';
+import { type CheckResult, type CheckShift, decimals, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
 
 export interface RegressionCheck {
   /** Given by the config, so that it stays what it is called when its threshold changes. */

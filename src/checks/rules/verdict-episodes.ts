@@ -1,6 +1,6 @@
 /** How often and for how long a check would have fired on a history of its verdicts, and with what explanation. */
 import type { Verdict } from '../../model.ts';
-import type { CheckResult } from './check-result.ts';
+import type { CheckResult } from './threshold.ts';
 
 /** One evaluation of a check. */
 export interface CheckEvaluation {

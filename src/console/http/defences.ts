@@ -1,5 +1,10 @@
-/** What keeps other sites away from the pages: headers that browsers obey, and checks of what they send. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+/**
+ * What keeps other sites away from the pages: headers that browsers obey, and checks of what they send; with the style
+ * sheet and the icon, the only things that pages load.
+ */
+import path from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../errors.ts';
 
 /** Nothing but our own style sheet and icon is loaded, no script runs, nobody frames us. */
@@ -40,5 +45,19 @@ function hostOf(url: string): string | null {
     return new URL(url).host;
   } catch {
     return null;
+  }
+}
+
+/** From the compiled file as from the source. */
+const root = path.join(import.meta.dirname, '../../../src/console/assets');
+
+export async function addAssets(app: FastifyInstance): Promise<void> {
+  // Pages ask for the style sheet of their version, since the files of a package all bear the same date.
+  await app.register(fastifyStatic, { root, serve: false, lastModified: false, cacheControl: false });
+  for (const name of ['style.css', 'icon.svg']) {
+    app.get(`/${name}`, (_request, reply) => {
+      secure(reply);
+      return reply.header('cache-control', 'no-cache').sendFile(name);
+    });
   }
 }

@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticationSettings } from '../../access/authentication.ts';
-import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
-import { type Problem, plainProblem, problemOf, sayWhen } from '../../http/problem.ts';
+import { type Problem, plainProblem, problemOf, sayWhen } from '../../http/wire.ts';
 import type { Logger } from '../../logger.ts';
-import { Sentence } from '../components/values.tsx';
+import type { Clock } from '../../time.ts';
+import { Sentence } from '../components.tsx';
 import { address } from '../links.ts';
 import { type Frame, Page } from '../page.tsx';
 import { secure } from './defences.ts';

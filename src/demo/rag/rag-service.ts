@@ -1,10 +1,229 @@
-import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from './corpus.ts';
-import { cutInTwo } from './fault.ts';
-import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from './hashed-tfidf.ts';
-import { readSentenceVectors, SENTENCE_DIMENSIONS, sentenceEmbedder } from './sentence-vectors.ts';
-import { createRagServer, type RagServerParts } from './server.ts';
-import { createStandInJudge } from './stand-in-judge.ts';
-import { startChunkStore } from './store.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Fastify, { type FastifyInstance } from 'fastify';
+import {
+  readDemoAnswers,
+  readDemoDocuments,
+  readDemoQuestions,
+  readSentenceVectors,
+  SENTENCE_DIMENSIONS,
+  SENTENCE_MODEL,
+  sentenceEmbedder,
+} from './corpus.ts';
+import {
+  chooseDroppedIds,
+  cutInTwo,
+  type Gap,
+  gapOf,
+  gaps,
+  type RagFault,
+  ragFaults,
+  SLOW_MS,
+  SLOW_ONE_IN,
+} from './fault.ts';
+import { fitInverseDocumentFrequencies, hashedTfidfEmbedder, type TextEmbedder } from './hashed-tfidf.ts';
+import { createStandInJudge, type StandInJudge } from './stand-in-judge.ts';
+import { type Chunk, type ChunkStore, type FoundDocument, startChunkStore } from './store.ts';
+
+/** `POST /v1/embeddings`; further fields, such as `dimensions`, are accepted and change nothing. */
+interface EmbeddingsRequest {
+  readonly model?: string;
+  readonly input: string | readonly string[];
+  readonly encoding_format?: 'float' | 'base64';
+}
+
+const embeddingsBody = {
+  type: 'object',
+  required: ['input'],
+  properties: {
+    model: { type: 'string' },
+    input: {
+      anyOf: [
+        { type: 'string', minLength: 1 },
+        { type: 'array', minItems: 1, maxItems: 2048, items: { type: 'string', minLength: 1 } },
+      ],
+    },
+    encoding_format: { type: 'string', enum: ['float', 'base64'], default: 'float' },
+  },
+};
+
+/** `POST /v1/chat/completions`; further fields, such as `temperature`, are accepted and change nothing. */
+interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly { readonly content: string }[];
+}
+
+const chatBody = {
+  type: 'object',
+  required: ['model', 'messages'],
+  properties: {
+    model: { type: 'string' },
+    messages: {
+      type: 'array',
+      items: { type: 'object', required: ['content'], properties: { content: { type: 'string' } } },
+    },
+  },
+};
+
+/** Vectors in the order of the texts; a text without a content word has the zero vector. */
+function answerEmbeddings(
+  { model = SENTENCE_MODEL, input, encoding_format: format }: EmbeddingsRequest,
+  embedder: TextEmbedder,
+) {
+  const texts = typeof input === 'string' ? [input] : input;
+  const data = texts.map((text, index) => {
+    const vector = embedder.embed(text);
+    return { object: 'embedding', index, embedding: format === 'base64' ? base64(vector) : [...vector] };
+  });
+  return { object: 'list', data, model, usage: { prompt_tokens: 0, total_tokens: 0 } };
+}
+
+/** Little-endian float32, as OpenAI sends it. */
+function base64(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.byteLength);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes.toString('base64');
+}
+
+/** What the server is made of: `chunks` is the whole corpus, from which what was dropped comes back. */
+interface RagServerParts {
+  readonly store: ChunkStore;
+  readonly chunks: readonly Chunk[];
+  readonly embedder: TextEmbedder;
+  /** The embedder of the `embedding` fault: another model, of the same dimensions. */
+  readonly foreignEmbedder: TextEmbedder;
+  readonly judge: StandInJudge;
+  /** One line per event for the operator; never holds the text of a query. */
+  readonly log: (line: string) => void;
+}
+
+const searchBody = {
+  type: 'object',
+  required: ['query'],
+  properties: {
+    query: { type: 'string', minLength: 1, maxLength: 10_000 },
+    k: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
+    with_text: { type: 'boolean', default: true },
+  },
+};
+
+/** Memory that nobody misses. */
+const MAX_KNOWN = 5_000;
+
+const conditionBody = {
+  type: 'object',
+  required: ['fault'],
+  properties: {
+    fault: { type: 'string', enum: ragFaults },
+    filled: { type: 'array', items: { type: 'string', enum: gaps }, default: gaps },
+  },
+};
+
+/**
+ * The demo's RAG service as a Fastify instance, not yet listening.
+ *
+ * `POST /search {query, k, with_text}` answers `{results: [{id, score, title, text}]}`, best first, score = cosine
+ * similarity; a query without a content word finds nothing. `POST /v1/embeddings` is the embedder that the search uses,
+ * by the API of OpenAI. `POST /v1/chat/completions` is the stand-in for a judge. `GET /healthz` answers
+ * `{status, documents, fault}`. `POST /admin/condition {fault, filled}` answers `{documents}` once the fault is in place, or
+ * lifted with `none`, and the store holds what it can do without as far as it is `filled`.
+ */
+function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log }: RagServerParts): FastifyInstance {
+  let fault: RagFault = 'none';
+  let searches = 0;
+  const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);
+  const dropped = new Set(chooseDroppedIds(chunks.map((chunk) => chunk.id)));
+  const contentUnder = (wanted: RagFault, filled: readonly Gap[]): readonly Chunk[] => {
+    const written = chunks.filter(({ id }) => {
+      const gap = gapOf(id);
+      return gap === null || filled.includes(gap);
+    });
+    if (wanted === 'index') return written.filter(({ id }) => !dropped.has(id));
+    if (wanted !== 'stale') return written;
+    return written.flatMap(cutInTwo).map((half) => ({ ...half, embedding: embedder.embed(half.text) }));
+  };
+  let content: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
+  const server = Fastify({ logger: false });
+
+  /** Answers since the last change: golden questions come again and again, and a search takes pgvector some milliseconds. */
+  const known = new Map<string, Promise<readonly FoundDocument[]>>();
+  const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
+    const key = `${k} ${query}`;
+    const found = known.get(key) ?? searchStore(query, k);
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(key, found);
+    // What failed is asked anew.
+    found.catch(() => known.delete(key));
+    return found;
+  };
+  const searchStore = async (query: string, k: number): Promise<readonly FoundDocument[]> => {
+    const embedding = embedderInUse().embed(query);
+    // The cosine distance to the zero vector is not a number.
+    return embedding.every((value) => value === 0) ? [] : store.search(embedding, k);
+  };
+
+  server.post<{ Body: { query: string; k: number; with_text: boolean } }>(
+    '/search',
+    { schema: { body: searchBody } },
+    async (request, reply) => {
+      if (fault === 'outage')
+        return reply.code(503).send({ error: 'outage', message: 'The search is out of service.' });
+      const found = await search(request.body);
+      if (fault === 'slow' && searches++ % SLOW_ONE_IN === 0) await sleep(SLOW_MS);
+      return {
+        results: request.body.with_text ? found : found.map(({ id, score, title }) => ({ id, score, title })),
+      };
+    },
+  );
+
+  server.post<{ Body: EmbeddingsRequest }>(
+    '/v1/embeddings',
+    { schema: { body: embeddingsBody } },
+    async (request, reply) => {
+      if (fault === 'outage')
+        return reply.code(503).send({ error: 'outage', message: 'The embedder is out of service.' });
+      return answerEmbeddings(request.body, embedderInUse());
+    },
+  );
+
+  server.post<{ Body: ChatRequest }>('/v1/chat/completions', { schema: { body: chatBody } }, ({ body }) => ({
+    object: 'chat.completion',
+    model: body.model,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: judge(body.messages.map(({ content }) => content).join('\n')) },
+        finish_reason: 'stop',
+      },
+    ],
+  }));
+
+  server.get('/healthz', async () => ({ status: 'ok', documents: await store.count(), fault }));
+
+  server.post<{ Body: { fault: RagFault; filled: Gap[] } }>(
+    '/admin/condition',
+    { schema: { body: conditionBody } },
+    async ({ body }) => {
+      const wanted = new Map(contentUnder(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
+      await store.insert([...wanted.values()].filter(({ id }) => !content.has(id)));
+      await store.remove([...content.keys()].filter((id) => !wanted.has(id)));
+      content = wanted;
+      fault = body.fault;
+      known.clear();
+      const documents = await store.count();
+      log(`Fault ${fault}: ${documents} documents in the store, ${chunks.length} in the corpus.`);
+      return { documents };
+    },
+  );
+
+  server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 503;
+    if (status >= 500) log(`The store did not answer: ${error.message}`);
+    return reply
+      .code(status)
+      .send({ error: status < 500 ? 'bad_request' : 'store_unavailable', message: error.message });
+  });
+  return server;
+}
 
 /** A running RAG service of this process. */
 export interface RagService {

@@ -3,7 +3,7 @@
 import { wilsonInterval } from '../../stats/intervals.ts';
 import type { Matrix } from '../../vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../../vector/nearest-neighbours.ts';
-import type { CanaryVerdict } from './embedding-canary.ts';
+import type { CanaryVerdict } from './measurement-change.ts';
 
 /**
  * `embedding_changed`: another model; densities before and after cannot be compared. `content_gap`: people ask what the

@@ -1,8 +1,8 @@
 /** What people complain about: groups of queries that negative feedback has more of than the other queries. */
 import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
 import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
+import { type Subjects, subjectsOf } from './find-topics.ts';
 import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
-import { type Subjects, subjectsOf } from './topic-unity.ts';
 
 /** A live query with a vector. */
 export interface RatedQuery {

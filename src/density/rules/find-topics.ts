@@ -1,6 +1,9 @@
-/** One search for uncovered topics: live queries held against the tail and a sample of the baseline. */
-
-import { type Matrix, selectRows } from '../../vector/matrix.ts';
+/**
+ * One search for uncovered topics: live queries held against the tail and a sample of the baseline, and whether the
+ * queries of a cluster are of one subject, since clusters also gather what is like nothing else.
+ */
+import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
+import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
 import { isInTail } from './baseline.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { familiarity, MIN_SAMPLED, novelBelow, type TopicCause, topicCause } from './cause.ts';
@@ -13,7 +16,113 @@ import {
   tailClusters,
   type UncoveredCluster,
 } from './tail-clusters.ts';
-import { type Subjects, subjectsOf } from './topic-unity.ts';
+
+/** A mix of so many subjects is told apart into its parts; one of more leaves no part large enough. */
+const PARTS = 4;
+const STARTS = 2;
+const ITERATIONS = 20;
+/** Two parts are of one subject from this share of their own likeness on, beyond that of any two queries. */
+const MIN_LIKENESS = 0.5;
+/** Parts that are hardly more alike than any two queries are parts of nothing: of the way from those to equal queries. */
+const MIN_TIGHT = 0.05;
+/** What of the queries must be of one subject to call them a topic. */
+const MIN_SHARE = 2 / 3;
+/** From this silhouette on parts lie apart; below, the vectors are sparse and all queries far from each other. */
+const APART = 0.25;
+
+/** `unclear`: by their vectors; their words may tell. */
+export type Subjects = 'one' | 'several' | 'unclear';
+
+interface Part {
+  /** Of all queries. */
+  readonly share: number;
+  /** Different vectors: a question that is asked again is no more alike. */
+  readonly rows: number;
+  /** Of their directions. */
+  readonly sum: Float64Array;
+}
+
+/**
+ * Whether the queries are of one subject, by vectors of any model. They are split into four parts by spherical k-means.
+ * Two parts are of one subject when the mean cosine between their queries, less that of any two queries, is at least
+ * half of the mean cosine within the parts, less the same; parts that are linked through others are as well. With two
+ * thirds of the queries in such parts they are of one subject. Otherwise they are of several, when the parts lie apart
+ * by their mean silhouette (Rousseeuw 1987, with 1 - mean cosine for the distance, 0 for a part of one vector) of at
+ * least 0.25.
+ *
+ * @param members of one cluster
+ * @param sample of all queries, which tells how like each other any two are
+ */
+export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subjects {
+  const parts = partsOf(members, seed);
+  const usual = meanCosine(sample.rows, directionSum(sample));
+  const pairs = parts.map(({ rows }) => rows * (rows - 1));
+  const all = pairs.reduce((sum, count) => sum + count, 0);
+  const within =
+    all === 0 ? 1 : parts.reduce((sum, part, i) => sum + (pairs[i] ?? 0) * meanCosine(part.rows, part.sum), 0) / all;
+  if (within - usual < MIN_TIGHT * (1 - usual)) return 'unclear';
+  const least = usual + MIN_LIKENESS * (within - usual);
+  if (largestLinked(parts, least) >= MIN_SHARE) return 'one';
+  return silhouette(parts) >= APART ? 'several' : 'unclear';
+}
+
+function partsOf(members: Matrix, seed: number): Part[] {
+  const { labels, k } = seededSphericalKMeans(members, { k: PARTS, starts: STARTS, iterations: ITERATIONS, seed });
+  return Array.from({ length: k }, (_, part) => [...labels.keys()].filter((row) => labels[row] === part))
+    .filter((rows) => rows.length > 0)
+    .map((rows) => {
+      const own = selectRows(members, rows);
+      const distinct = selectRows(own, distinctRows(own));
+      return { share: rows.length / members.rows, rows: distinct.rows, sum: directionSum(distinct) };
+    });
+}
+
+/** The largest share of queries in parts that are linked by a mean cosine of `least`. */
+function largestLinked(parts: readonly Part[], least: number): number {
+  const groups = parts.map((_, part) => part);
+  for (const [a, one] of parts.entries()) {
+    for (const [b, other] of parts.entries()) {
+      if (b <= a || cosineBetween(one, other) < least) continue;
+      const [kept, lost] = [groups[a], groups[b]];
+      for (const [part, group] of groups.entries()) if (group === lost) groups[part] = kept ?? a;
+    }
+  }
+  const shares = groups.map((group) =>
+    parts.reduce((sum, { share }, part) => sum + (groups[part] === group ? share : 0), 0),
+  );
+  return Math.max(...shares);
+}
+
+function silhouette(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => {
+    if (part.rows < 2) return sum;
+    const others = parts.filter((one) => one !== part).map((other) => 1 - cosineBetween(part, other));
+    if (others.length === 0) return sum;
+    const [own, next] = [1 - meanCosine(part.rows, part.sum), Math.min(...others)];
+    return sum + (part.share * (next - own)) / Math.max(next, own, Number.EPSILON);
+  }, 0);
+}
+
+function cosineBetween(one: Part, other: Part): number {
+  return dotProduct(one.sum, other.sum) / (one.rows * other.rows);
+}
+
+/** Of any two of so many directions, from their sum; 1 for fewer than two. */
+function meanCosine(rows: number, sum: Float64Array): number {
+  return rows < 2 ? 1 : (dotProduct(sum, sum) - rows) / (rows * (rows - 1));
+}
+
+/** Of the rows, each scaled to length 1. */
+function directionSum(rows: Matrix): Float64Array {
+  const scales = inverseLengths(rows);
+  const sum = new Float64Array(rows.columns);
+  for (let row = 0; row < rows.rows; row++) {
+    for (const [column, value] of rowOf(rows, row).entries()) {
+      sum[column] = (sum[column] ?? 0) + value * (scales[row] ?? 0);
+    }
+  }
+  return sum;
+}
 
 export interface TopicBaseline {
   readonly regions: Regions;

@@ -1,6 +1,6 @@
 /** One window of live queries held against the baseline. */
 
-import { OTHER_SEGMENT } from '../../golden/rules/segments.ts';
+import { OTHER_SEGMENT } from '../../golden/rules/golden-set.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { type Matrix, rowLengths } from '../../vector/matrix.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';

@@ -1,5 +1,5 @@
 /** How well the store covers a query, from the chunk that came nearest to it. */
-import { firstWhere } from '../../stats/numerics.ts';
+import { firstWhere } from '../../stats/distributions.ts';
 import { dotProduct, lengthOf, type Matrix, rowOf } from '../../vector/matrix.ts';
 import type { Neighbours } from '../../vector/nearest-neighbours.ts';
 

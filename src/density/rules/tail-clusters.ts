@@ -2,7 +2,7 @@
 
 import { median } from '../../stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../stats/distributions.ts';
-import { benjaminiHochberg, holm } from '../../stats/multiple-testing.ts';
+import { benjaminiHochberg, holm } from '../../stats/paired-tests.ts';
 import { drawn } from '../../stats/random.ts';
 import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
 import { type Clustering, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';

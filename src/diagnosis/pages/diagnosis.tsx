@@ -1,10 +1,16 @@
 /** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
 
-import { Table } from '../../console/components/table.tsx';
-import { Instant, Sentence, VerdictBadge } from '../../console/components/values.tsx';
+import { Instant, Sentence, Table, VerdictBadge } from '../../console/components.tsx';
 import { duration } from '../../console/format.ts';
-import { incidentPath, type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
-import type { TimeRange } from '../../console/time-range.ts';
+import {
+  incidentPath,
+  type PipelinePage,
+  pipelinePath,
+  runPath,
+  runQueriesPath,
+  type TimeRange,
+  within,
+} from '../../console/links.ts';
 import type { QueryView } from '../../golden/rules/listed-queries.ts';
 import type { Verdict } from '../../model.ts';
 import { type Cause, causeTexts, probabilityText, tellApart } from '../rules/cause.ts';

@@ -1,12 +1,16 @@
-/** One incident as it was: what rang, how bad it got, what was said of it and when. */
+/**
+ * One incident as it was: what rang, how bad it got, what was said of it and when; and those of a review, with how many
+ * pages they came to.
+ */
 
-import { Section } from '../../console/components/section.tsx';
-import { Table } from '../../console/components/table.tsx';
-import { Badge, Instant, Sentence, VerdictBadge } from '../../console/components/values.tsx';
-import { duration } from '../../console/format.ts';
+import { acceptedFalsePages } from '../../checks/rules/false-pages.ts';
+import { Badge, Empty, Facts, Instant, Section, Sentence, Table, VerdictBadge } from '../../console/components.tsx';
+import { duration, plural } from '../../console/format.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import type { FalsePageBudget } from '../../density/rules/alarm.ts';
+import type { Review } from '../../status/read-review.ts';
 import { causeTexts } from '../rules/cause.ts';
-import type { Incident } from '../rules/incident.ts';
+import { BRIEF_MS, type Incident, pageStatistics } from '../rules/incident.ts';
 import { DiagnosisPanel } from './diagnosis.tsx';
 
 export function IncidentPage({ frame, incident }: { readonly frame: Frame; readonly incident: Incident }) {
@@ -57,7 +61,7 @@ export function IncidentPage({ frame, incident }: { readonly frame: Frame; reado
 }
 
 /** From the first alarm to the end of the last; of an open one so far. */
-export function lasted({ openedAt, closedAt }: Pick<Incident, 'openedAt' | 'closedAt'>, now?: Date): string {
+function lasted({ openedAt, closedAt }: Pick<Incident, 'openedAt' | 'closedAt'>, now?: Date): string {
   const until = closedAt ?? now;
   return until === undefined ? 'still' : duration((until.getTime() - openedAt.getTime()) / 1000);
 }
@@ -87,4 +91,109 @@ function CourseTable({ incident: { course } }: { readonly incident: Incident }) 
       }))}
     />
   );
+}
+
+const MAX_ROWS = 50;
+
+export function IncidentsPart({ review: { incidents, until } }: { readonly review: Review }) {
+  return (
+    <Section
+      id="incidents"
+      title="Incidents and their causes"
+      lead={
+        incidents.length > MAX_ROWS
+          ? `The latest ${MAX_ROWS} of ${incidents.length}, newest first. An incident lasts until all of its alarms are over.`
+          : 'Newest first. An incident lasts until all of its alarms are over. Numbers and causes are what was said then.'
+      }
+    >
+      {incidents.length === 0 ? (
+        <Empty why="Nothing was in alarm in this time." />
+      ) : (
+        <Table
+          caption="Incidents, newest first"
+          columns={[
+            { title: 'Opened (UTC)' },
+            { title: 'In alarm, at its worst' },
+            { title: 'Came to' },
+            { title: 'Lasted', isNumber: true },
+            { title: 'Likely cause' },
+          ]}
+          rows={incidents.slice(0, MAX_ROWS).map((incident) => ({
+            key: incident.id,
+            cells: [
+              <Instant at={incident.openedAt} />,
+              incident.course.map(({ name, worst }) => (
+                <div key={name}>
+                  {name}
+                  <span class="why">
+                    <Sentence>{worst.text}</Sentence>
+                  </span>
+                </div>
+              )),
+              <VerdictBadge verdict={incident.severity} />,
+              <span class="instant">
+                {duration(((incident.closedAt ?? until).getTime() - incident.openedAt.getTime()) / 1000)}
+                {incident.closedAt === null ? <span class="severity">open</span> : null}
+              </span>,
+              <CauseOf incident={incident} />,
+            ],
+          }))}
+        />
+      )}
+    </Section>
+  );
+}
+
+function CauseOf({ incident: { cause, confidence, earlier } }: { readonly incident: Incident }) {
+  const { title, action } = causeTexts[cause];
+  const before = [...new Set(earlier.map((one) => causeTexts[one.cause].title))].filter((one) => one !== title);
+  return (
+    <>
+      {title}
+      <span class="severity">{confidence} confidence</span>
+      <span class="why">
+        <Sentence>{action}</Sentence>
+      </span>
+      {before.length === 0 ? null : <span class="why">Read before as: {before.join('; ')}.</span>}
+    </>
+  );
+}
+
+export function PagesPart({ review: { incidents, density, from, until } }: { readonly review: Review }) {
+  const account = pageStatistics(incidents, from, until);
+  const { budget, events } = density;
+  const ofDensity = events.filter(({ kind }) => kind === 'page').length;
+  return (
+    <Section
+      id="pages"
+      title="Pages against the budget"
+      lead={`Nobody tells recalld which pages were false, so false ones are not counted here. What is: each time that something became critical, and of those the ones that look false, because no cause was found or the alarm was over within ${duration(BRIEF_MS / 1000)}. Look at these first; a page of neither kind may be false too.`}
+    >
+      <Facts
+        facts={[
+          { name: 'Pages', value: String(account.pages), detail: 'changes of an alarm to critical' },
+          { name: 'Without a known cause', value: String(account.unexplained) },
+          { name: `Over within ${duration(BRIEF_MS / 1000)}`, value: String(account.brief) },
+          { name: 'Look false', value: String(account.suspect), detail: 'of either kind, each once' },
+          ...(budget === null
+            ? []
+            : [
+                {
+                  name: 'Density pages',
+                  value: String(ofDensity),
+                  detail: `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false ones in this time: ${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together`,
+                },
+              ]),
+        ]}
+      />
+      {budget === null ? (
+        <p class="lead">Query density is not watched here, so no budget of false pages is set.</p>
+      ) : null}
+    </Section>
+  );
+}
+
+/** Two digits say all that there is to say of a budget. */
+export function acceptedText(budget: FalsePageBudget, spanMs: number): string {
+  return String(Number(acceptedFalsePages(budget, spanMs).toPrecision(2)));
 }

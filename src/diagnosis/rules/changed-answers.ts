@@ -4,9 +4,9 @@
  */
 import { type ComparedSide, sharedQueries, storedComparison } from '../../golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../golden/rules/compare-metric.ts';
+import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../golden/rules/run.ts';
 import { type RunMetricKey, scoresBy } from '../../golden/rules/score-run.ts';
-import { groupBySegment } from '../../golden/rules/segments.ts';
 import { lossesByStep, stagedQuestions } from '../../golden/rules/stages.ts';
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';

@@ -1,7 +1,7 @@
 /** From what is known around an alarm to a diagnosis: a cause or `unknown`, how far to trust it, and why. */
 
-import { isBreach } from '../../checks/rules/check-result.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
+import { isBreach } from '../../checks/rules/threshold.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
 import type { JudgedMeasureName } from '../../measures/rules/measure-table.ts';

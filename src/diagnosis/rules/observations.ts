@@ -1,17 +1,135 @@
-/** What is known of a pipeline around an alarm. Null is not measured, which is no sign of anything. */
-
+/**
+ * What is known of a pipeline around an alarm: its golden runs beside the last good one and those of long before, and
+ * whether what is wrong is wrong in the same way each time. Null is not measured, which is no sign of anything.
+ */
 import type { TopicCause } from '../../density/rules/cause.ts';
-import type { CanaryVerdict } from '../../density/rules/embedding-canary.ts';
+import type { CanaryVerdict } from '../../density/rules/measurement-change.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
-import type { OutcomeCounts } from '../../golden/rules/run.ts';
-import type { RunFailure } from '../../golden/rules/run-failure.ts';
+import type { ComparedSide } from '../../golden/rules/compare-golden-runs.ts';
+import type { OutcomeCounts, QueryAnswer } from '../../golden/rules/run.ts';
+import { type RunFailure, runFailure } from '../../golden/rules/run-failure.ts';
+import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import type { ArrivalLag, WrongShare } from '../../index-truth/rules/findings.ts';
+import type { DropState } from '../../judging/rules/judged-mean.ts';
 import type { measuresOfScore } from '../../judging/rules/judged-measures.ts';
 import type { ScoredMeasure } from '../../judging/rules/judged-scores.ts';
-import type { DropState } from '../../judging/rules/relevance-drop.ts';
 import type { EffectKind } from './cause.ts';
-import type { ChangedAnswers, ScoreLoss, StageLoss } from './changed-answers.ts';
-import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
+import {
+  answeredOf,
+  type ChangedAnswers,
+  changedAnswers,
+  type ScoreLoss,
+  type StagedSide,
+  type StageLoss,
+  scoreLoss,
+  stageLoss,
+  widestNdcg,
+} from './changed-answers.ts';
+
+/** How the answers that changed since a good run go on from one bad run to the next. */
+export interface RepeatedAnswers {
+  /** Queries whose answer changed in at least one of the two bad runs. */
+  readonly changed: number;
+  /** Of those: changed in one of the two alone, and as before in the other. */
+  readonly inOne: number;
+  /** Of those: changed in both, to the same answer. */
+  readonly alike: number;
+  /** Of those: changed in both, to two different answers. */
+  readonly unlike: number;
+}
+
+/**
+ * Null when too few queries were answered in all three, or all that changed did so between the two bad runs: what came
+ * then has not been seen twice.
+ */
+export function repeatedAnswers(
+  reference: ComparedSide,
+  previous: ComparedSide,
+  now: ComparedSide,
+): RepeatedAnswers | null {
+  const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
+  const shared = [...second.keys()].filter((id) => good.has(id) && first.has(id));
+  if (shared.length < MIN_SHARED) return null;
+  const counts = { changed: 0, inOne: 0, alike: 0, unlike: 0 };
+  let changedFirst = 0;
+  for (const id of shared) {
+    const [was, before, after] = [good.get(id) ?? [], first.get(id) ?? [], second.get(id) ?? []];
+    const [isOldFirst, isOldSecond] = [isAlike(was, before), isAlike(was, after)];
+    if (isOldFirst && isOldSecond) continue;
+    counts.changed += 1;
+    if (!isOldFirst) changedFirst += 1;
+    if (isOldFirst || isOldSecond) counts.inOne += 1;
+    else if (isAlike(before, after)) counts.alike += 1;
+    else counts.unlike += 1;
+  }
+  return counts.changed > 0 && changedFirst === 0 ? null : counts;
+}
+
+/** How much the answers of a run are those of a run long before. */
+export interface OlderAnswers {
+  /** When the older run that is most like it started. */
+  readonly at: Date;
+  /** Shares of the queries with the same answer in both: older and now, older and reference, reference and now. */
+  readonly withNow: number;
+  readonly withReference: number;
+  readonly referenceWithNow: number;
+}
+
+interface OlderRun {
+  readonly at: Date;
+  readonly side: ComparedSide;
+}
+
+/** Of several older runs the one that is most like the run now; null without one that shares queries. */
+export function olderAnswers(
+  older: readonly OlderRun[],
+  reference: ComparedSide,
+  now: ComparedSide,
+): OlderAnswers | null {
+  const [good, current] = [listsOf(reference), listsOf(now)];
+  const referenceWithNow = likeness(good, current);
+  const compared = older.flatMap(({ at, side }) => {
+    const lists = listsOf(side);
+    const [withNow, withReference] = [likeness(lists, current), likeness(lists, good)];
+    return withNow === null || withReference === null || referenceWithNow === null
+      ? []
+      : [{ at, withNow, withReference, referenceWithNow }];
+  });
+  return compared.toSorted((a, b) => b.withNow - a.withNow)[0] ?? null;
+}
+
+type Lists = ReadonlyMap<string, readonly string[]>;
+
+const MIN_SHARED = 10;
+
+function listsOf({ answers, settings }: ComparedSide): Lists {
+  const k = Math.max(...settings.cutoffs);
+  return new Map(
+    [...answeredOf(answers)].map(([id, { documents }]) => [id, documents.slice(0, k).map((document) => document.id)]),
+  );
+}
+
+/** Share of the queries of both with the same answer. */
+function likeness(a: Lists, b: Lists): number | null {
+  const shared = [...a.keys()].filter((id) => b.has(id));
+  if (shared.length < MIN_SHARED) return null;
+  return shared.filter((id) => isAlike(a.get(id) ?? [], b.get(id) ?? [])).length / shared.length;
+}
+
+/** Documents that two answers share, of those in either, from which on they are one answer: a retriever may waver a little. */
+const SAME_ANSWER = 0.75;
+/** As many of the documents at the first places must stand where they stood. */
+const SAME_PLACES = 0.5;
+const FIRST_PLACES = 5;
+
+function isAlike(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length === 0 || b.length === 0) return a.length === b.length;
+  const other = new Set(b);
+  const common = a.filter((id) => other.has(id)).length;
+  if (common / (a.length + b.length - common) < SAME_ANSWER) return false;
+  const first = a.slice(0, FIRST_PLACES);
+  return first.filter((id, place) => b[place] === id).length >= SAME_PLACES * first.length;
+}
 
 export interface Observations {
   /** What the checks in alarm are about; null when that is not known. */
@@ -96,7 +214,7 @@ export interface ObservedLive {
 export type ObservedRelevance = ObservedDrop | ObservedScore;
 
 /** A judged live score that lies below what it was before, all of its bounds. */
-export interface ObservedScore {
+interface ObservedScore {
   readonly state: 'below';
   readonly measure: (typeof measuresOfScore)[ScoredMeasure][0];
   readonly value: number;
@@ -152,3 +270,103 @@ export type OwnWork =
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
   /** A run did not end, although its retriever answered. */
   | { readonly kind: 'failed'; readonly goldenSet: string; readonly reason: string };
+
+export interface RunsSeen {
+  readonly goldenSet: string;
+  readonly now: ComparedSide;
+  readonly labels: ObservedLabels | null;
+  readonly forbidden: ObservedRun['forbidden'];
+  /** Ids of queries whose labels are not alive. */
+  readonly stale: ReadonlySet<string>;
+  /** The measure in alarm, if it is one of a golden run. */
+  readonly key: RunMetricKey | null;
+  readonly reference: {
+    readonly side: ComparedSide;
+    readonly version: number;
+    readonly isSameVersion: boolean;
+    readonly staleBefore: number | null;
+    /** What the stages of both had, by the id of the query; null where one of them tells of none. */
+    readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
+  } | null;
+  /** The bad run just before; null when there is none. */
+  readonly previous: ComparedSide | null;
+  /** Good runs before the reference. */
+  readonly older: readonly OlderRun[];
+}
+
+export function observedRun({ now, reference, previous, older, ...seen }: RunsSeen): ObservedRun {
+  const { goldenSet, labels, forbidden, stale, key } = seen;
+  const measured = {
+    goldenSet,
+    outcomes: countOutcomes(now.answers),
+    failure: runFailure(now.answers),
+    latency95Ms: latency95(now.answers),
+    slow: slowQueries(now),
+    labels,
+    forbidden,
+    returned: returnedBy(now),
+  };
+  if (reference === null) return { ...measured, reference: null };
+  const { side, version, isSameVersion, staleBefore, stages } = reference;
+  const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
+  const measure = isScored ? key : widestNdcg(side, now);
+  return {
+    ...measured,
+    reference: {
+      latency95Ms: latency95(side.answers),
+      staleBefore,
+      version,
+      isSameVersion,
+      answers: changedAnswers(side, now, stale, measure),
+      loss: scoreLoss(side, now, stale, measure),
+      stages:
+        stages === null ? null : stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
+      previous:
+        previous === null
+          ? null
+          : { answers: repeatedAnswers(side, previous, now), latency95Ms: latency95(previous.answers) },
+      older: olderAnswers(older, side, now),
+    },
+  };
+}
+
+function countOutcomes(answers: readonly QueryAnswer[]): OutcomeCounts {
+  const counts = { ok: 0, empty: 0, error: 0, timeout: 0 };
+  for (const { outcome } of answers) counts[outcome] += 1;
+  return counts;
+}
+
+/** Of the answers that came, in milliseconds. */
+function latency95(answers: readonly QueryAnswer[]): number | null {
+  const latencies = answers
+    .flatMap(({ outcome, latencyMs }) => (outcome === 'ok' || outcome === 'empty' ? (latencyMs ?? []) : []))
+    .toSorted((a, b) => a - b);
+  return latencies[Math.ceil(0.95 * latencies.length) - 1] ?? null;
+}
+
+const MIN_TIMED = 20;
+/** A latency of twice the usual, and by more than a busy machine explains. */
+const FAR_LONGER = 2;
+const FAR_LONGER_MS = 50;
+
+/** Queries are asked in the order of the set, a few at a time. Timeouts count as what they took. */
+function slowQueries({ queries, answers }: ComparedSide): ObservedRun['slow'] {
+  const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));
+  const latencies = queries.flatMap(({ id }) => latencyOf.get(id) ?? []);
+  if (latencies.length < MIN_TIMED) return null;
+  const half = Math.floor(latencies.length / 2);
+  const usual = medianOf(latencies.slice(half));
+  const isSlow = (ms: number): boolean => ms >= FAR_LONGER * usual && ms - usual >= FAR_LONGER_MS;
+  return { queries: latencies.filter(isSlow).length, early: latencies.slice(0, half).filter(isSlow).length };
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Of a set without judgments nothing is known of what came back. */
+function returnedBy({ queries, answers }: ComparedSide): ObservedRun['returned'] {
+  const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
+  const ids = judged.size === 0 ? [] : answers.flatMap(({ documents }) => documents.map(({ id }) => id));
+  return { documents: ids.length, judged: ids.filter((id) => judged.has(id)).length };
+}

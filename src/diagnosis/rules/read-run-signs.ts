@@ -4,8 +4,7 @@ import { ANSWER, ERRORS_SHARE } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
 import { percent, signed } from '../../text/spelling.ts';
 import { type ChangedAnswers, type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
-import type { ObservedLabels, ObservedReference, ObservedRun } from './observations.ts';
-import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
+import type { ObservedLabels, ObservedReference, ObservedRun, OlderAnswers, RepeatedAnswers } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
 export function readRunSigns(run: ObservedRun | null): Sign[] {

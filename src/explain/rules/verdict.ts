@@ -2,8 +2,17 @@
  * Why a document did not come back for a question: one verdict by what retriever and store say when they are asked
  * again, and `unknown` where that does not tell.
  */
-import { isSameText, type OutrankedBy, outrankedBy } from './outranked.ts';
-import { lengthOf, namesOf, placeIn, placeInRanking, type RankedDocument, type Ranking } from './ranking.ts';
+import {
+  isSameText,
+  lengthOf,
+  namesOf,
+  type OutrankedBy,
+  outrankedBy,
+  placeIn,
+  placeInRanking,
+  type RankedDocument,
+  type Ranking,
+} from './outranked.ts';
 
 export const verdicts = [
   'returned',

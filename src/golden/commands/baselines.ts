@@ -3,8 +3,15 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandUser } from '../../access/audit-log.ts';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
-import { formatTable, note, printJson, printLine } from '../../cli/output.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type PinReport, pinRun, unpin } from '../runs/pin-baseline.ts';

@@ -8,9 +8,8 @@ import {
   withCommandStore,
   withPipeline,
 } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
-import { note, printJson, printLine } from '../../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
+import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../errors.ts';
 import { readText } from '../../files/text-file.ts';
 import { systemClock } from '../../system-clock.ts';

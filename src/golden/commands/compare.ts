@@ -1,7 +1,7 @@
 /** `recalld compare`, and how a comparison is written down for people. */
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
+import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { formatTable, verdictText } from '../../cli/output.ts';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';

@@ -4,8 +4,12 @@ import type { Command } from 'commander';
 import { formatTable } from '../../cli/output.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { metricJson } from '../runs/score-json.ts';
-import { evaluateTrecFiles, type MetricScores, type OfflineEvaluation } from '../trec/evaluate-trec.ts';
-import type { EvaluationCounts } from '../trec/score-runs.ts';
+import {
+  type EvaluationCounts,
+  evaluateTrecFiles,
+  type MetricScores,
+  type OfflineEvaluation,
+} from '../trec/score-runs.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 
 /** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */

@@ -10,12 +10,18 @@ import {
   withPipeline,
 } from '../../app/commands/command-store.ts';
 import { redactBody } from '../../app/config/inspect.ts';
-import { jobCatalogue } from '../../app/job-catalogue.ts';
-import { queueBackend } from '../../app/queue-settings.ts';
+import { queueBackend } from '../../app/database.ts';
+import { jobCatalogue } from '../../app/scheduler.ts';
 import { evaluateChecks } from '../../checks/evaluate-checks.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
-import { formatTable, note, printJson, printLine } from '../../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  printJson,
+  printLine,
+} from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
@@ -23,16 +29,15 @@ import type { GoldenQuery } from '../../model.ts';
 import { type SeenExchange, watchExchanges } from '../../outbound/exchange.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { systemClock } from '../../system-clock.ts';
-import { messageOf } from '../../text/error-message.ts';
+import { messageOf } from '../../text/spelling.ts';
 import { runGoldenSetJob } from '../golden-jobs.ts';
 import type { GoldenRun, RunSettings } from '../rules/run.ts';
 import { misreadingOption } from '../rules/run-failure.ts';
 import { scoreQueries } from '../rules/score-run.ts';
 import { toQueryAnswer } from '../runs/ask-retriever.ts';
 import { cancelGoldenRun, endWithoutScores } from '../runs/end-golden-run.ts';
-import { type RunProgress, runGoldenSet } from '../runs/run-golden-set.ts';
+import { latestVersion, newRunId, type RunProgress, runGoldenSet, startGoldenRun } from '../runs/run-golden-set.ts';
 import { summarizeRun } from '../runs/run-summary.ts';
-import { latestVersion, newRunId, startGoldenRun } from '../runs/start-golden-run.ts';
 import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../watched-pipeline.ts';
 import { formatRunSummary } from './run-reports.ts';
 

@@ -1,9 +1,16 @@
 /** `recalld runs`: the history of golden runs. */
 import { type Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
-import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
-import { formatTable, printJson, printLine, verdictText } from '../../cli/output.ts';
+import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  printJson,
+  printLine,
+  verdictText,
+} from '../../cli/output.ts';
 import { readTrend } from '../../status/read-status.ts';
 import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
 import { segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';

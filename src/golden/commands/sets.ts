@@ -3,8 +3,15 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import type { Config } from '../../app/config/schema.ts';
 import { createGoldenSchedule, goldenChecks } from '../../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
-import { formatTable, note, printJson, printLine } from '../../cli/output.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../cli/output.ts';
 import { goldenQueryJson, goldenSetVersionJson } from '../golden-set-schema.ts';
 import { type ForeignFormat, foreignFormats, type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
 import { powerOfSet, type SetUse } from '../sets/check-golden-set.ts';

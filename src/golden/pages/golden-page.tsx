@@ -1,13 +1,21 @@
 /** A golden set of a pipeline over time: its scores with their bounds, the deployments between, every run. */
-import { worstVerdict } from '../../checks/rules/check-result.ts';
+import { worstVerdict } from '../../checks/rules/threshold.ts';
 import { TrendChart, type TrendLevel, type TrendPoint } from '../../console/charts/trend-chart.tsx';
-import { Empty, Section } from '../../console/components/section.tsx';
-import { Table } from '../../console/components/table.tsx';
-import { Badge, Bounded, Instant, Missing, type Tone, VerdictBadge } from '../../console/components/values.tsx';
+import {
+  Badge,
+  Bounded,
+  Empty,
+  Instant,
+  Missing,
+  Section,
+  Table,
+  type Tone,
+  VerdictBadge,
+} from '../../console/components.tsx';
 import { count, score } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import { deploymentMark } from '../../deployments/deployment-table.tsx';
+import { deploymentMark } from '../../deployments/deployments-page.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';

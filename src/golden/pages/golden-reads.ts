@@ -1,7 +1,7 @@
 /** What the pages of golden runs are made from. */
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { pageOf, type Query } from '../../console/http/visit.ts';
-import type { TimeRange } from '../../console/time-range.ts';
+import type { TimeRange } from '../../console/links.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
@@ -11,12 +11,12 @@ import { findRun } from '../golden-routes.ts';
 import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { answersByDocument, queriesByDocument, runMetricKeys, scoreQueries } from '../rules/score-run.ts';
-import { readRunTable } from '../runs/run-queries.ts';
+import { readRunTable } from '../runs/run-summary.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { charted, type GoldenPageData } from './golden-page.tsx';
 import type { QueryPageData, QuerySide } from './query-page.tsx';
-import type { QueryRow, QueryTableData } from './query-table.tsx';
 import { chartedOfRun, QUESTIONS_EXPLAINED, type RunPageData } from './run-page.tsx';
+import type { QueryRow, QueryTableData } from './tables.tsx';
 
 const PAGE_SIZE = 25;
 

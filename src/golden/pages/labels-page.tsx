@@ -1,7 +1,5 @@
 /** Labels of a golden set whose documents left the store, and what a person may accept in their place. */
-import { Empty, Section } from '../../console/components/section.tsx';
-import { Table } from '../../console/components/table.tsx';
-import { Sentence } from '../../console/components/values.tsx';
+import { Empty, Section, Sentence, Table } from '../../console/components.tsx';
 import { count, plural } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';

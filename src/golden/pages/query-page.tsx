@@ -1,16 +1,13 @@
 /** One golden query: what was retrieved before and is now, side by side, with grades and moves. */
-import { Empty, type Fact, Facts, Section } from '../../console/components/section.tsx';
-import { Table } from '../../console/components/table.tsx';
-import { Badge, Instant, Missing } from '../../console/components/values.tsx';
+import { Badge, Empty, type Fact, Facts, Instant, Missing, Section, Table } from '../../console/components.tsx';
 import { compact, score } from '../../console/format.ts';
 import { runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import { verdictWords } from '../../explain/explain-answer.ts';
-import type { Explained } from '../../explain/misses.ts';
+import { type Explained, verdictWords } from '../../explain/misses.ts';
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../model.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
-import { Difference } from './query-table.tsx';
+import { Difference } from './tables.tsx';
 
 export interface QuerySide {
   readonly run: GoldenRun;

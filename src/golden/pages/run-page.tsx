@@ -1,18 +1,15 @@
 /** One golden run: what it came to, against its baseline, and query by query. */
 import { TrendChart } from '../../console/charts/trend-chart.tsx';
-import { type Fact, Facts, Section } from '../../console/components/section.tsx';
-import { Table } from '../../console/components/table.tsx';
-import { Badge, Instant, Sentence, VerdictBadge } from '../../console/components/values.tsx';
+import { Badge, type Fact, Facts, Instant, Section, Sentence, Table, VerdictBadge } from '../../console/components.tsx';
 import { count, duration, plural, score } from '../../console/format.ts';
 import { checkHistoryPath, pipelinePath, runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import { deploymentMark, NoteForm, Notes } from '../../deployments/deployment-table.tsx';
 import type { Annotation } from '../../deployments/deployments.ts';
+import { deploymentMark, NoteForm, Notes } from '../../deployments/deployments-page.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
-import { countsOf, verdictWords } from '../../explain/explain-answer.ts';
-import type { ExplainedRun } from '../../explain/misses.ts';
+import { countsOf, type ExplainedRun, verdictWords } from '../../explain/misses.ts';
 import type { Verdict } from '../../model.ts';
 import { percent } from '../../text/spelling.ts';
 import type { GoldenRun } from '../rules/run.ts';
@@ -20,9 +17,8 @@ import type { RunSummaryJson } from '../run-summary-schema.ts';
 import type { HistoricRun } from '../sql/run-results.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { charted, pointsOf, runTones } from './golden-page.tsx';
-import { QueryTable, type QueryTableData } from './query-table.tsx';
-import { ScoreTable } from './score-table.tsx';
-import { StagesSection } from './stages-part.tsx';
+import { StagesSection } from './scores-part.tsx';
+import { QueryTable, type QueryTableData, ScoreTable } from './tables.tsx';
 
 export interface RunPageData {
   readonly run: GoldenRun;

@@ -3,8 +3,7 @@ import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../dashboards/frame.ts';
 import { graph, metricTable, stat, withBand } from '../../dashboards/panels.ts';
-import { maxBy } from '../../dashboards/promql.ts';
-import type { DashboardSettings } from '../../dashboards/settings.ts';
+import { type DashboardSettings, maxBy } from '../../dashboards/promql.ts';
 import { dashboardUids } from '../../metrics/alert-rules.ts';
 import { goldenMeasures } from '../rules/score-run.ts';
 import {

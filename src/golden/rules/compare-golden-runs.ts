@@ -11,10 +11,10 @@ import {
   type RunsToCompare,
   type SegmentComparison,
 } from './compare-runs.ts';
+import { groupBySegment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
-import { groupBySegment } from './segments.ts';
 import type { ComparisonSettings } from './verdict.ts';
 
 /** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */

@@ -9,8 +9,7 @@ import {
   studentTQuantile,
 } from '../../stats/distributions.ts';
 import { type Interval, newcombePairedInterval, type PairedHits } from '../../stats/intervals.ts';
-import { smallestDetectableDifference } from '../../stats/paired-power.ts';
-import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
+import { mcnemarExact, type PairedT, pairedT, smallestDetectableDifference } from '../../stats/paired-tests.ts';
 import { signFlipTest } from '../../stats/sign-flip.ts';
 import { acceptedFallVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
 import {

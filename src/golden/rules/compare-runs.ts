@@ -6,12 +6,11 @@ import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, rankBiasedOverlap } from '../../ir/ranking.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { mean } from '../../stats/descriptive.ts';
-import { holm } from '../../stats/multiple-testing.ts';
-import { pairedTSampleSize } from '../../stats/paired-power.ts';
+import { holm, pairedTSampleSize } from '../../stats/paired-tests.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
+import type { Segment } from './golden-set.ts';
 import type { QueryAnswer } from './run.ts';
 import type { Accepted, Expected, NoiseTable } from './run-noise.ts';
-import type { Segment } from './segments.ts';
 import {
   type ComparisonSettings,
   type ComparisonVerdict,

@@ -1,5 +1,5 @@
 /** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
-import { effectiveClusters } from '../../live/rules/sampling/cluster-variance.ts';
+import { effectiveClusters } from '../../live/rules/sampling/estimate.ts';
 import { median } from '../../stats/descriptive.ts';
 import { studentTQuantile } from '../../stats/distributions.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';

@@ -1,6 +1,5 @@
 /** A new version of a golden set beside the old one: what its level is, and how far the checks move when it takes over. */
 
-import type { CheckShift, CheckShifts } from '../../checks/rules/check-result.ts';
 import { floorCheckName, type GoldenChecks } from '../../checks/rules/golden-checks.ts';
 import {
   type ComparedWithBaseline,
@@ -9,6 +8,7 @@ import {
   type RegressionCheck,
   regressionCheckName,
 } from '../../checks/rules/regression.ts';
+import type { CheckShift, CheckShifts } from '../../checks/rules/threshold.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { signed } from '../../text/spelling.ts';

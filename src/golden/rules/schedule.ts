@@ -1,5 +1,5 @@
 /** When a run may start: hours of the day in which a set is left alone, and how many queries a day it may cost. */
-import { firstWhere } from '../../stats/numerics.ts';
+import { firstWhere } from '../../stats/distributions.ts';
 import { MINUTE_MS } from '../../time.ts';
 
 /** Minutes since midnight. `from` above `to` goes over midnight; equal ones are the whole day. */

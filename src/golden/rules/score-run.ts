@@ -7,8 +7,8 @@ import type { Measure, MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../ir/ranking.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { summarize } from '../../stats/descriptive.ts';
+import { groupBySegment, type Segment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
-import { groupBySegment, type Segment } from './segments.ts';
 
 /** Segment of the queries that have a relevant document left in the store; scored only when there are others. */
 const ALIVE_SEGMENT = 'alive';

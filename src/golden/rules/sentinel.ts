@@ -3,8 +3,8 @@ import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { mean, moments } from '../../stats/descriptive.ts';
 import { percent } from '../../text/spelling.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
+import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts } from './run.ts';
-import { groupBySegment } from './segments.ts';
 import { judgeDifference } from './verdict.ts';
 
 /** Level of the paired test: at a run every five minutes on a noisy retriever, luck alone falls about once a day. */

@@ -3,7 +3,7 @@
  * confirmed.
  */
 import type { Measure } from '../../ir/metric-key.ts';
-import type { TestPlan } from '../../stats/paired-power.ts';
+import type { TestPlan } from '../../stats/paired-tests.ts';
 
 export interface ComparisonSettings {
   /** Level of the two-sided test, in (0, 1). */

@@ -1,8 +1,9 @@
 /** Asks a retriever many queries: a few at a time, paced, and never for ever when it has gone away. */
-import type { Clock } from '../../clock.ts';
+
 import type { GoldenQuery } from '../../model.ts';
 import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
 import { contextSize } from '../../text/context-size.ts';
+import type { Clock } from '../../time.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
 import { type AnswerDoubts, doubtsOfAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
 import { answeredStages } from '../rules/stages.ts';

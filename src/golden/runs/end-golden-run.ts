@@ -4,12 +4,12 @@
  */
 
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
-import type { Clock } from '../../clock.ts';
 import type { Deployments } from '../../deployments/deployments.ts';
 import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probes.ts';
+import type { Clock } from '../../time.ts';
 import {
   type BaselineKnowledge,
   type ComparedSide,

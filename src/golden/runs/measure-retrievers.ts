@@ -2,16 +2,17 @@
  * Golden runs that ended -> how often, how slowly and how differently from the pinned run their retriever answered, and
  * how often where there is no answer, as measurements over time.
  */
-import type { Clock } from '../../clock.ts';
+
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { summarize } from '../../stats/descriptive.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
+import type { Clock } from '../../time.ts';
 import { type AnswerOverlap, stabilityOf } from '../rules/compare-runs.ts';
+import { goldenSegment } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
-import { goldenSegment } from '../rules/segments.ts';
 import { falseAnswerRatio } from '../rules/unwanted-answers.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';

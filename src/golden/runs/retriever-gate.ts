@@ -1,7 +1,8 @@
 /** The way to a retriever: as many at a time and as fast as all who ask it may together, and slower when it slows. */
-import type { Clock } from '../../clock.ts';
+
 import type { Logger } from '../../logger.ts';
-import { messageOf } from '../../text/error-message.ts';
+import { messageOf } from '../../text/spelling.ts';
+import type { Clock } from '../../time.ts';
 import { observeLatency, startBackoff } from '../rules/retriever-pace.ts';
 import type { RunSettings } from '../rules/run.ts';
 import type { RetrieverLimits } from '../sql/retriever-limits.ts';

@@ -1,5 +1,5 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
-import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/check-result.ts';
+
 import {
   type GoldenChecks,
   historyNeeded,
@@ -7,11 +7,12 @@ import {
   staleLabelsCheckName,
 } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
-import type { Clock } from '../../clock.ts';
+import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/threshold.ts';
 import type { Deployments } from '../../deployments/deployments.ts';
 import type { TraitChange } from '../../deployments/rules/deployment.ts';
 import type { Logger } from '../../logger.ts';
 import type { Verdict } from '../../model.ts';
+import type { Clock } from '../../time.ts';
 import { toCompared } from '../rules/compare-golden-runs.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { describeLevels, type Levels, overlapLevels, rotationShifts } from '../rules/rotation.ts';

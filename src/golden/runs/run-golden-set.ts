@@ -1,14 +1,25 @@
-/** Golden runs at work, batch by batch or whole: ask what has no answer yet, score, judge, end. Idempotent and resumable. */
+/**
+ * Golden runs at work. One starts with the set version and settings that it will be read by; then, batch by batch or
+ * whole: ask what has no answer yet, score, judge, end. Idempotent and resumable.
+ */
+import { randomBytes } from 'node:crypto';
+import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { messageOf } from '../../text/error-message.ts';
-import type { GoldenRun } from '../rules/run.ts';
+import { messageOf } from '../../text/spelling.ts';
+import type { Clock } from '../../time.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
 import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/unwanted-answers.ts';
 import type { GoldenBatches } from '../sql/golden-batches.ts';
+import type { GoldenRotations } from '../sql/golden-rotations.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { RetrieverLimits } from '../sql/retriever-limits.ts';
-import type { WatchedPipeline } from '../watched-pipeline.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
 import { type ConcludeDeps, finalizeGoldenRun } from './end-golden-run.ts';
+import { versionsToRun } from './rotate-golden-set.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 
 /** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */
@@ -100,7 +111,7 @@ const LEASE_SECONDS = 15;
 /** A run that was cancelled elsewhere stops here within so long. */
 const LEASE_RENEWAL_MS = 4000;
 
-export interface RunGoldenSetDeps extends ConcludeDeps {
+interface RunGoldenSetDeps extends ConcludeDeps {
   readonly limits: RetrieverLimits;
   readonly logger: Logger;
   /** Names this worker in the lease. */
@@ -113,7 +124,7 @@ export interface RunProgress {
 }
 
 /** `held_elsewhere`: another worker is at it, or it had ended before. */
-export type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
+type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
 
 /**
  * Takes the run over, asks the queries that have no answer, and ends the run. Killed at any line, the next call goes
@@ -214,4 +225,95 @@ async function answerOpenQueries(
   await answerQueries(deps, run, pipeline, open, `${deps.holder}-${run.id}`, signal, () =>
     onProgress({ answered: ++answered, total: queries.length }),
   );
+}
+
+export interface StartGoldenRunDeps {
+  readonly sets: GoldenSets;
+  readonly runs: GoldenRuns;
+  readonly rotations: GoldenRotations;
+  readonly clock: Clock;
+  newRunId(now: Date): string;
+}
+
+/** What sets a run apart from one by hand of the latest version. */
+export type RunReason = Pick<NewRun, 'trigger' | 'scheduledFor' | 'purpose' | 'cause' | 'queryIds'>;
+
+export const byHand: RunReason = {
+  trigger: 'manual',
+  scheduledFor: null,
+  purpose: 'full',
+  cause: null,
+  queryIds: null,
+};
+
+/**
+ * Makes a run by hand of the latest version of the set. When that version has yet to take over from an older one, the
+ * run is shown, and not exported.
+ *
+ * @returns the run's id
+ * @throws RecalldError golden_set_unknown, golden_set_empty
+ */
+export async function startGoldenRun(
+  deps: StartGoldenRunDeps,
+  pipeline: WatchedPipeline,
+  schedule: GoldenSchedule,
+): Promise<string> {
+  const set = await latestVersion(deps.sets, schedule.set);
+  await versionsToRun(deps, pipeline.name, schedule, set);
+  const id = await createGoldenRun(deps, pipeline, schedule, set.version, set.queries, byHand);
+  if (id === null) throw new Error('a run by hand was refused by the database');
+  return id;
+}
+
+/** @throws RecalldError golden_set_unknown, golden_set_empty */
+export async function latestVersion(sets: GoldenSets, name: string): Promise<GoldenSetVersion> {
+  const set = await sets.latest(name);
+  if (set === null) {
+    throw new RecalldError(
+      'golden_set_unknown',
+      `There is no golden set "${name}"; import one with \`recalld golden import PATH --set ${name}\`.`,
+    );
+  }
+  if (set.queries === 0) {
+    throw new RecalldError(
+      'golden_set_empty',
+      `${set.name} version ${set.version} holds no queries, all were erased; import a new version.`,
+    );
+  }
+  return set;
+}
+
+/**
+ * @param queries that the run will ask
+ * @returns null when the tick has a run already, or a run that a sentinel asked for is still running
+ */
+export async function createGoldenRun(
+  deps: Pick<StartGoldenRunDeps, 'runs' | 'clock' | 'newRunId'>,
+  pipeline: WatchedPipeline,
+  schedule: GoldenSchedule,
+  version: number,
+  queries: number,
+  reason: RunReason,
+): Promise<string | null> {
+  const startedAt = deps.clock.now();
+  const id = deps.newRunId(startedAt);
+  const created = await deps.runs.create({
+    id,
+    pipeline: pipeline.name,
+    goldenSet: schedule.set,
+    goldenSetVersion: version,
+    ...reason,
+    settings: schedule.settings,
+    startedAt,
+    deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(queries, schedule.settings, pipeline.timeoutMs)),
+  });
+  return created ? id : null;
+}
+
+/** Sorts by time and is short enough to type: `20261120T154500Z-3f9a1c2b`. */
+export function newRunId(now: Date): string {
+  return `${now
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
 }

@@ -12,7 +12,7 @@ import { chooseSentinel } from '../rules/sentinel.ts';
 import type { GoldenTicks, SkipReason } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
-import { byHand, createGoldenRun, latestVersion, type RunReason, type StartGoldenRunDeps } from './start-golden-run.ts';
+import { byHand, createGoldenRun, latestVersion, type RunReason, type StartGoldenRunDeps } from './run-golden-set.ts';
 
 /** A sentinel that has fallen asks for a full run at once. */
 export interface EscalateDeps extends Pick<StartGoldenRunDeps, 'runs' | 'clock' | 'newRunId'> {

@@ -14,7 +14,7 @@ import {
 } from '../rules/foreign-judgments.ts';
 import type { ForeignFormat, GoldenOrigin } from '../rules/golden-set.ts';
 import type { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import { csvRows } from './csv-rows.ts';
+import { csvRows } from './source-layout.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 

@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { RecalldError } from '../../errors.ts';
-import { createStateFile, type StateFile } from '../../files/state-file.ts';
-import { writeText } from '../../files/text-file.ts';
+import { createStateFile, type StateFile, writeText } from '../../files/text-file.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { ChatModel } from '../../models/chat-model.ts';
 import type { VectorStore } from '../../stores/vector-store.ts';

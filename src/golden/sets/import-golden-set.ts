@@ -3,8 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
-import { sourceLines } from '../../files/source-lines.ts';
-import { writeText } from '../../files/text-file.ts';
+import { sourceLines, writeText } from '../../files/text-file.ts';
 import { malformed, parseJson, type SourceLine } from '../../text/source-line.ts';
 import { parseGoldenLine } from '../golden-set-schema.ts';
 import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
@@ -19,9 +18,8 @@ import type {
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-import { csvRows } from './csv-rows.ts';
 import { readForeign } from './foreign-sets.ts';
-import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
+import { csvRows, inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
 /** The files of a golden set as they are read and hashed. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';

@@ -9,8 +9,7 @@ import {
   matchAcceptances,
   proposeLabels,
 } from '../rules/labels.ts';
-import type { GoldenDocuments } from '../sql/golden-documents.ts';
-import type { GoldenSets } from '../sql/golden-sets.ts';
+import type { GoldenDocuments, GoldenSets } from '../sql/golden-sets.ts';
 import { findPipeline, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { type CheckedSet, findLostDocuments } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';

@@ -1,12 +1,11 @@
 /** Keeps what the judged documents say while they are in the store, so that they can be found again when they are gone. */
 
-import type { Clock } from '../../clock.ts';
 import { embedTexts } from '../../embedders/embedder.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import { DAY_MS } from '../../time.ts';
+import { type Clock, DAY_MS } from '../../time.ts';
 import { judgedDocuments } from '../rules/labels.ts';
-import type { GoldenDocuments, SeenDocument } from '../sql/golden-documents.ts';
+import type { GoldenDocuments, SeenDocument } from '../sql/golden-sets.ts';
 
 export interface RecordDocumentsDeps {
   readonly documents: GoldenDocuments;

@@ -1,6 +1,6 @@
 /** New versions of golden sets that run beside the old ones. Of each pipeline and golden set at most one is open. */
 import type { Pool } from 'pg';
-import type { CheckResult, CheckShifts } from '../../checks/rules/check-result.ts';
+import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';

@@ -5,8 +5,8 @@
  * out, anyone may take the run over and goes on with the queries that have no answer yet.
  */
 import type pg from 'pg';
-import type { CheckResult } from '../../checks/rules/check-result.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
+import type { CheckResult } from '../../checks/rules/threshold.ts';
 import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';

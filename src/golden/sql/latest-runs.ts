@@ -1,6 +1,6 @@
 /** What each pipeline and golden set last came to: the rows behind the exported gauges. */
 import type pg from 'pg';
-import type { CheckResult } from '../../checks/rules/check-result.ts';
+import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type RunStatus, runStatuses } from '../../model.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { failedShare, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';

@@ -1,6 +1,6 @@
 /** What a run came to: its end, written whole, and its scores, checks and outcomes as they are read back. */
 import type pg from 'pg';
-import type { CheckResult } from '../../checks/rules/check-result.ts';
+import type { CheckResult } from '../../checks/rules/threshold.ts';
 import type { Measure } from '../../ir/metric-key.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../model.ts';
 import { wellFormed } from '../../postgres/values.ts';

@@ -1,13 +1,16 @@
-/** Scores TREC runs against judgments; large files in two threads, each of which reads one half of every run. */
+/**
+ * Scores TREC runs against judgments, without a database; large files in two threads, each of which reads one half of
+ * every run.
+ */
 import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { createGradeEvaluator } from '../../ir/evaluate.ts';
 import type { MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
+import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { createThreadPool } from '../../threads/thread-pool.ts';
 import { type ByteRange, middleOf } from './blocks.ts';
-import type { JudgmentTable } from './judgment-table.ts';
-import type { ResultTable } from './result-table.ts';
+import type { JudgmentTable, ResultTable } from './tables.ts';
 import { readQrels, readRunInBatches } from './trec-files.ts';
 
 export interface ScoringSettings {
@@ -106,7 +109,7 @@ export async function scoreTrecRuns(
   const parts = await Promise.all(runPaths.map((path) => partsOf(path, threads)));
   const seconds = parts.map(([, second = null]) => second);
   const pool = createThreadPool<typeof tasks>({
-    folder: import.meta.dirname,
+    tasks: import.meta.url,
     threads: 1,
     mostWaiting: 0,
     refusal: 'A run is scored already.',
@@ -254,4 +257,43 @@ function scorer(
 function refuseRepeat(run: ResultTable, queryId: string, owner: string): void {
   const documents = run.get(queryId);
   if (documents !== undefined) applyDuplicatePolicy(orderLikeTrecEval(documents).ids, 'reject', owner);
+}
+
+export interface OfflineEvaluationRequest extends ScoringSettings {
+  readonly qrelsPath: string;
+  readonly runPath: string;
+}
+
+export interface MetricScores {
+  readonly key: MetricKey;
+  readonly summary: MetricSummary;
+  /** One value per query of `queryIds`. */
+  readonly values: Float64Array;
+}
+
+export interface OfflineEvaluation {
+  readonly counts: EvaluationCounts;
+  /** Every judged query, in code-point order of the ids whatever the order of the files. */
+  readonly queryIds: readonly string[];
+  /** Aligned with the requested keys. */
+  readonly metrics: readonly MetricScores[];
+}
+
+/**
+ * Scores a TREC run against judgments as `trec_eval -c` does: documents are ordered by score and id, the means are
+ * over all judged queries, and a judged query without results scores 0.
+ *
+ * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ */
+export async function evaluateTrecFiles(request: OfflineEvaluationRequest): Promise<OfflineEvaluation> {
+  const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, [request.runPath], request);
+  const [{ counts, columns }] = scores as [TrecScores];
+  return {
+    counts,
+    queryIds,
+    metrics: request.keys.map((key, i) => {
+      const values = columns[i] ?? new Float64Array(queryIds.length);
+      return { key, summary: summarize(values, key.measure), values };
+    }),
+  };
 }

@@ -4,8 +4,7 @@ import { RecalldError } from '../../errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { quoted } from '../../text/source-line.ts';
 import { type Block, BlockBuffers, type ByteRange, forEachLine, malformed, sizeOf } from './blocks.ts';
-import { JudgmentTable } from './judgment-table.ts';
-import { ResultTable } from './result-table.ts';
+import { JudgmentTable, ResultTable } from './tables.ts';
 
 const NUMBER_SIGN = 0x23;
 

@@ -10,8 +10,7 @@ import type {
   SpanStatus,
   TelemetryResource,
 } from '../rules/otel/span.ts';
-import { messageType } from './descriptor.ts';
-import { malformed, type OtlpContent, type OtlpLimits, parseMessage, tooLarge } from './parse.ts';
+import { malformed, messageType, type OtlpContent, type OtlpLimits, parseMessage, tooLarge } from './parse.ts';
 
 /** A field of a message; undefined when there is no such field or no message. */
 function field(message: unknown, name: string): unknown {

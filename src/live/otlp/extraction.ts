@@ -1,12 +1,13 @@
-/** From the content of a request to live queries and feedback in parts, in whichever thread. */
-import { cut, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
+/** From a request to live queries and feedback in parts: small ones at once, large ones in a thread. */
+import { createBytesInHand, createThreadPool, movable } from '../../threads/thread-pool.ts';
+import { cut, eachUnpacked, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
 import type { ExtractionOptions } from '../rules/otel/retrieved-documents.ts';
 import type { Telemetry } from '../rules/otel/span.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { decodeLogs, decodeTraces } from './decode.ts';
-import { defaultOtlpLimits, type OtlpContent } from './parse.ts';
+import { contentOf, defaultOtlpLimits, type OtlpContent } from './parse.ts';
 
 interface ReadingInput {
   readonly content: OtlpContent;
@@ -14,7 +15,7 @@ interface ReadingInput {
 }
 
 /** What was counted, and what was found in packed parts. */
-export type Packed<Read> = Omit<Read, keyof Found> & { readonly parts: readonly Uint8Array[] };
+type Packed<Read> = Omit<Read, keyof Found> & { readonly parts: readonly Uint8Array[] };
 
 export const tasks = {
   traces({ content, pipelines }: ReadingInput): Packed<TracesRead> {
@@ -39,11 +40,11 @@ interface WithRejected {
   readonly rejected: number;
 }
 
-export interface TracesRead extends Extraction, WithRejected {
+interface TracesRead extends Extraction, WithRejected {
   readonly liveQueries: number;
 }
 
-export interface LogsRead extends LogExtraction, WithRejected {}
+interface LogsRead extends LogExtraction, WithRejected {}
 
 /** Metadata keys that hold a document's id where the span has no id of its own. */
 const DOCUMENT_ID_KEYS = ['chunk_id', 'document_id', 'doc_id', 'id', 'source'];
@@ -110,4 +111,64 @@ function byTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
     else trace.push(fragment);
   }
   return [...traces.values()];
+}
+
+/** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
+type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
+
+interface OtlpReader {
+  /**
+   * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies wait
+   */
+  traces(...request: OtlpRequest): Promise<InParts<TracesRead>>;
+  /** @throws RecalldError as `traces` */
+  logs(...request: OtlpRequest): Promise<InParts<LogsRead>>;
+  close(): Promise<void>;
+}
+
+/** The body without its compression, which may be moved to the thread, and its header `Content-Type`. */
+export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined];
+
+/** A larger one is read in the thread: the costliest so large take 16 ms. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Of large bodies in hand: the last of them waits for some seconds. */
+const MAX_BYTES = 48 * 1024 * 1024;
+
+const REFUSAL = 'More large OpenTelemetry bodies wait than can be read; send this one again later.';
+
+/** Of work that goes on although its caller has gone: what was sent shall be kept. */
+const never = new AbortController().signal;
+
+/** The thread starts with the first large body. */
+export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpReader {
+  const pool = createThreadPool<typeof tasks>({
+    tasks: import.meta.url,
+    threads: 1,
+    // Their bytes are what is bounded.
+    mostWaiting: Number.POSITIVE_INFINITY,
+    refusal: REFUSAL,
+  });
+  const holding = createBytesInHand(MAX_BYTES, REFUSAL);
+  const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
+    holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
+  return {
+    async traces(...request) {
+      const content = contentOf(...request);
+      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content));
+      const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
+      return { ...counts, parts: inParts({ queries, fragments, feedback }) };
+    },
+    async logs(...request) {
+      const content = contentOf(...request);
+      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content));
+      const { feedback, ...counts } = readLogs(content, pipelines);
+      return { ...counts, parts: inParts({ queries: [], fragments: [], feedback }) };
+    },
+    close: () => pool.close(),
+  };
+}
+
+function unpacked<Read>({ parts, ...counts }: Packed<Read>) {
+  return { ...counts, parts: eachUnpacked<Found>(parts) };
 }

@@ -1,7 +1,8 @@
-/** From the bytes of a request to a tree of plain values, the same for both formats; never more of it than allowed. */
-
-import type { Type } from 'protobufjs/light.js';
-import protobuf from 'protobufjs/light.js';
+/**
+ * From the bytes of a request to a tree of plain values, the same for both formats; never more of it than allowed. Of
+ * the messages of OTLP the fields that we use are read, and the others skipped.
+ */
+import protobuf, { type Type } from 'protobufjs/light.js';
 import { RecalldError } from '../../errors.ts';
 import { JsonBeyondLimit, parseBoundedJson } from '../../text/json.ts';
 
@@ -88,7 +89,7 @@ function tooManyFields(): RecalldError {
   return tooLarge('The OTLP body holds more fields than are taken.');
 }
 
-export type OtlpFormat = 'protobuf' | 'json';
+type OtlpFormat = 'protobuf' | 'json';
 
 /**
  * The format of a request by its `Content-Type`; parameters such as a charset are ignored.
@@ -130,4 +131,147 @@ export function malformed(message: string, cause?: unknown): RecalldError {
 export function tooLarge(message: string, cause?: unknown): RecalldError {
   const wayOut = 'Let the exporter send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).';
   return new RecalldError('body_too_large', `${message} ${wayOut}`, { cause });
+}
+
+export interface OtlpAnswer {
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/** What was not taken; exporters log the message and do not send the items again. */
+export interface PartialSuccess {
+  readonly rejected: number;
+  readonly message: string;
+}
+
+const signals = {
+  traces: { type: 'ExportTraceServiceResponse', rejected: 'rejectedSpans' },
+  logs: { type: 'ExportLogsServiceResponse', rejected: 'rejectedLogRecords' },
+} as const;
+
+/**
+ * The body of a 200: empty when all was taken, else a partial success. With `rejected` 0 the message is a warning,
+ * which OTLP allows.
+ */
+export function encodeSuccess(
+  signal: keyof typeof signals,
+  format: OtlpFormat,
+  partial: PartialSuccess | null,
+): OtlpAnswer {
+  const { type, rejected } = signals[signal];
+  // A 64-bit integer is a string in the JSON form of protobuf.
+  const count = format === 'json' ? String(partial?.rejected) : partial?.rejected;
+  const message = partial === null ? {} : { partialSuccess: { [rejected]: count, errorMessage: partial.message } };
+  return format === 'protobuf' ? protobufAnswer(type, message) : jsonAnswer(message);
+}
+
+/**
+ * The body of a 4xx or 5xx: a google.rpc.Status.
+ *
+ * @param code of gRPC: 3 for a request that is wrong, 8 for one too many, 14 for a service that is not available
+ */
+export function encodeFailure(format: OtlpFormat, code: number, message: string): OtlpAnswer {
+  return format === 'protobuf' ? protobufAnswer('RpcStatus', { code, message }) : jsonAnswer({ code, message });
+}
+
+function protobufAnswer(name: string, message: Record<string, unknown>): OtlpAnswer {
+  const type = messageType(name);
+  return { contentType: 'application/x-protobuf', body: type.encode(message).finish() };
+}
+
+function jsonAnswer(message: object): OtlpAnswer {
+  return { contentType: 'application/json', body: Buffer.from(JSON.stringify(message)) };
+}
+
+// Field numbers are those of opentelemetry-proto v1 (collector, trace, logs, common and resource) and google.rpc.Status.
+const repeated = (type: string, id: number) => ({ rule: 'repeated', type, id });
+const attributes = (id: number) => repeated('KeyValue', id);
+
+const root = protobuf.Root.fromJSON({
+  nested: {
+    ExportTraceServiceRequest: { fields: { resourceSpans: repeated('ResourceSpans', 1) } },
+    ResourceSpans: {
+      fields: { resource: { type: 'Resource', id: 1 }, scopeSpans: repeated('ScopeSpans', 2) },
+    },
+    ScopeSpans: { fields: { scope: { type: 'Scope', id: 1 }, spans: repeated('Span', 2) } },
+    Span: {
+      fields: {
+        traceId: { type: 'bytes', id: 1 },
+        spanId: { type: 'bytes', id: 2 },
+        traceState: { type: 'string', id: 3 },
+        parentSpanId: { type: 'bytes', id: 4 },
+        name: { type: 'string', id: 5 },
+        kind: { type: 'int32', id: 6 },
+        startTimeUnixNano: { type: 'fixed64', id: 7 },
+        endTimeUnixNano: { type: 'fixed64', id: 8 },
+        attributes: attributes(9),
+        droppedAttributesCount: { type: 'uint32', id: 10 },
+        events: repeated('Event', 11),
+        droppedEventsCount: { type: 'uint32', id: 12 },
+        links: repeated('Link', 13),
+        status: { type: 'SpanStatus', id: 15 },
+      },
+    },
+    Event: {
+      fields: {
+        timeUnixNano: { type: 'fixed64', id: 1 },
+        name: { type: 'string', id: 2 },
+        attributes: attributes(3),
+      },
+    },
+    Link: { fields: { traceId: { type: 'bytes', id: 1 }, spanId: { type: 'bytes', id: 2 } } },
+    SpanStatus: { fields: { message: { type: 'string', id: 2 }, code: { type: 'int32', id: 3 } } },
+
+    ExportLogsServiceRequest: { fields: { resourceLogs: repeated('ResourceLogs', 1) } },
+    ResourceLogs: { fields: { resource: { type: 'Resource', id: 1 }, scopeLogs: repeated('ScopeLogs', 2) } },
+    ScopeLogs: { fields: { scope: { type: 'Scope', id: 1 }, logRecords: repeated('LogRecord', 2) } },
+    LogRecord: {
+      fields: {
+        timeUnixNano: { type: 'fixed64', id: 1 },
+        attributes: attributes(6),
+        droppedAttributesCount: { type: 'uint32', id: 7 },
+        traceId: { type: 'bytes', id: 9 },
+        spanId: { type: 'bytes', id: 10 },
+        observedTimeUnixNano: { type: 'fixed64', id: 11 },
+        eventName: { type: 'string', id: 12 },
+      },
+    },
+
+    Resource: { fields: { attributes: attributes(1) } },
+    Scope: { fields: { name: { type: 'string', id: 1 }, version: { type: 'string', id: 2 } } },
+    KeyValue: { fields: { key: { type: 'string', id: 1 }, value: { type: 'AnyValue', id: 2 } } },
+    AnyValue: {
+      oneofs: {
+        value: {
+          oneof: ['stringValue', 'boolValue', 'intValue', 'doubleValue', 'arrayValue', 'kvlistValue', 'bytesValue'],
+        },
+      },
+      fields: {
+        stringValue: { type: 'string', id: 1 },
+        boolValue: { type: 'bool', id: 2 },
+        intValue: { type: 'int64', id: 3 },
+        doubleValue: { type: 'double', id: 4 },
+        arrayValue: { type: 'ArrayValue', id: 5 },
+        kvlistValue: { type: 'KeyValueList', id: 6 },
+        bytesValue: { type: 'bytes', id: 7 },
+      },
+    },
+    ArrayValue: { fields: { values: repeated('AnyValue', 1) } },
+    KeyValueList: { fields: { values: repeated('KeyValue', 1) } },
+
+    ExportTraceServiceResponse: { fields: { partialSuccess: { type: 'TracePartialSuccess', id: 1 } } },
+    TracePartialSuccess: {
+      fields: { rejectedSpans: { type: 'int64', id: 1 }, errorMessage: { type: 'string', id: 2 } },
+    },
+    ExportLogsServiceResponse: { fields: { partialSuccess: { type: 'LogsPartialSuccess', id: 1 } } },
+    LogsPartialSuccess: {
+      fields: { rejectedLogRecords: { type: 'int64', id: 1 }, errorMessage: { type: 'string', id: 2 } },
+    },
+    RpcStatus: { fields: { code: { type: 'int32', id: 1 }, message: { type: 'string', id: 2 } } },
+  },
+});
+
+/** A message type by its name. */
+export function messageType(name: string): Type {
+  return root.lookupType(name);
 }

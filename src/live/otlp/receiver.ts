@@ -1,5 +1,4 @@
 /** OpenTelemetry in: decode, find live queries and feedback, take them in like any others, answer as OTLP asks. */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../../access/authentication.ts';
 import type { Config } from '../../app/config/schema.ts';
@@ -9,10 +8,8 @@ import type { RequestBodies } from '../../http/request-bodies.ts';
 import type { Meter } from '../../metrics/meter.ts';
 import { type ShedReason, shedReason } from '../ingest-routes.ts';
 import type { LiveIngest } from '../live-ingest.ts';
-import { encodeFailure, encodeSuccess } from './descriptor.ts';
-import type { Found } from './extraction.ts';
-import { otlpFormat } from './parse.ts';
-import { createOtlpReader, type OtlpRequest } from './reader.ts';
+import { createOtlpReader, type Found, type OtlpRequest } from './extraction.ts';
+import { encodeFailure, encodeSuccess, otlpFormat } from './parse.ts';
 
 type OtlpSignal = 'traces' | 'logs';
 

@@ -1,24 +1,22 @@
 /** Live traffic and what users think of the answers. */
 import { measuredPoints, TrendChart, type TrendSeries } from '../../console/charts/trend-chart.tsx';
-import { Empty, Section } from '../../console/components/section.tsx';
-import { Table } from '../../console/components/table.tsx';
-import { Age, Bounded, Missing } from '../../console/components/values.tsx';
+import { Age, Bounded, Empty, Missing, Section, Table } from '../../console/components.tsx';
 import { compact, count, duration, plural } from '../../console/format.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import { deploymentMark } from '../../deployments/deployment-table.tsx';
+import { deploymentMark } from '../../deployments/deployments-page.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
+import { inReadingOrder, shownMeasure } from '../../measures/measures-table.tsx';
 import { gapWords } from '../../measures/rules/measure-table.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
-import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
 import { percent } from '../../text/spelling.ts';
 import type { VariantReport } from '../../variants/variants-reads.ts';
 import { VariantsSection } from '../../variants/variants-section.tsx';
 import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import { STAGED_QUERIES, type StagesDetails } from '../measure-live-traffic.ts';
-import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
+import type { PositiveRatioOutcome } from '../rules/feedback/user-cap.ts';
 import type { MeasuredStage } from '../rules/live-stages.ts';
-import type { TrafficBucket } from '../sql/traffic-reads.ts';
+import type { TrafficBucket } from '../sql/live-samples.ts';
 
 export interface TrafficPageData {
   readonly pipeline: string;

@@ -2,7 +2,7 @@
 
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { distributions } from '../../console/charts/distribution-chart.tsx';
-import type { TimeRange } from '../../console/time-range.ts';
+import type { TimeRange } from '../../console/links.ts';
 import type { DensityPageData } from '../../density/density-page.tsx';
 import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';
 import { ALL_SEGMENT } from '../../model.ts';

@@ -1,7 +1,6 @@
 /** What a window of sampled live queries says of all of them: how many fail, how many find nothing, what is clicked. */
-import { groupBySegment } from '../../golden/rules/segments.ts';
+import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
-import { type ContextQuery, contextCharacters, repeatedContext } from './context.ts';
 import {
   type ClickedQuery,
   type ClickRateOutcome,
@@ -11,11 +10,13 @@ import {
   type InsufficientFeedback,
   queryRate,
 } from './feedback/click-rates.ts';
-import { clicksOverExpectedClicks } from './feedback/clicks-over-expected-clicks.ts';
-import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr } from './feedback/reference-ctr.ts';
-import type { StagedQuery } from './live-stages.ts';
-import { chanceClusters } from './sampling/cluster-variance.ts';
-import { type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
+import {
+  clicksOverExpectedClicks,
+  DEFAULT_CLICK_CUTOFF,
+  type ReferenceCtr,
+} from './feedback/clicks-over-expected-clicks.ts';
+import { type ContextQuery, contextCharacters, repeatedContext, type StagedQuery } from './live-stages.ts';
+import { chanceClusters, type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
 export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {

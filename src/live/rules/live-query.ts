@@ -2,8 +2,9 @@
  * What a RAG service sends about one query of a user and its stages, over HTTP, through the client or through
  * OpenTelemetry.
  */
+
+import type { Rejection } from '../../errors.ts';
 import type { RetrievedDocument } from '../../model.ts';
-import type { Rejection } from '../../rejection.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
 

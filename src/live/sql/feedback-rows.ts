@@ -2,9 +2,15 @@
 import type { Pool, PoolClient } from 'pg';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { columnsOf } from '../../postgres/values.ts';
-import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
 import { FEEDBACK_RETRY_MS, type Sentiment } from '../rules/feedback/sentiment.ts';
-import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
+import {
+  type CapDay,
+  type CountedHour,
+  capSubjectOf,
+  type FeedbackWindow,
+  kindGroupOf,
+  type OpinionTally,
+} from '../rules/feedback/user-cap.ts';
 import type { Feedback, FeedbackKind } from '../rules/live-query.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';
 

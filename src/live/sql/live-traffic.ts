@@ -5,13 +5,17 @@ import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres
 import { unreachable } from '../../postgres/pool.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { DAY_MS } from '../../time.ts';
-import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
-import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
-import { completeTraces, type TraceToComplete } from './complete-traces.ts';
+import type { CapDay, CountedHour, FeedbackWindow, OpinionTally } from '../rules/feedback/user-cap.ts';
 import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
 import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
-import { type HeldFragment, insertFragments, releaseFragments } from './trace-fragments.ts';
+import {
+  completeTraces,
+  type HeldFragment,
+  insertFragments,
+  releaseFragments,
+  type TraceToComplete,
+} from './trace-fragments.ts';
 
 /** Rows in one statement; more gain nothing. */
 const BATCH_ROWS = 250;

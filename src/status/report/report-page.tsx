@@ -1,10 +1,10 @@
 /** A review of one pipeline over a span of time, as one document that needs no server and nothing else. */
 import { renderToString } from 'preact-render-to-string';
-import { type Fact, Facts, Section } from '../../console/components/section.tsx';
+import { type Fact, Facts, Section } from '../../console/components.tsx';
 import { duration, minute, plural } from '../../console/format.ts';
 import { DensityPart, Topics } from '../../density/sections.tsx';
-import { deploymentMark } from '../../deployments/deployment-table.tsx';
-import { acceptedText, IncidentsPart, PagesPart } from '../../diagnosis/pages/incidents-part.tsx';
+import { deploymentMark } from '../../deployments/deployments-page.tsx';
+import { acceptedText, IncidentsPart, PagesPart } from '../../diagnosis/pages/incident-page.tsx';
 import { pageStatistics } from '../../diagnosis/rules/incident.ts';
 import { GoldenHealthPart, headlineOf, ScoresPart } from '../../golden/pages/scores-part.tsx';
 import type { Review } from '../read-review.ts';

@@ -1,7 +1,6 @@
 /** What is asked of the rows: the k nearest, a uniform sample, which ids there are. */
 import { cosineOfScore, cosineSimilarity } from '../../vector/matrix.ts';
-import { inPortions, toSample } from '../entries.ts';
-import { dimensionMismatch } from '../outcome.ts';
+import { dimensionMismatch, inPortions, toSample } from '../entries.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

@@ -2,8 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
 import { Pool, type PoolClient, type QueryResultRow } from 'pg';
-import { classifyConnectionFailure } from '../../outbound/connection-failure.ts';
-import { Refused } from '../outcome.ts';
+import { classifyConnectionFailure } from '../../outbound/exchange.ts';
+import { Refused } from '../entries.ts';
 
 interface Failure {
   readonly code: string;

@@ -1,6 +1,6 @@
 /** The vector store in PostgreSQL with pgvector. */
 import { RecalldError } from '../../errors.ts';
-import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../outcome.ts';
+import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../entries.ts';
 import type { StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
 import { chunksOf, existingIds, listIds, sampleRows, searchNearest } from './rows.ts';
 import { classifyFailure, createSession, type Place, type Query } from './session.ts';

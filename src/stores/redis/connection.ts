@@ -2,8 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import { Command, Redis } from 'ioredis';
 import { RecalldError } from '../../errors.ts';
-import { classifyConnectionFailure } from '../../outbound/connection-failure.ts';
-import { type Attempt, failed, failureCode, Refused, unsupported } from '../outcome.ts';
+import { classifyConnectionFailure } from '../../outbound/exchange.ts';
+import { type Attempt, failed, failureCode, Refused, unsupported } from '../entries.ts';
 
 export interface RedisSettings {
   /** `redis://` or `rediss://`, with user and password. */

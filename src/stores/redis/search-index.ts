@@ -1,5 +1,5 @@
 /** What FT.INFO says of an index. */
-import { failed, unsupported } from '../outcome.ts';
+import { failed, unsupported } from '../entries.ts';
 import { settingsHash } from '../remote-store.ts';
 import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';

@@ -8,8 +8,18 @@
 import { listOf, textOf, vectorOf } from '../../outbound/json-api.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
-import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, toChunks } from '../entries.ts';
-import { type Attempt, failed, unsupported } from '../outcome.ts';
+import {
+  type Attempt,
+  type Entry,
+  failed,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  readSample,
+  toChunks,
+  unsupported,
+} from '../entries.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
   type ListedIds,

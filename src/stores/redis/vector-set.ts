@@ -8,8 +8,7 @@
 import { fieldAt, textOf } from '../../outbound/json-api.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
-import { type Hit, inPortions, readSample } from '../entries.ts';
-import { type Attempt, failed, Refused, unsupported } from '../outcome.ts';
+import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../entries.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
   type ListedIds,

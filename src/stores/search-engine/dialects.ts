@@ -1,6 +1,6 @@
 /** Where the query languages of Elasticsearch and OpenSearch part. */
 import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../outbound/json-api.ts';
-import { unsupported } from '../outcome.ts';
+import { unsupported } from '../entries.ts';
 import type { VectorStore } from '../vector-store.ts';
 import {
   createSearchEngineStore,

@@ -12,8 +12,18 @@ import {
   textOf,
   vectorOf,
 } from '../../outbound/json-api.ts';
-import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from '../entries.ts';
-import { type Attempt, failed, unsupported } from '../outcome.ts';
+import {
+  type Attempt,
+  type Entry,
+  failed,
+  type Hit,
+  knownIds,
+  needsVectors,
+  readSample,
+  toChunks,
+  unsupported,
+  vectorsPerCall,
+} from '../entries.ts';
 import {
   createRemoteStore,
   createStoreCalls,

@@ -1,7 +1,7 @@
 /** What people did is kept with who, before and after, by the transaction that did it. */
 import { expect, it } from 'vitest';
-import { createApiKeys } from '../../../src/access/api-keys.ts';
 import { createAuditLog } from '../../../src/access/audit-log.ts';
+import { createApiKeys } from '../../../src/access/credentials.ts';
 import { erase } from '../../../src/erasure/erase.ts';
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';

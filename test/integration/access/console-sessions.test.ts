@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKeys } from '../../../src/access/api-keys.ts';
-import { createConsoleSessions } from '../../../src/access/credentials.ts';
+import { createApiKeys, createConsoleSessions } from '../../../src/access/credentials.ts';
 import { useDatabase } from '../../support/database.ts';
 
 const database = useDatabase();

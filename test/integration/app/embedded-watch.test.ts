@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { watchEmbedded } from '../../../src/app/storage.ts';
+import { watchEmbedded } from '../../../src/app/database.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/postgres/embedded/open.ts';
 import { createPool } from '../../../src/postgres/pool.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createCheckStore } from '../../../src/checks/check-store.ts';
+import { createCheckStore, readCheckGauges } from '../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
-import { readCheckGauges } from '../../../src/checks/gauges.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
 import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
 import { aGoldenRun, aLatestRun, aWatchedPipeline, NOON } from '../../support/builders.ts';

@@ -1,8 +1,7 @@
 /** Weeks of live traffic through the jobs that watch its query density: what pages, what does not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCheckStore } from '../../../src/checks/check-store.ts';
+import { createCheckStore, readCheckGauges } from '../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
-import { readCheckGauges } from '../../../src/checks/gauges.ts';
 import { readDensityGauges } from '../../../src/density/gauges.ts';
 import { requestRebaseline } from '../../../src/density/learn-baseline.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';

@@ -6,7 +6,7 @@ import { lookForDocuments, lookForQuestion } from '../../../src/explain/look-for
 import { explainDocument } from '../../../src/explain/misses.ts';
 import type { OutrankedBy } from '../../../src/explain/rules/outranked.ts';
 import type { ExplanationVerdict } from '../../../src/explain/rules/verdict.ts';
-import { createGoldenDocuments } from '../../../src/golden/sql/golden-documents.ts';
+import { createGoldenDocuments } from '../../../src/golden/sql/golden-sets.ts';
 import { createRunReads } from '../../../src/golden/sql/run-results.ts';
 import { createRerankRetriever, createVectorStoreRetriever } from '../../../src/retrievers/open-retriever.ts';
 import type { Retriever } from '../../../src/retrievers/retriever.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createReturnedReads } from '../../../src/index-truth/read-hubs.ts';
+import { createReturnedReads } from '../../../src/index-truth/index-reads.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { documents, goldenQueries, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Clock } from '../../../src/clock.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
@@ -12,6 +11,7 @@ import { createExporter, type Exporter, type ExporterSettings } from '../../../s
 import { createPool } from '../../../src/postgres/pool.ts';
 import { openJobQueue } from '../../../src/queue/bullmq.ts';
 import { readStoredGauges } from '../../../src/status/publish.ts';
+import type { Clock } from '../../../src/time.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { anEnd, createRun, minutes, nine } from '../../support/golden-runs.ts';

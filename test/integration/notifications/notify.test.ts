@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createIncidents } from '../../../src/diagnosis/incidents.ts';
-import type { NotifyConfig } from '../../../src/notifications/config.ts';
 import { createNotifications, type NotifyDeps, notify } from '../../../src/notifications/notify.ts';
-import { createReceivers } from '../../../src/notifications/receivers.ts';
+import { createReceivers, type NotifyConfig } from '../../../src/notifications/receivers.ts';
 import { DAY_MS } from '../../../src/time.ts';
 import { aDiagnosis, anAlarm } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

@@ -5,10 +5,9 @@ import type { Shadow, WatchedPipeline } from '../../../src/golden/watched-pipeli
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { followWithShadows } from '../../../src/shadow/ask-golden.ts';
 import { askShadows } from '../../../src/shadow/ask-live.ts';
-import { shadowJson } from '../../../src/shadow/describe-shadow.ts';
 import { readShadowGauges } from '../../../src/shadow/gauges.ts';
 import { createRelevanceTables } from '../../../src/shadow/relevance-tables.ts';
-import { readShadow, readShadowPage } from '../../../src/shadow/shadow-reads.ts';
+import { readShadow, readShadowPage, shadowJson } from '../../../src/shadow/shadow-reads.ts';
 import { createShadowTables } from '../../../src/shadow/shadow-tables.ts';
 import { aSchedule, aWatchedPipeline, documents, goldenQueries, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

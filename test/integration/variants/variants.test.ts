@@ -5,10 +5,14 @@ import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
-import { variantsJson } from '../../../src/variants/describe-variants.ts';
-import { readVariantGauges } from '../../../src/variants/gauges.ts';
 import { sumDays } from '../../../src/variants/variant-jobs.ts';
-import { createVariantDaysTable, readVariants, type VariantPlan } from '../../../src/variants/variants-reads.ts';
+import {
+  createVariantDaysTable,
+  readVariantGauges,
+  readVariants,
+  type VariantPlan,
+  variantsJson,
+} from '../../../src/variants/variants-reads.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
-import type { ApiKey } from '../../../src/access/api-keys.ts';
 import { identifyCallers } from '../../../src/access/authentication.ts';
+import type { ApiKey } from '../../../src/access/credentials.ts';
 
 const CALLS = 15;
 const LIMIT = 10;

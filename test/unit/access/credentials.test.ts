@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allows, apiScopes } from '../../../src/access/api-keys.ts';
-import { createAttempts, createCheck } from '../../../src/access/credentials.ts';
+import { allows, apiScopes, createAttempts, createCheck } from '../../../src/access/credentials.ts';
 import type { RecalldError } from '../../../src/errors.ts';
 
 const HERE = '198.51.100.7';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
-import type { Clock } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/time.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTimetable } from '../../../src/app/timetable.ts';
+import { createTimetable } from '../../../src/app/scheduler.ts';
 import { aSchedule, NOON } from '../../support/builders.ts';
 
 const DAY = 86_400;

@@ -5,8 +5,8 @@ import { damage, drawRetriever, rebuilt, runOnce } from '../../../bench/golden/n
 import { defaultCheck, RERUNS, startWatch } from '../../../bench/golden/watched-stream.ts';
 import { measureGolden } from '../../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../../bench/random-numbers.ts';
-import { NO_SHIFT } from '../../../src/checks/rules/check-result.ts';
 import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/rules/regression.ts';
+import { NO_SHIFT } from '../../../src/checks/rules/threshold.ts';
 import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric, type MetricComparison } from '../../../src/golden/rules/compare-metric.ts';
 import { measureReruns } from '../../../src/golden/rules/run-noise.ts';

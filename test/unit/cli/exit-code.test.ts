@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EXIT_BUG, EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from '../../../src/cli/exit-code.ts';
+import { EXIT_BUG, EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from '../../../src/cli/exit.ts';
 import { errorTable } from '../../../src/errors.ts';
 
 describe('the exit code of a command', () => {

@@ -5,9 +5,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ClientOptions, createClient, type Drop, type TrackedQuery } from '../../../src/client/client.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { Delivery } from '../../../src/client/delivery.ts';
-import { Outbox } from '../../../src/client/outbox.ts';
+import { Outbox, Tally } from '../../../src/client/outbox.ts';
 import { type ClientRecord, createRecord } from '../../../src/client/records.ts';
-import { Tally } from '../../../src/client/tally.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { accept, hang, inTurn, startRecordingDaemon, status } from './recording-daemon.ts';
 

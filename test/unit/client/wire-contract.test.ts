@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { InvalidField } from '../../../src/client/fields.ts';
+import { InvalidField } from '../../../src/client/options.ts';
 import { createFeedbackRecord, createQueryRecord, feedbackKinds, recordToJson } from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
 import { feedbackSchema, liveQuerySchema, readLiveQueries, toLiveQuery } from '../../../src/live/ingest-schema.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { schedule } from 'node-cron';
 import { describe, expect, it } from 'vitest';
-import { cronSchema, timezoneSchema } from '../../../src/config/cron.ts';
+import { cronSchema, timezoneSchema } from '../../../src/config/times.ts';
 import {
   latestOccurrence,
   longestGapSeconds,

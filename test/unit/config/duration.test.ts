@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { durationMs, durationSchema } from '../../../src/config/duration.ts';
+import { durationMs, durationSchema } from '../../../src/config/times.ts';
 
 describe('a length of time', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { describe, expect, it } from 'vitest';
-import { readTimeRange } from '../../../src/console/time-range.ts';
+import { readTimeRange } from '../../../src/console/links.ts';
 import { DiagnosisOf, DiagnosisPanel } from '../../../src/diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../../src/diagnosis/rules/incident.ts';
 import type { Sign } from '../../../src/diagnosis/rules/signs.ts';

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { describe, expect, it } from 'vitest';
-import { Sentence } from '../../../src/console/components/values.tsx';
+import { Sentence } from '../../../src/console/components.tsx';
 import { Reasons } from '../../../src/status/status-page.tsx';
 
 describe('the reasons of a state', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { within } from '../../../src/console/links.ts';
-import { readTimeRange } from '../../../src/console/time-range.ts';
+import { readTimeRange, within } from '../../../src/console/links.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
 

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../../src/demo/rag/corpus.ts';
+import {
+  readDemoAnswers,
+  readDemoDocuments,
+  readDemoQuestions,
+  readSentenceVectors,
+  SENTENCE_DIMENSIONS,
+  sentenceEmbedder,
+} from '../../../src/demo/rag/corpus.ts';
 import { cutInTwo } from '../../../src/demo/rag/fault.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../../src/demo/rag/hashed-tfidf.ts';
-import { readSentenceVectors, SENTENCE_DIMENSIONS, sentenceEmbedder } from '../../../src/demo/rag/sentence-vectors.ts';
-import { canaryTexts } from '../../../src/density/rules/embedding-canary.ts';
+import { canaryTexts } from '../../../src/density/rules/measurement-change.ts';
 import { mean } from '../../../src/stats/descriptive.ts';
 import { cosineSimilarity, dotProduct, lengthOf } from '../../../src/vector/matrix.ts';
 

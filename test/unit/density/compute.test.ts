@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ComputePool, createComputePool } from '../../../src/app/compute/compute-pool.ts';
+import { type ComputePool, createComputePool } from '../../../src/app/compute.ts';
 import { buildBaseline } from '../../../src/density/rules/baseline.ts';
 import { evenQuestions, queryWorld } from '../../support/query-world.ts';
 import { waitFor } from '../../support/wait-for.ts';

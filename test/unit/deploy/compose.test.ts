@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { configJsonSchema, environmentVariables, parseConfig } from '../../../src/app/config/parse.ts';
-import { roles } from '../../../src/app/monitor.ts';
+import { roles } from '../../../src/app/serve.ts';
 import { postgresSource, prometheusSource } from '../../../src/dashboards/promql.ts';
 import { type ComposeService, readCompose } from '../../support/compose-file.ts';
 import { missing } from '../../support/missing.ts';

@@ -17,7 +17,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { parseConfig } from '../../../src/app/config/parse.ts';
-import { roles } from '../../../src/app/monitor.ts';
+import { roles } from '../../../src/app/serve.ts';
 import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
 import { renderTemplate, type Value } from '../../support/helm-template.ts';
 

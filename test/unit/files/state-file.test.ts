@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createStateFile } from '../../../src/files/state-file.ts';
+import { createStateFile } from '../../../src/files/text-file.ts';
 
 let folder = '';
 

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createComputePool } from '../../../src/app/compute/compute-pool.ts';
+import { createComputePool } from '../../../src/app/compute.ts';
 import { createGoldenStatistics } from '../../../src/golden/golden-statistics.ts';
 import { compareGoldenRuns, nothingKnown } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { groupBySegment } from '../../../src/golden/rules/golden-set.ts';
 import { measureReruns } from '../../../src/golden/rules/run-noise.ts';
 import { scoreQueries, scoreRun } from '../../../src/golden/rules/score-run.ts';
-import { groupBySegment } from '../../../src/golden/rules/segments.ts';
 import { anAnswer, aRerunNoise, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { numberedPageShape, sliceAt } from '../../../src/http/paging.ts';
+import { numberedPageShape, sliceAt } from '../../../src/http/fields.ts';
 
 it('pages of a list are all of it once, in its order, none larger than asked for', () => {
   fc.assert(

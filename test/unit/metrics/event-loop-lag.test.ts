@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { watchEventLoop } from '../../../src/metrics/event-loop-lag.ts';
+import { watchEventLoop } from '../../../src/metrics/prometheus.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 it('sees a task that holds up everything else', async () => {

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { sendMetrics } from '../../../src/app/monitor.ts';
+import { sendMetrics } from '../../../src/app/serve.ts';
 import { sample } from '../../../src/metrics/meter.ts';
-import { createOtlpEndpoint } from '../../../src/metrics/otlp-endpoint.ts';
+import { createOtlpEndpoint } from '../../../src/metrics/otlp.ts';
 import { createExporter } from '../../../src/metrics/prometheus.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { recordLog, silentLogger } from '../../support/log.ts';

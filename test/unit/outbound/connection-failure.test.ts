@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classifyConnectionFailure } from '../../../src/outbound/connection-failure.ts';
+import { classifyConnectionFailure } from '../../../src/outbound/exchange.ts';
 
 function errorOf(code: string) {
   return Object.assign(new Error('message with a secret'), { code });

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createProxy } from 'proxy';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { proxyFor } from '../../../src/outbound/exchange.ts';
 import { createJsonApi, type JsonApiSettings } from '../../../src/outbound/json-api.ts';
-import { proxyFor } from '../../../src/outbound/proxy.ts';
 import { selfSigned } from '../../support/redis-fleet.ts';
 
 const never = new AbortController().signal;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { basic, bearer, createServiceSettings, keyHeader } from '../../../src/outbound/service-settings.ts';
+import { basic, bearer, createServiceSettings, keyHeader } from '../../../src/outbound/json-api.ts';
 
 const config = {
   url: 'http://store.internal:6333',

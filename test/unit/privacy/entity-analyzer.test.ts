@@ -1,9 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  createPresidioAnalyzer,
-  createSemaphore,
-  type PresidioSettings,
-} from '../../../src/privacy/entity-analyzer.ts';
+import { createPresidioAnalyzer, createSemaphore, type PresidioSettings } from '../../../src/privacy/personal-data.ts';
 import {
   type FaultServer,
   hang,

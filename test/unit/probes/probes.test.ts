@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canaryTexts } from '../../../src/density/rules/embedding-canary.ts';
+import { canaryTexts } from '../../../src/density/rules/measurement-change.ts';
 import type { Embedder } from '../../../src/embedders/embedder.ts';
 import type { DrawnSample } from '../../../src/live/sql/live-samples.ts';
 import { probePipelines } from '../../../src/probes/probe-jobs.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareStoreWithTraffic, takeStoreSnapshot } from '../../../src/density/rules/store-snapshot.ts';
-import type { StoredSnapshot } from '../../../src/probes/probe-tables.ts';
-import { snapshotStore } from '../../../src/probes/snapshot-store.ts';
+import { snapshotStore } from '../../../src/probes/probe-jobs.ts';
+import type { StoredSnapshot } from '../../../src/probes/probes.ts';
 import { matrixOf } from '../../../src/vector/matrix.ts';
 import { MemoryDeployments } from '../../support/memory-deployments.ts';
 import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';

@@ -1,10 +1,10 @@
 /** A worker of the pipeline `docs` with one running run, on a retriever of 100 ms. */
 import { describe, expect, it } from 'vitest';
-import { type JobDeps, jobCatalogue } from '../../../src/app/job-catalogue.ts';
+import { type JobDeps, jobCatalogue } from '../../../src/app/scheduler.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
-import { createJobRunner } from '../../../src/queue/run-job.ts';
+import { createJobRunner } from '../../../src/queue/job-queue.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryDeployments } from '../../support/memory-deployments.ts';
 import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';

@@ -3,9 +3,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bcaInterval } from '../../../src/stats/descriptive.ts';
 import { newcombePairedInterval } from '../../../src/stats/intervals.ts';
-import { benjaminiHochberg, holm } from '../../../src/stats/multiple-testing.ts';
-import { pairedTSampleSize, type TestPlan } from '../../../src/stats/paired-power.ts';
-import { mcnemarExact, pairedT } from '../../../src/stats/paired-tests.ts';
+import {
+  benjaminiHochberg,
+  holm,
+  mcnemarExact,
+  pairedT,
+  pairedTSampleSize,
+  type TestPlan,
+} from '../../../src/stats/paired-tests.ts';
 import { signFlipTest } from '../../../src/stats/sign-flip.ts';
 
 type Pair = readonly [number, number];

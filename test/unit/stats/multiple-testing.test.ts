@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { benjaminiHochberg, holm } from '../../../src/stats/multiple-testing.ts';
+import { benjaminiHochberg, holm } from '../../../src/stats/paired-tests.ts';
 
 const pValues = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstWhere, logAdd, logMean } from '../../../src/stats/numerics.ts';
+import { firstWhere, logAdd, logMean } from '../../../src/stats/distributions.ts';
 
 describe('firstWhere', () => {
   it.each([

@@ -7,7 +7,7 @@ import {
   pairedTSampleSize,
   smallestDetectableDifference,
   type TestPlan,
-} from '../../../src/stats/paired-power.ts';
+} from '../../../src/stats/paired-tests.ts';
 
 const USUAL: TestPlan = { alpha: 0.05, sided: 2, power: 0.8 };
 

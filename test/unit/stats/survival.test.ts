@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { survivalQuantile } from '../../../src/stats/descriptive.ts';
 import { normalQuantile } from '../../../src/stats/distributions.ts';
-import { survivalQuantile } from '../../../src/stats/survival.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
 /** The maintained arm of the leukaemia trial of Embury and others 1977, as in R's `survival::aml`. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CheckResult } from '../../../src/checks/rules/check-result.ts';
+import type { CheckResult } from '../../../src/checks/rules/threshold.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';

@@ -1,8 +1,8 @@
 /** From what people said in a window to the gauges of feedback. */
 import { describe, expect, it } from 'vitest';
-import { measureFeedback } from '../../../src/live/measure-feedback.ts';
+import { measureFeedback } from '../../../src/live/measure-live-traffic.ts';
 import { feedbackGauges } from '../../../src/live/publish-live.ts';
-import type { OpinionTally } from '../../../src/live/rules/feedback/positive-ratio.ts';
+import type { OpinionTally } from '../../../src/live/rules/feedback/user-cap.ts';
 import type { GaugeSample } from '../../../src/metrics/meter.ts';
 import { NOON } from '../../support/builders.ts';
 import { aMeasurement } from '../../support/measurements.ts';

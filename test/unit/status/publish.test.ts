@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCheckGauges } from '../../../src/checks/gauges.ts';
-import type { CheckResult } from '../../../src/checks/rules/check-result.ts';
+import { readCheckGauges } from '../../../src/checks/check-store.ts';
+import type { CheckResult } from '../../../src/checks/rules/threshold.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../../src/metrics/definition.ts';

@@ -1,9 +1,8 @@
 /** Threads that break or end, while they work and while they do not: never the process, and never the next task. */
-import path from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createThreadPool, type ThreadPool } from '../../../src/threads/thread-pool.ts';
-import type { tasks } from './troubled/tasks.ts';
+import type { tasks } from './troubled-tasks.ts';
 
 const never = new AbortController().signal;
 let pool: ThreadPool<typeof tasks>;
@@ -12,7 +11,7 @@ afterEach(() => pool.close());
 
 function aPool(): ThreadPool<typeof tasks> {
   pool = createThreadPool<typeof tasks>({
-    folder: path.join(import.meta.dirname, 'troubled'),
+    tasks: import.meta.resolve('./troubled-tasks.ts'),
     threads: 1,
     mostWaiting: 10,
     refusal: 'Too many.',

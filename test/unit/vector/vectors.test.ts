@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dotProducts } from '../../../src/vector/dot-products.ts';
-import { distinctRows, matrixOf } from '../../../src/vector/matrix.ts';
+import { distinctRows, dotProducts, matrixOf } from '../../../src/vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours, neighbourRecall } from '../../../src/vector/nearest-neighbours.ts';
 import { differences, driftCases, type ScaledVectors, scaledMatrix } from '../../support/drift-conformance.ts';
 import { uniforms } from '../../support/uniforms.ts';

@@ -7,7 +7,7 @@
 import { normalQuantile, studentTQuantile } from '../../../stats/distributions.ts';
 import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
 import { MINUTE_MS } from '../../../time.ts';
-import { type ClusterMember, effectiveClusters } from '../sampling/cluster-variance.ts';
+import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 
 /** A sampled query with what was shown for it, best first. */
 export interface ShownQuery extends ClusterMember {

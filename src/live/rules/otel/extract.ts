@@ -21,12 +21,14 @@ import {
   readCount,
   readFirst,
   readFlattened,
+  readPerson,
+  readSegments,
   readShortText,
   readText,
   readVector,
+  samplingProbability,
   toDate,
 } from './span.ts';
-import { readPerson, readSegments, samplingProbability } from './span-origin.ts';
 import { completeQueries, RETRIEVAL, type TraceFragment } from './trace-fragment.ts';
 import { errorOf, hasSeveralQueries, indexSpans, type TraceIndex } from './trace-index.ts';
 

@@ -14,13 +14,13 @@ import {
   readId,
   readNumber,
   readObject,
+  readPerson,
   readShortText,
   readString,
   readText,
   type SpanLink,
   toDate,
 } from './span.ts';
-import { readPerson } from './span-origin.ts';
 import type { TraceIndex } from './trace-index.ts';
 
 /** Annotations and evaluations as spans and log records carry them. */

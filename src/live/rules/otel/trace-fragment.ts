@@ -2,7 +2,7 @@
 
 import type { RetrievedDocument } from '../../../model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
-import type { Person } from './span-origin.ts';
+import type { Person } from './span.ts';
 
 interface InTrace {
   readonly traceId: string;

@@ -2,9 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
-import { createCheckStore } from '../../../../src/checks/check-store.ts';
+import { createCheckStore, readCheckGauges } from '../../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
-import { readCheckGauges } from '../../../../src/checks/gauges.ts';
 import { judgeGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';

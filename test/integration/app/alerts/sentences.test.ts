@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
-import { gaugesOf } from '../../../../src/checks/gauges.ts';
+import { gaugesOf } from '../../../../src/checks/check-store.ts';
 import { alarmText } from '../../../../src/checks/rules/alarm-text.ts';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { aCheckState } from '../../../support/check-states.ts';

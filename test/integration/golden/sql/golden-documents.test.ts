@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGoldenDocuments } from '../../../../src/golden/sql/golden-documents.ts';
+import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 

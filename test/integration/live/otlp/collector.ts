@@ -3,12 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { gunzipSync } from 'node:zlib';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
 import {
+  contentOf,
+  defaultOtlpLimits,
   encodeFailure,
   encodeSuccess,
   type OtlpAnswer,
+  otlpFormat,
   type PartialSuccess,
-} from '../../../../src/live/otlp/descriptor.ts';
-import { contentOf, defaultOtlpLimits, otlpFormat } from '../../../../src/live/otlp/parse.ts';
+} from '../../../../src/live/otlp/parse.ts';
 import type { OtlpLogRecord, OtlpSpan } from '../../../../src/live/rules/otel/span.ts';
 
 export interface Collector {

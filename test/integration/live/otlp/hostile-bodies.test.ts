@@ -8,8 +8,7 @@ import protobuf from 'protobufjs/light.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
-import { messageType } from '../../../../src/live/otlp/descriptor.ts';
-import { contentOf, defaultOtlpLimits, type OtlpLimits } from '../../../../src/live/otlp/parse.ts';
+import { contentOf, defaultOtlpLimits, messageType, type OtlpLimits } from '../../../../src/live/otlp/parse.ts';
 import { startCollector } from './collector.ts';
 
 const protobufType = 'application/x-protobuf';

@@ -1,7 +1,6 @@
 /** Large bodies, which a thread reads, and small ones, which nobody waits for. */
 import { afterAll, describe, expect, it } from 'vitest';
-import { readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
-import { createOtlpReader } from '../../../../src/live/otlp/reader.ts';
+import { createOtlpReader, readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
 
 const pipelines: TracedPipeline[] = [
   { name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'] },

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
+import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/explain.ts';
 import { redactConfig } from '../../../../src/app/config/inspect.ts';
-import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/json-schema.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
 

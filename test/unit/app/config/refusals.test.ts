@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml, stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
-import { isMapping } from '../../../../src/app/config/json-schema.ts';
+import { isMapping } from '../../../../src/app/config/explain.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { RecalldError } from '../../../../src/errors.ts';
 

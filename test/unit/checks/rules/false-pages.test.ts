@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomNumbers } from '../../../../bench/random-numbers.ts';
-import { NO_SHIFT } from '../../../../src/checks/rules/check-result.ts';
 import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/check-state.ts';
 import { falseBreaches, falseRegressions, NEXT_TO_NONE, roomNeeded } from '../../../../src/checks/rules/false-pages.ts';
 import {
@@ -9,6 +8,7 @@ import {
   judgeRegression,
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
+import { NO_SHIFT } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { normalCdf } from '../../../../src/stats/distributions.ts';
 

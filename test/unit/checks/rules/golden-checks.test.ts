@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { addShifts, NO_SHIFT, shiftOf, worstVerdict } from '../../../../src/checks/rules/check-result.ts';
 import {
   floorCheckName,
   historyNeeded,
@@ -9,6 +8,7 @@ import {
   judgeStaleLabels,
   listGoldenChecks,
 } from '../../../../src/checks/rules/golden-checks.ts';
+import { addShifts, NO_SHIFT, shiftOf, worstVerdict } from '../../../../src/checks/rules/threshold.ts';
 import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
 import type { Severity, Verdict } from '../../../../src/model.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { NO_SHIFT } from '../../../../src/checks/rules/check-result.ts';
 import {
   type BaselineDifference,
   type ComparedWithBaseline,
   judgeRegression,
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
+import { NO_SHIFT } from '../../../../src/checks/rules/threshold.ts';
 
 import type { Verdict } from '../../../../src/model.ts';
 

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_VALUE } from '../../../../src/checks/rules/check-result.ts';
+import { NO_VALUE } from '../../../../src/checks/rules/threshold.ts';
 import { backtestCheck, type CheckEvaluation, episodesOf } from '../../../../src/checks/rules/verdict-episodes.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { NOON } from '../../../support/builders.ts';

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { familiarity, novelBelow, noveltyOf, readCause, topicCause } from '../../../../src/density/rules/cause.ts';
-import { canaryTexts, embeddingCanary, searchCanary } from '../../../../src/density/rules/embedding-canary.ts';
 import {
+  canaryTexts,
+  embeddingCanary,
   fingerprintDifferences,
   type MeasurementFingerprint,
   outgrewBaseline,
   rebaselineDecision,
   replayAgrees,
+  searchCanary,
 } from '../../../../src/density/rules/measurement-change.ts';
 import { differences, driftCases, type ScaledVectors } from '../../../support/drift-conformance.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { equalChance } from '../../../../src/density/rules/equal-chance.ts';
+import { equalChance } from '../../../../src/density/rules/sessions.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 describe('the chance at which differently sampled traffic is counted', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../../../src/demo/rag/hashed-tfidf.ts';
-import { subjectsOf } from '../../../../src/density/rules/topic-unity.ts';
+import { subjectsOf } from '../../../../src/density/rules/find-topics.ts';
 import { matrixOf, selectRows } from '../../../../src/vector/matrix.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 

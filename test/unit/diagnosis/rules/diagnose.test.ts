@@ -6,7 +6,7 @@ import { diagnose, MAX_SUMMARY_LENGTH } from '../../../../src/diagnosis/rules/di
 import type { Observations, ObservedReference, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
 import { besideOf } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import type { RunFailure } from '../../../../src/golden/rules/run-failure.ts';
-import type { DropState } from '../../../../src/judging/rules/relevance-drop.ts';
+import type { DropState } from '../../../../src/judging/rules/judged-mean.ts';
 
 const unchanged: ChangedAnswers = {
   answered: 100,

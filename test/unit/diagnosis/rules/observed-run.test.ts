@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { observedRun } from '../../../../src/diagnosis/rules/observed-run.ts';
+import { observedRun } from '../../../../src/diagnosis/rules/observations.ts';
 import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import { aFailedAnswer, anAnswer, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';

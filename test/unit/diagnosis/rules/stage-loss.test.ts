@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { observedRun } from '../../../../src/diagnosis/rules/observed-run.ts';
+import { observedRun } from '../../../../src/diagnosis/rules/observations.ts';
 import { rankCauses } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import { readRunSigns } from '../../../../src/diagnosis/rules/read-run-signs.ts';
 import type { AnsweredStage } from '../../../../src/golden/rules/run.ts';

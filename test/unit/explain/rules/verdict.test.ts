@@ -1,6 +1,6 @@
 import { assert, constantFrom, integer, nat, property, subarray, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RankedDocument, Ranking } from '../../../../src/explain/rules/ranking.ts';
+import type { RankedDocument, Ranking } from '../../../../src/explain/rules/outranked.ts';
 import { explain, type SeenDocument, type SeenQuestion, verdicts } from '../../../../src/explain/rules/verdict.ts';
 import { NOON } from '../../../support/builders.ts';
 

@@ -4,9 +4,9 @@ import {
   chanceOfRow,
   describePower,
   detectableDrop,
+  rerunVariance,
   usualCheck,
-} from '../../../../src/golden/rules/detectable-drop.ts';
-import { rerunVariance } from '../../../../src/golden/rules/run-noise.ts';
+} from '../../../../src/golden/rules/run-noise.ts';
 import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shiftOf } from '../../../../src/checks/rules/check-result.ts';
 import { judgeFloor } from '../../../../src/checks/rules/golden-checks.ts';
 import { judgeRegression, type RegressionCheck } from '../../../../src/checks/rules/regression.ts';
+import { shiftOf } from '../../../../src/checks/rules/threshold.ts';
 import { byKey, describeLevels, overlapLevels, rotationShifts } from '../../../../src/golden/rules/rotation.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
 import { aDifference } from '../../../support/golden-runs.ts';

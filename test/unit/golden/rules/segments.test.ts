@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupBySegment, OTHER_SEGMENT } from '../../../../src/golden/rules/segments.ts';
+import { groupBySegment, OTHER_SEGMENT } from '../../../../src/golden/rules/golden-set.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { aGoldenQuery } from '../../../support/builders.ts';
 

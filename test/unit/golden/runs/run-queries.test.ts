@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRunQueries, readRunTable } from '../../../../src/golden/runs/run-queries.ts';
+import { readRunQueries, readRunTable } from '../../../../src/golden/runs/run-summary.ts';
 import {
   aFailedAnswer,
   aGoldenRun,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newRunId, type StartGoldenRunDeps, startGoldenRun } from '../../../../src/golden/runs/start-golden-run.ts';
+import { newRunId, type StartGoldenRunDeps, startGoldenRun } from '../../../../src/golden/runs/run-golden-set.ts';
 import {
   aNewGoldenSet,
   aRunSettings,

@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Block } from '../../../../src/golden/trec/blocks.ts';
 import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
-import { JudgmentTable } from '../../../../src/golden/trec/judgment-table.ts';
-import { ResultTable } from '../../../../src/golden/trec/result-table.ts';
+import { JudgmentTable, ResultTable } from '../../../../src/golden/trec/tables.ts';
 import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/ir/ranking.ts';
 
 type Row = readonly [query: string, id: string, score: number];

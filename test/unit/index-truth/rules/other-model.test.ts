@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isOfOtherModel } from '../../../../src/index-truth/rules/other-model.ts';
+import { isOfOtherModel } from '../../../../src/index-truth/rules/findings.ts';
 
 /** At an angle, in degrees. */
 const at = (degrees: number): Float32Array =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { segmentTags } from '../../../../src/index-truth/rules/tenant-probes.ts';
+import { segmentTags } from '../../../../src/index-truth/rules/findings.ts';
 
 it('is the tag of a query', () => {
   expect(segmentTags('tenant=acme=1')).toEqual({ tenant: 'acme=1' });

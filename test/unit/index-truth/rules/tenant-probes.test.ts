@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionOf, sharedBeginning, tenantProbe } from '../../../../src/index-truth/rules/tenant-probes.ts';
+import { questionOf, sharedBeginning, tenantProbe } from '../../../../src/index-truth/rules/findings.ts';
 
 describe('the ids of a segment', () => {
   it.each([

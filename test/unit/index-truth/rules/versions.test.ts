@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasVersion, isSuperseded } from '../../../../src/index-truth/rules/versions.ts';
+import { hasVersion, isSuperseded } from '../../../../src/index-truth/rules/findings.ts';
 
 const chunk = (version: string | null, content: string | null = null) => ({ version, content });
 const words = (from: number, count: number): string =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeDrift, type PanelPair, panelSize } from '../../../../src/judging/rules/judge-panel.ts';
+import { judgeDrift, type PanelPair, panelSize } from '../../../../src/judging/rules/agreement.ts';
 
 const pairs = (count: number, of: (i: number) => PanelPair): PanelPair[] =>
   Array.from({ length: count }, (_, i) => of(i));

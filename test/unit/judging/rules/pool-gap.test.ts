@@ -1,6 +1,6 @@
 import { array, assert, double, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DeeperQuery, poolGap, poolScores } from '../../../../src/judging/rules/pool-gap.ts';
+import { type DeeperQuery, poolGap, poolScores } from '../../../../src/judging/rules/judged-measures.ts';
 
 describe('nDCG of a deeper pool', () => {
   it('holds the same list against what the store holds that is better', () => {

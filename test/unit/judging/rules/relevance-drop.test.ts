@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { JudgedQuery } from '../../../../src/judging/rules/judged-mean.ts';
-import { dropOfPeople, dropState, type JudgedDay, largestDrop } from '../../../../src/judging/rules/relevance-drop.ts';
+import {
+  dropOfPeople,
+  dropState,
+  type JudgedDay,
+  type JudgedQuery,
+  largestDrop,
+} from '../../../../src/judging/rules/judged-mean.ts';
 
 const DAY_MS = 86_400_000;
 

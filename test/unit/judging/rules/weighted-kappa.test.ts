@@ -8,7 +8,7 @@ import {
   ENOUGH_SESSIONS,
   type GradedPair,
   weightedKappa,
-} from '../../../../src/judging/rules/weighted-kappa.ts';
+} from '../../../../src/judging/rules/agreement.ts';
 
 const { kappa: cases } = JSON.parse(readFileSync('test/fixtures/conformance/judging/estimator.json', 'utf8')) as {
   kappa: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ContextQuery, contextCharacters, repeatedContext } from '../../../../src/live/rules/context.ts';
+import { type ContextQuery, contextCharacters, repeatedContext } from '../../../../src/live/rules/live-stages.ts';
 
 function queries(count: number, name: string, parts: Partial<ContextQuery>): ContextQuery[] {
   return Array.from({ length: count }, (_, i) => ({ cluster: `${name}${i}`, probability: 1, context: null, ...parts }));

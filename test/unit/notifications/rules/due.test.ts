@@ -4,7 +4,7 @@ import {
   type NotificationEvent,
   type Notified,
   nextAttempt,
-} from '../../../../src/notifications/rules/due.ts';
+} from '../../../../src/notifications/rules/message.ts';
 import { anIncident } from '../../../support/builders.ts';
 import { hours } from '../../../support/measurements.ts';
 

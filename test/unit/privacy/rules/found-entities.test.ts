@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FoundEntity, redactFound } from '../../../../src/privacy/rules/found-entities.ts';
+import { type FoundEntity, redactFound } from '../../../../src/privacy/rules/detector.ts';
 
 function aFind(start: number, end: number, parts: Partial<FoundEntity> = {}): FoundEntity {
   return { entityType: 'PERSON', start, end, score: 0.85, ...parts };

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { textHash, userIdHmac } from '../../../../src/privacy/rules/keyed-hash.ts';
+import { textHash, userIdHmac } from '../../../../src/privacy/rules/redactor.ts';
 
 const KEY = 'a key of at least 16 bytes';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overlapOf, weightedShare } from '../../../../src/shadow/rules/overlap.ts';
+import { overlapOf, weightedShare } from '../../../../src/shadow/rules/relevance.ts';
 
 describe('two lists', () => {
   it('are the same, or not, by document and order', () => {

@@ -1,7 +1,11 @@
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareArms, levelOf, type VariantDesign } from '../../../../src/variants/rules/compare-arms.ts';
-import type { VariantDay } from '../../../../src/variants/rules/variant-day.ts';
+import {
+  compareArms,
+  levelOf,
+  type VariantDay,
+  type VariantDesign,
+} from '../../../../src/variants/rules/compare-arms.ts';
 
 const design: VariantDesign = {
   arms: [

@@ -1,5 +1,5 @@
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import type { ReferenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
+import type { ReferenceCtr } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import type { SentimentMapping } from '../../../../../src/live/rules/feedback/sentiment.ts';
 import type { CapCandidate } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import type { Feedback } from '../../../../../src/live/rules/live-query.ts';

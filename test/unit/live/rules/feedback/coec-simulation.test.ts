@@ -1,8 +1,11 @@
 /** Users who click by known chances, so that what the click measures should say is known. */
 import { describe, expect, it } from 'vitest';
 import { type ClickedQuery, clickThroughRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import { clicksOverExpectedClicks } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
-import { type ReferenceCtr, referenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
+import {
+  clicksOverExpectedClicks,
+  type ReferenceCtr,
+  referenceCtr,
+} from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
 /** Chance of a click at the ranks 1 to 10. */

@@ -2,11 +2,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  kindsOf,
   type OpinionTally,
   positiveRatio,
   positiveRatios,
-} from '../../../../../src/live/rules/feedback/positive-ratio.ts';
-import { kindsOf } from '../../../../../src/live/rules/feedback/user-cap.ts';
+} from '../../../../../src/live/rules/feedback/user-cap.ts';
 import { feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
 
 function opinions(count: number, parts: Partial<OpinionTally> = {}): OpinionTally {

@@ -5,7 +5,7 @@ import {
   readReference,
   referenceCtr,
   storeReference,
-} from '../../../../../src/live/rules/feedback/reference-ctr.ts';
+} from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aClickedQuery, aReference } from './builders.ts';
 

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clusterVariance, effectiveClusters } from '../../../../../src/live/rules/sampling/cluster-variance.ts';
 import {
+  clusterVariance,
   type EstimateOutcome,
+  effectiveClusters,
   horvitzThompsonTotal,
   type WeightedEstimate,
 } from '../../../../../src/live/rules/sampling/estimate.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { budgetShare, countArrival, type MinuteLoad } from '../../../../../src/live/rules/sampling/minute-load.ts';
+import { budgetShare, countArrival, type MinuteLoad } from '../../../../../src/live/rules/sampling/decision.ts';
 
 /** The load after `count` queries of one rate in a minute. */
 function after(count: number, rate: number, budget: number, minute = 1, start: MinuteLoad | null = null): MinuteLoad {

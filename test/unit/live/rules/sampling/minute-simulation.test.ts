@@ -1,12 +1,13 @@
 /** Minutes of traffic over several replicas under the cap, held against what is promised of them. */
 import { describe, expect, it } from 'vitest';
 import {
+  budgetShare,
+  type MinuteLoad,
   type SamplingDecision,
   type SamplingTraits,
   sampleArrival,
 } from '../../../../../src/live/rules/sampling/decision.ts';
 import { horvitzThompsonTotal } from '../../../../../src/live/rules/sampling/estimate.ts';
-import { budgetShare, type MinuteLoad } from '../../../../../src/live/rules/sampling/minute-load.ts';
 import { moments } from '../../../../../src/stats/descriptive.ts';
 import { closeSample, closingLevel } from '../../../../support/sampling-oracle.ts';
 import { uniforms } from '../../../../support/uniforms.ts';

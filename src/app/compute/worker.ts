@@ -1,5 +1,0 @@
-/** The threads that compute. */
-import { answerTasks } from '../../threads/tasks.ts';
-import { tasks } from './tasks.ts';
-
-answerTasks(tasks);

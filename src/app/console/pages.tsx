@@ -1,0 +1,277 @@
+/**
+ * The pages for people, at the root of the API's address, with the runbooks of the alerts as the package ships them:
+ * an alert leads to them with nothing else installed.
+ */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Marked } from 'marked';
+import type { VNode } from 'preact';
+import { consoleVisitor, personOf } from '../../access/audit-log.ts';
+import { addSessions, type Sessions } from '../../access/session.ts';
+import { addSignIn } from '../../access/sign-in.tsx';
+import { ChecksPage, readChecksPage } from '../../checks/checks-page.tsx';
+import { addAssets, secure } from '../../console/http/defences.ts';
+import { addErrorPages } from '../../console/http/error-pages.tsx';
+import {
+  acceptFormsOf,
+  fieldsOf,
+  frameOf,
+  ownPath,
+  type Query,
+  queryOf,
+  sendPage,
+  valuesOf,
+} from '../../console/http/visit.ts';
+import { address, labelsPath } from '../../console/links.ts';
+import { type Frame, Page } from '../../console/page.tsx';
+import { DensityPage } from '../../density/density-page.tsx';
+import { annotationSubjects } from '../../deployments/deployments.ts';
+import { DeploymentsPage, MAX_NOTE } from '../../deployments/deployments-page.tsx';
+import { IncidentPage } from '../../diagnosis/pages/incident-page.tsx';
+import type { Incident } from '../../diagnosis/rules/incident.ts';
+import { RecalldError } from '../../errors.ts';
+import { GoldenPage } from '../../golden/pages/golden-page.tsx';
+import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/pages/golden-reads.ts';
+import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
+import { QueryPage } from '../../golden/pages/query-page.tsx';
+import { RunPage } from '../../golden/pages/run-page.tsx';
+import type { Acceptance } from '../../golden/rules/labels.ts';
+import { IndexPage } from '../../index-truth/index-page.tsx';
+import { readIndexPage } from '../../index-truth/index-reads.ts';
+import { JudgePage } from '../../judging/judge-page.tsx';
+import { readJudgePage, storeGrade } from '../../judging/routes.ts';
+import { TrafficPage } from '../../live/pages/traffic-page.tsx';
+import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
+import { ShadowPage } from '../../shadow/shadow-page.tsx';
+import { readShadowPage } from '../../shadow/shadow-reads.ts';
+import { OverviewPage, StatusPage } from '../../status/status-page.tsx';
+import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
+import { parseBoundedJson } from '../../text/json.ts';
+import type { ConsoleDeps, ConsolePipeline } from './console-api.ts';
+
+/** From the compiled file as from the source. */
+const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
+
+/** Pages link to each other; what else the documentation has is not served here. */
+const markdown = new Marked({
+  renderer: {
+    link(href, _title, text) {
+      const [, name] = /^(\w+)\.md$/.exec(href) ?? [];
+      if (name !== undefined) return `<a href="/runbooks/${name}">${text}</a>`;
+      return /^https?:\/\//.test(href) ? `<a href="${encodeURI(href)}">${text}</a>` : text;
+    },
+    html: (html) => html.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  },
+});
+
+/** @throws RecalldError runbook_unknown */
+export async function readRunbook(name: string): Promise<{ readonly title: string; readonly html: string }> {
+  const text = /^\w+$/.test(name) ? await readFile(path.join(folder, `${name}.md`), 'utf8').catch(() => null) : null;
+  if (text === null) throw new RecalldError('runbook_unknown', `There is no runbook ${name}; see /runbooks/README.`);
+  const [, title = name] = /^# (.*)$/m.exec(text) ?? [];
+  return { title, html: await markdown.parse(text.replace(/^<!--[^]*?-->\s*/, '').replace(/^# .*$/m, '')) };
+}
+
+function RunbookPage({ frame, title, html }: { frame: Frame; title: string; html: string }) {
+  return (
+    <Page frame={frame} title={title} section={null} hasRange={false}>
+      {/* biome-ignore lint/security/noDangerouslySetInnerHtml: a file of the package, without HTML of its own */}
+      <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />
+    </Page>
+  );
+}
+
+const MAX_REASON = 500;
+
+/** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
+function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
+  const { clock, site } = deps;
+
+  void app.register(async (scope) => {
+    await acceptFormsOf(scope, site.publicUrl, async (request, reply) => {
+      const visitor = await sessions.visitorOf(request, reply);
+      if (visitor.canAct) return visitor;
+      throw new RecalldError(
+        'key_lacks_scope',
+        `The API key "${visitor.keyName ?? ''}" has no scope admin, which this needs.`,
+      );
+    });
+
+    scope.post('/actions/pin-baseline', async (request, reply) => {
+      const { run_id: runId = '', note = '', back } = fieldsOf(request);
+      await deps.pinBaseline(
+        runId,
+        note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
+        consoleVisitor(request),
+      );
+      return goBack(reply, back, 'pinned');
+    });
+
+    scope.post('/actions/annotate', async (request, reply) => {
+      const { subject: kind, id = '', text = '', back } = fieldsOf(request);
+      const subject = annotationSubjects.find((one) => one === kind) ?? 'run';
+      const words = text.trim().slice(0, MAX_NOTE);
+      if (words === '') throw new RecalldError('body_unreadable', 'The note has no words.');
+      const note = {
+        subject,
+        subjectId: id,
+        text: words,
+        author: request.visitor?.keyName ?? null,
+        createdAt: clock.now(),
+      };
+      if (!(await deps.annotations.add(note))) {
+        throw subject === 'run'
+          ? new RecalldError('run_unknown', `There is no golden run ${id}.`)
+          : new RecalldError('deployment_unknown', `There is no deployment ${id}.`);
+      }
+      return goBack(reply, back, 'noted');
+    });
+
+    scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
+      const { name } = findPipeline(deps, (request.params as Record<string, string>)['pipeline']);
+      const next = await storeGrade(deps, name, fieldsOf(request), {
+        by: consoleVisitor(request),
+        person: personOf(request),
+      });
+      secure(reply);
+      return reply.redirect(next, 303);
+    });
+
+    scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
+      const { pipeline = '', set = '' } = request.params as Record<string, string>;
+      const found = await deps.findLabelFixes(pipeline, set);
+      const frame = frameOf(request, request.visitor, clock.now(), site.version);
+      const data = { ...(await readLabelsPage(deps, pipeline, set)), found };
+      return sendPage(reply, LabelsPage({ frame, data }));
+    });
+
+    scope.post('/pipelines/:pipeline/golden/:set/labels/accept', async (request, reply) => {
+      const { pipeline = '', set = '' } = request.params as Record<string, string>;
+      const acceptances = valuesOf(request, 'accept').map(readAcceptance);
+      if (acceptances.length === 0)
+        throw new RecalldError('body_unreadable', 'No proposal was chosen; go back and tick those that you accept.');
+      await deps.acceptLabelFixes(pipeline, set, Number(fieldsOf(request)['version']), acceptances);
+      return goBack(reply, labelsPath(pipeline, set), 'mended');
+    });
+  });
+}
+
+/** @throws RecalldError pipeline_unknown */
+async function readLabelsPage(deps: ConsoleDeps, pipeline: string, goldenSet: string): Promise<LabelsPageData> {
+  deps.assertPipeline(pipeline);
+  const [run] = await deps.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
+  const known =
+    run === undefined ? null : { runId: run.id, labels: await deps.runs.staleLabels(run.id), gap: run.labels.gap };
+  return { pipeline, goldenSet, known, found: null };
+}
+
+/** @throws RecalldError body_unreadable for what no form of ours holds */
+function readAcceptance(text: string): Acceptance {
+  try {
+    const [queryId, from, to] = parseBoundedJson(text) as unknown[];
+    if (typeof queryId === 'string' && typeof from === 'string' && Array.isArray(to))
+      return { queryId, from, to: to.map(String) };
+  } catch {
+    // Said below.
+  }
+  throw new RecalldError('body_unreadable', 'A chosen proposal cannot be read; look for proposals again.');
+}
+
+function goBack(reply: FastifyReply, back: string | undefined, done: string): FastifyReply {
+  secure(reply);
+  const [path = '/', query = ''] = ownPath(back).split('?');
+  return reply.redirect(address(path, { ...Object.fromEntries(new URLSearchParams(query)), done }), 303);
+}
+
+/** A page, from what its address says. */
+type Show = (deps: ConsoleDeps, frame: Frame, params: Readonly<Record<string, string>>, query: Query) => Promise<VNode>;
+
+const pages: Readonly<Record<string, Show>> = {
+  '/': async (deps, frame) => StatusPage({ frame, pipelines: await readStatusPage(deps, frame.range) }),
+  '/pipelines/:pipeline': async (deps, frame, { pipeline }) =>
+    OverviewPage({ frame, data: await readOverviewPage(deps, findPipeline(deps, pipeline), frame.range) }),
+  '/pipelines/:pipeline/golden': async (deps, frame, { pipeline }, query) =>
+    GoldenPage({
+      frame,
+      data: await readGoldenPage(deps, findPipeline(deps, pipeline), query['set'], frame.range),
+    }),
+  '/pipelines/:pipeline/golden/:set/labels': async (deps, frame, { pipeline = '', set = '' }) =>
+    LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),
+  '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, query) => {
+    const looks = query['complaints'] === 'look';
+    return DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, looks) });
+  },
+  '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
+    TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
+  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }, query) => {
+    const { name, isIndexed } = findPipeline(deps, pipeline);
+    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed, query['chunks'] === 'draw') });
+  },
+  '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
+    const { name, isJudged, showsText } = findPipeline(deps, pipeline);
+    const person = personOf({ apiKey: null, visitor: frame.visitor });
+    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, { ...query, person }) });
+  },
+  '/pipelines/:pipeline/shadow': async (deps, frame, { pipeline }) => {
+    const { name, showsText } = findPipeline(deps, pipeline);
+    return ShadowPage({ frame, data: await readShadowPage(deps, name, showsText) });
+  },
+  '/checks': async (deps, frame, _params, query) =>
+    ChecksPage({ frame, data: await readChecksPage(deps, query, frame.range) }),
+  '/deployments': async (deps, frame, _params, query) =>
+    DeploymentsPage({ frame, data: await readDeploymentsPage(deps, query, frame.range) }),
+  '/incidents/:incident': async (deps, frame, { incident = '' }) =>
+    IncidentPage({ frame, incident: await findIncident(deps, incident) }),
+  '/runbooks/:alert': async (_deps, frame, { alert = '' }) => RunbookPage({ frame, ...(await readRunbook(alert)) }),
+  '/runs/:run': async (deps, frame, { run = '' }, query) =>
+    RunPage({ frame, data: await readRunPage(deps, run, frame.range, query) }),
+  '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query) =>
+    QueryPage({ frame, data: await readQueryPage(deps, run, id, query) }),
+};
+
+/** @param outageOf as addErrorPages takes it */
+export function addConsole(
+  app: FastifyInstance,
+  deps: ConsoleDeps,
+  outageOf: (error: Error) => RecalldError | null,
+): void {
+  void app.register(async (scope) => {
+    addErrorPages(scope, deps, outageOf);
+    const sessions = await addSessions(scope, deps.authentication);
+    await addAssets(scope);
+    if (!deps.authentication.optional) addSignIn(scope, deps, sessions);
+    addActions(scope, deps, sessions);
+    for (const [path, show] of Object.entries(pages)) {
+      scope.get(path, async (request, reply) => sendPage(reply, await visit(deps, sessions, show, request, reply)));
+    }
+  });
+}
+
+async function visit(
+  deps: ConsoleDeps,
+  sessions: Sessions,
+  show: Show,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<VNode> {
+  const now = deps.clock.now();
+  const visitor = await sessions.visitorOf(request, reply);
+  const frame = frameOf(request, visitor, now, deps.site.version);
+  return show(deps, frame, request.params as Record<string, string>, queryOf(request));
+}
+
+/** @throws RecalldError incident_unknown */
+async function findIncident({ incidents }: ConsoleDeps, id: string): Promise<Incident> {
+  const found = /^\d{1,18}$/.test(id) ? await incidents.find(id) : null;
+  if (found === null) throw new RecalldError('incident_unknown', `There is no incident ${id}.`);
+  return found;
+}
+
+/** @throws RecalldError pipeline_unknown */
+function findPipeline(deps: ConsoleDeps, name = ''): ConsolePipeline {
+  deps.assertPipeline(name);
+  const found = deps.site.pipelines.find((one) => one.name === name);
+  if (found === undefined) throw new RecalldError('pipeline_unknown', `The config has no pipeline "${name}".`);
+  return found;
+}

@@ -1,0 +1,103 @@
+/**
+ * How the program ends: the exit codes of every command, the one place where errors become sentences, and Ctrl-C and its
+ * kin, of which the first asks for an orderly stop and the second ends the program at once.
+ */
+
+import { readFileSync } from 'node:fs';
+import { CommanderError } from 'commander';
+import { type ErrorKind, RecalldError } from '../errors.ts';
+
+export const EXIT_OK = 0;
+/** A threshold is breached or a regression was found. */
+export const EXIT_CHECK_FAILED = 1;
+/** A bug of recalld; the contract's codes stay free for what they say. */
+export const EXIT_BUG = 70;
+
+export const exitCodeOfKind: Record<ErrorKind, number> = {
+  input: 2,
+  not_found: 2,
+  conflict: 2,
+  unauthorized: 2,
+  forbidden: 2,
+  too_large: 2,
+  too_many: 3,
+  unreachable: 3,
+  interrupted: 130,
+};
+
+/** What each package that may be left out is for. */
+const purposes: Readonly<Record<string, string>> = {
+  '@electric-sql/pglite': 'the vector store of the demo',
+  '@electric-sql/pglite-pgvector': 'the vector store of the demo',
+  '@electric-sql/pglite-socket': 'the vector store of the demo',
+  '@grafana/grafana-foundation-sdk': 'Grafana dashboards',
+};
+
+/** What to tell when a package was left out by `npm install --omit=optional`; null for any other error. */
+export function missingPackage(error: unknown): RecalldError | null {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_MODULE_NOT_FOUND') return null;
+  const name = Object.keys(purposes).find((known) => error.message.includes(`'${known}'`));
+  return name === undefined ? null : notInstalled(name, error);
+}
+
+/** @throws RecalldError `package_missing` if the demo's packages were left out of the installation */
+export function requireDemoPackages(): void {
+  for (const name of Object.keys(purposes).filter((known) => known.startsWith('@electric-sql/'))) {
+    try {
+      readFileSync(new URL(import.meta.resolve(name)));
+    } catch (cause) {
+      throw notInstalled(name, cause);
+    }
+  }
+}
+
+function notInstalled(name: string, cause: unknown): RecalldError {
+  const message =
+    `The npm package ${name} (${purposes[name]}) is not installed: run "npm install --include=optional" where` +
+    ' recalld is installed.';
+  return new RecalldError('package_missing', message, { cause });
+}
+
+/** Prints what went wrong, if anything did, and tells the exit code. */
+export function reportError(thrown: unknown): number {
+  const error = missingPackage(thrown) ?? thrown;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
+  if (error instanceof RecalldError) {
+    if (error.kind !== 'interrupted') process.stderr.write(`recalld: ${error.message}\n`);
+    return exitCodeOfKind[error.kind];
+  }
+  const detail =
+    error instanceof Error ? (process.env['RECALLD_DEBUG'] === undefined ? error.message : error.stack) : String(error);
+  process.stderr.write(`recalld: this is a bug of recalld, please report it: ${detail} (RECALLD_DEBUG=1 shows more)\n`);
+  return EXIT_BUG;
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** A signal that aborts when the program is asked to stop. Children notice our end by themselves, so ending at once is safe. */
+export function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of signals) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(exitCodeOfKind.interrupted);
+      controller.abort(new RecalldError('interrupted', `Stopped by ${name}.`));
+    });
+  }
+  return controller.signal;
+}
+
+/**
+ * A signal that aborts when the process that started us is gone. For programs of a terminal alone: a daemon shall
+ * outlive its shell.
+ */
+export function parentGone(): AbortSignal {
+  const controller = new AbortController();
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    controller.abort(new RecalldError('interrupted', 'Stopped, since the process that started it is gone.'));
+  }, 1000);
+  watch.unref();
+  return controller.signal;
+}

@@ -1,0 +1,61 @@
+/** `recalld rules` and `recalld dashboards`: what Prometheus and Grafana take, made for a config. */
+import { writeFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { stringify } from 'yaml';
+import { createAlertRules, type RuleFormat } from '../app/commands/alert-rules.ts';
+import { loadConfig } from '../app/config/parse.ts';
+import { RecalldError } from '../errors.ts';
+import { type ConfiguredOptions, note, printJson, printLine, withConfig } from './output.ts';
+
+interface RulesOptions extends ConfiguredOptions {
+  readonly format: RuleFormat;
+  readonly out?: string;
+}
+
+export function rulesCommand(command: Command): Command {
+  return withConfig(command, 'recalld rules --config recalld.yaml --out recalld.rules.yml')
+    .addOption(
+      new Option('--format <format>', 'rules: a rule file; crd: a PrometheusRule for Kubernetes')
+        .choices(['rules', 'crd'])
+        .default('rules'),
+    )
+    .option('--out <file>', 'write to a file instead of printing')
+    .action(printRules);
+}
+
+function printRules({ config, format, out, json }: RulesOptions): void {
+  const { document, notes } = createAlertRules(loadConfig(config).config, format);
+  for (const sentence of notes) note(`Note: ${sentence}`);
+  const text = stringify(document, { lineWidth: 0 });
+  if (out !== undefined) write(out, text);
+  if (json === true) printJson({ file: out ?? null, notes, rules: document });
+  else if (out === undefined) process.stdout.write(text);
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new RecalldError('usage', `The rules cannot be written to ${file} (${reason}); check the path.`, {
+      cause,
+    });
+  }
+}
+
+interface DashboardsOptions extends ConfiguredOptions {
+  readonly out: string;
+}
+
+export function dashboardsCommand(command: Command): Command {
+  return withConfig(command, 'recalld dashboards --config recalld.yaml --out /var/lib/grafana/dashboards')
+    .option('--out <dir>', 'folder to write to; made when it is not there', 'grafana/dashboards')
+    .action(async ({ config, out, json }: DashboardsOptions) => {
+      // The dashboards need a package that an installation may leave out; the help of all commands does not.
+      const { writeDashboards } = await import('../app/commands/dashboards.ts');
+      const { files, notes } = writeDashboards(loadConfig(config).config, out);
+      for (const sentence of notes) note(`Note: ${sentence}`);
+      if (json === true) printJson({ files, notes });
+      else for (const file of files) printLine(file);
+    });
+}

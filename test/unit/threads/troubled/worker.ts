@@ -1,4 +1,0 @@
-import { answerTasks } from '../../../../src/threads/tasks.ts';
-import { tasks } from './tasks.ts';
-
-answerTasks(tasks);
