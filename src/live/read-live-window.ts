@@ -45,11 +45,16 @@ export async function currentReference(
   if (isFresh || isYounger(known?.gap, REFERENCE_RETRY_MS)) return stored;
 
   const from = new Date(until.getTime() - plan.baselineMs);
+  const series = { pipeline: plan.pipeline, measure: REFERENCE, segment: ALL_SEGMENT };
+  const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: deps.clock.now() };
+  // Of a service that tells of no clicks, the many queries of a baseline are not read each hour to find none on them.
+  if (!(await deps.windows.hasClicks(plan.pipeline, from))) {
+    await deps.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
+    return stored;
+  }
   const reading = await readLiveWindow(deps, { pipeline: plan.pipeline, from, until }, [], signal);
   const reference = referenceCtr(reading.queries);
   const ctr = clickThroughRate(reading.queries, DEFAULT_CLICK_CUTOFF);
-  const series = { pipeline: plan.pipeline, measure: REFERENCE, segment: ALL_SEGMENT };
-  const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: deps.clock.now() };
   if (reference.kind === 'insufficient_data' || ctr.kind === 'insufficient_data') {
     const { of, have, need } =
       reference.kind === 'insufficient_data' ? reference : { of: 'sessions', have: 0, need: 2 };

@@ -41,6 +41,10 @@ export class MemoryLiveWindows implements LiveWindows {
     return (this.clicksOf.get(pipeline) ?? []).filter(({ queryId }) => ids.has(queryId));
   }
 
+  async hasClicks(pipeline: string): Promise<boolean> {
+    return (this.clicksOf.get(pipeline) ?? []).length > 0;
+  }
+
   /** Nobody said anything. */
   async opinions() {
     return new Map();

@@ -100,6 +100,17 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return rows.map(toClick);
     },
 
+    async hasClicks(pipeline, since) {
+      const rows = await read(
+        `select 1 from feedback
+          where pipeline = $1::text and kind = 'click' and counted
+            and received_on >= (($2::timestamptz - interval '1 hour') at time zone 'utc')::date
+          limit 1`,
+        [pipeline, since],
+      );
+      return rows.length > 0;
+    },
+
     async opinions(pipeline, queryIds, since) {
       const rows = await read<OpinionCounts & { query_id: string }>(
         `with opinions as (
@@ -186,6 +197,8 @@ export interface LiveWindows {
   queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]>;
   /** Counted clicks on these queries of a pipeline that were received since a time. */
   clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]>;
+  /** Whether any counted click on a query of a pipeline was received since a time. */
+  hasClicks(pipeline: string, since: Date): Promise<boolean>;
   /** Latest counted opinions on these queries that were received since a time, without clicks; see `OpinionTally`. */
   opinions(pipeline: string, queryIds: readonly string[], since: Date): Promise<ReadonlyMap<string, OpinionCounts>>;
 }

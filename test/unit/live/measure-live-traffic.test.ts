@@ -154,7 +154,7 @@ describe('measuring live traffic', () => {
 
     it('are tried for once an hour while there are too few clicks', async () => {
       const { clock, windows, run, outcomeOf, baselineReadings } = aClickedPipeline();
-      windows.clicksOf.clear();
+      windows.clicksOf.set('docs', (windows.clicksOf.get('docs') ?? []).slice(0, 3));
       for (let i = 0; i < 4; i++) {
         await run();
         await clock.advance(HOUR_MS / 3 + 1);
@@ -162,6 +162,14 @@ describe('measuring live traffic', () => {
       expect(baselineReadings()).toBe(2);
       expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({ reason: 'too_few_clicks' });
       expect(await outcomeOf('click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
+    });
+
+    it('are not looked for in the queries of a service that tells of no clicks', async () => {
+      const { windows, run, outcomeOf, baselineReadings } = aClickedPipeline();
+      windows.clicksOf.clear();
+      await run();
+      expect(baselineReadings()).toBe(0);
+      expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
     });
 
     it('stay those of the day before when the baseline has too few clicks, for three days', async () => {

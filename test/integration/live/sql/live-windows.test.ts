@@ -146,6 +146,20 @@ describe('the clicks on queries', () => {
   });
 });
 
+describe('whether there are clicks', () => {
+  it.each([
+    ['no feedback', [], false],
+    ['an opinion', [{ kind: 'copy' as const }], false],
+    ['a click that does not count', [{ counted: false }], false],
+    ['a click that was received before', [{ receivedAt: hours(-24) }], false],
+    ['a click', [{}], true],
+  ])('is told of %s', async (what, clicks, expected) => {
+    const pipeline = `with ${what}`;
+    await store().recordFeedback(clicks.map((click) => aStoredClick({ pipeline, ...click })));
+    expect(await createLiveWindows(database.pool).hasClicks(pipeline, hours(-2))).toBe(expected);
+  });
+});
+
 describe('the opinions on queries', () => {
   it('are the latest of each person and kind that count, without clicks', async () => {
     const pipeline = 'opinions';
