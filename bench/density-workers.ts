@@ -11,7 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JobDeps } from '../src/app/scheduler.ts';
+import type { JobDeps } from '../src/app/jobs.ts';
 import { densityTables } from '../src/density/dependencies.ts';
 import { measureQueryCoverageJob } from '../src/density/jobs.ts';
 import type { DensityPlan } from '../src/density/plan.ts';

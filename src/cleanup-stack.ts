@@ -1,7 +1,7 @@
 /** Owns every resource that the program opens and gives them back in the reverse order of their opening. */
 
+import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
-import { messageOf } from './text/spelling.ts';
 
 export interface CleanupStack {
   /** Registers what closes a resource that was just opened. */

@@ -1,4 +1,4 @@
-import { jobCatalogue } from '../../src/app/scheduler.ts';
+import { jobCatalogue } from '../../src/app/jobs.ts';
 import { createClient } from '../../src/client/client.ts';
 import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';

@@ -4,10 +4,10 @@
  * just begun.
  */
 
+import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../schedule/clock-skew.ts';
-import { messageOf } from '../text/spelling.ts';
 import type { Clock } from '../time.ts';
 
 export interface ClockWatchDeps {

@@ -33,8 +33,8 @@ import { createVariantPlans, readVariantGauges, type VariantPlan } from '../vari
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
 import { type Database, openDatabase, openStorage, queueBackend, type Storage } from './database.ts';
+import { createTimetable, intervalsOf, jobCatalogue } from './jobs.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
-import { createTimetable, intervalsOf, jobCatalogue } from './scheduler.ts';
 import { version } from './version.ts';
 
 /** One thread leaves the other core of a small machine to requests. */

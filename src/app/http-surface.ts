@@ -4,6 +4,7 @@ import { readDensityVerdict } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import { createDensityApi } from '../density/routes.ts';
 import { createErasure } from '../erasure/erase.ts';
+import { messageOf, rejectionTable } from '../errors.ts';
 import { createGoldenApi } from '../golden/golden-routes.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
 import { createMemoryBudget } from '../http/request-bodies.ts';
@@ -11,15 +12,16 @@ import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { createOtlpReceiver } from '../live/otlp/receiver.ts';
+import { feedbackKinds } from '../live/rules/live-query.ts';
+import { labelValues } from '../metrics/catalogue.ts';
+import type { Meter } from '../metrics/meter.ts';
 import { outageOf } from '../postgres/pool.ts';
 import { createStatusApi } from '../status/status-api.ts';
-import { messageOf } from '../text/spelling.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { createConsoleApi } from './console/console-api.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
-import { showIngestCounters } from './pipelines.ts';
 import { version } from './version.ts';
 
 /** How long a service may take to answer before it counts as not ready. */
@@ -217,4 +219,25 @@ export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
     });
     return reading;
   };
+}
+
+/** What a process counts that takes in live traffic, as 0 from the start, as a worker shows its own. */
+export function showIngestCounters({ pipelines }: Config, meter: Pick<Meter, 'increment'>): void {
+  for (const reason of labelValues.recalld_ingest_shed_total.reason)
+    meter.increment('recalld_ingest_shed_total', { reason }, 0);
+  for (const code of Object.keys(rejectionTable)) meter.increment('recalld_ingest_rejected_total', { code }, 0);
+  for (const outcome of labelValues.recalld_otlp_spans_total.outcome)
+    meter.increment('recalld_otlp_spans_total', { outcome }, 0);
+  for (const { name: pipeline, privacy } of pipelines) {
+    for (const outcome of labelValues.recalld_queries_total.outcome)
+      meter.increment('recalld_queries_total', { pipeline, outcome }, 0);
+    meter.increment('recalld_query_zero_results_total', { pipeline }, 0);
+    for (const kind of feedbackKinds) {
+      for (const sentiment of labelValues.recalld_feedback_total.sentiment)
+        meter.increment('recalld_feedback_total', { pipeline, kind, sentiment }, 0);
+    }
+    if (privacy.presidio === undefined) continue;
+    for (const outcome of labelValues.recalld_redaction_service_total.outcome)
+      meter.increment('recalld_redaction_service_total', { pipeline, outcome }, 0);
+  }
 }

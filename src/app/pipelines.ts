@@ -4,7 +4,7 @@ import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { createEmbedder } from '../embedders/open-embedder.ts';
-import { RecalldError, rejectionTable } from '../errors.ts';
+import { RecalldError } from '../errors.ts';
 import { minuteOfDay } from '../golden/config.ts';
 import {
   findPipeline,
@@ -13,17 +13,13 @@ import {
   shadowPipelineName,
   type WatchedPipeline,
 } from '../golden/watched-pipeline.ts';
-import { feedbackKinds } from '../live/rules/live-query.ts';
 import type { Logger } from '../logger.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import { labelValues } from '../metrics/catalogue.ts';
-import type { Meter } from '../metrics/meter.ts';
 import { createRetriever } from '../retrievers/open-retriever.ts';
 import type { ShadowConfig } from '../shadow/config.ts';
 import { createVectorStore } from '../stores/open-store.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
-import { jobCatalogue } from './scheduler.ts';
 
 /**
  * The parts open connections and processes when they are first asked; closePipelines gives them back.
@@ -190,58 +186,4 @@ export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): Thr
       noData,
     };
   });
-}
-
-// Counters whose labels are known before anything is counted are shown as 0 from the start, since the increase of a
-// counter that appears with its first event is 0, and an alert would miss it.
-
-/** What a worker counts. */
-export function showJobCounters(
-  { notify, metrics, pipelines }: Pick<Config, 'notify' | 'metrics' | 'pipelines'>,
-  meter: Pick<Meter, 'increment'>,
-): void {
-  for (const { kind } of notify) {
-    for (const outcome of labelValues.recalld_notifications_total.outcome)
-      meter.increment('recalld_notifications_total', { kind, outcome }, 0);
-  }
-  for (const { name: pipeline, judged, shadow } of pipelines) {
-    for (const { name } of shadow) {
-      for (const outcome of labelValues.recalld_shadow_live_questions_total.outcome)
-        meter.increment('recalld_shadow_live_questions_total', { pipeline, shadow: name, outcome }, 0);
-    }
-    if (judged === undefined) continue;
-    for (const reason of labelValues.recalld_judge_failures_total.reason)
-      meter.increment('recalld_judge_failures_total', { pipeline, reason }, 0);
-    meter.increment('recalld_judge_cost_dollars_total', { pipeline }, 0);
-    meter.increment('recalld_judge_flagged_total', { pipeline }, 0);
-    meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, 0);
-    if (metrics.otlp?.send.includes('evaluations') !== true) continue;
-    for (const outcome of labelValues.recalld_evaluation_requests_total.outcome)
-      meter.increment('recalld_evaluation_requests_total', { pipeline, outcome }, 0);
-  }
-  for (const { name: task } of jobCatalogue) {
-    for (const outcome of labelValues.recalld_jobs_total.outcome)
-      meter.increment('recalld_jobs_total', { task, outcome }, 0);
-  }
-}
-
-/** What a process counts that takes in live traffic. */
-export function showIngestCounters({ pipelines }: Config, meter: Pick<Meter, 'increment'>): void {
-  for (const reason of labelValues.recalld_ingest_shed_total.reason)
-    meter.increment('recalld_ingest_shed_total', { reason }, 0);
-  for (const code of Object.keys(rejectionTable)) meter.increment('recalld_ingest_rejected_total', { code }, 0);
-  for (const outcome of labelValues.recalld_otlp_spans_total.outcome)
-    meter.increment('recalld_otlp_spans_total', { outcome }, 0);
-  for (const { name: pipeline, privacy } of pipelines) {
-    for (const outcome of labelValues.recalld_queries_total.outcome)
-      meter.increment('recalld_queries_total', { pipeline, outcome }, 0);
-    meter.increment('recalld_query_zero_results_total', { pipeline }, 0);
-    for (const kind of feedbackKinds) {
-      for (const sentiment of labelValues.recalld_feedback_total.sentiment)
-        meter.increment('recalld_feedback_total', { pipeline, kind, sentiment }, 0);
-    }
-    if (privacy.presidio === undefined) continue;
-    for (const outcome of labelValues.recalld_redaction_service_total.outcome)
-      meter.increment('recalld_redaction_service_total', { pipeline, outcome }, 0);
-  }
 }

@@ -16,8 +16,8 @@ import { loadConfigOfDatabase } from './config/parse.ts';
 import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
+import { startScheduler } from './jobs.ts';
 import { createLogger } from './logger.ts';
-import { startScheduler } from './scheduler.ts';
 import { version } from './version.ts';
 import { startWorkers } from './workers.ts';
 

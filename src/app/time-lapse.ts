@@ -18,7 +18,7 @@ import type { Clock } from '../time.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
-import { jobCatalogue } from './scheduler.ts';
+import { jobCatalogue } from './jobs.ts';
 import { createJobDeps } from './workers.ts';
 
 export interface TimeLapse

@@ -8,6 +8,8 @@ import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
+import { labelValues } from '../metrics/catalogue.ts';
+import type { Meter } from '../metrics/meter.ts';
 import { notify } from '../notifications/notify.ts';
 import { createJobRunner } from '../queue/job-queue.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
@@ -16,10 +18,10 @@ import { judgeShadows } from '../shadow/judge-shadows.ts';
 import { sumDays } from '../variants/variant-jobs.ts';
 import { alertSummaries } from './alerts/rule-file.ts';
 import type { ClockWatch } from './clock-watch.ts';
+import type { Config } from './config/schema.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
-import { showJobCounters } from './pipelines.ts';
-import { type JobDeps, jobCatalogue, startTicks, ticksOfJob } from './scheduler.ts';
+import { type JobDeps, jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
 export interface Workers {
   /** Work in hand is put down, not finished: it is stored as far as it went and goes on elsewhere. */
@@ -147,4 +149,37 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     lookAt: (pipeline, runId) => queue.enqueue(diagnoseAlarmsJob.name, { pipeline }, `diagnose-${runId}`),
     findPipeline: (name) => askedPipelines.find((pipeline) => pipeline.name === name) ?? null,
   };
+}
+
+/**
+ * What a worker counts, as 0 from the start: the increase of a counter that appears with its first event is 0, and an
+ * alert would miss it.
+ */
+export function showJobCounters(
+  { notify, metrics, pipelines }: Pick<Config, 'notify' | 'metrics' | 'pipelines'>,
+  meter: Pick<Meter, 'increment'>,
+): void {
+  for (const { kind } of notify) {
+    for (const outcome of labelValues.recalld_notifications_total.outcome)
+      meter.increment('recalld_notifications_total', { kind, outcome }, 0);
+  }
+  for (const { name: pipeline, judged, shadow } of pipelines) {
+    for (const { name } of shadow) {
+      for (const outcome of labelValues.recalld_shadow_live_questions_total.outcome)
+        meter.increment('recalld_shadow_live_questions_total', { pipeline, shadow: name, outcome }, 0);
+    }
+    if (judged === undefined) continue;
+    for (const reason of labelValues.recalld_judge_failures_total.reason)
+      meter.increment('recalld_judge_failures_total', { pipeline, reason }, 0);
+    meter.increment('recalld_judge_cost_dollars_total', { pipeline }, 0);
+    meter.increment('recalld_judge_flagged_total', { pipeline }, 0);
+    meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, 0);
+    if (metrics.otlp?.send.includes('evaluations') !== true) continue;
+    for (const outcome of labelValues.recalld_evaluation_requests_total.outcome)
+      meter.increment('recalld_evaluation_requests_total', { pipeline, outcome }, 0);
+  }
+  for (const { name: task } of jobCatalogue) {
+    for (const outcome of labelValues.recalld_jobs_total.outcome)
+      meter.increment('recalld_jobs_total', { task, outcome }, 0);
+  }
 }

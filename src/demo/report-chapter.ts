@@ -4,18 +4,10 @@ import { minuteOf } from '../console/links.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { percent } from '../text/spelling.ts';
+import { type AlarmLog, type ClosingRow, falseAlarmsIn, type RaisedAlarm, seenSince, seenText } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
-import {
-  type AlarmLog,
-  type ClosingRow,
-  falseAlarmsIn,
-  type Output,
-  type RaisedAlarm,
-  reportPart,
-  seenSince,
-  seenText,
-} from './closing-table.ts';
 import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
+import { type Output, reportPart } from './output.ts';
 import { readDemoAnswers } from './rag/corpus.ts';
 import { gapOf } from './rag/fault.ts';
 import { questionOf } from './traffic.ts';

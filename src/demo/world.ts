@@ -4,7 +4,7 @@ import type { CommandSettings } from '../app/commands/command-store.ts';
 import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
 import { systemClock } from '../system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
-import type { Seen } from './closing-table.ts';
+import type { Seen } from './alarm-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
 import type { Gap, RagFault } from './rag/fault.ts';
 import type { DemoRagService } from './rag/spawn.ts';

@@ -1,7 +1,7 @@
 /** What people complain about, with why they did not get what others liked, for commands, routes and pages. */
 
+import { type Explained, explainAll, type MissedQuestion } from '../explain/answers.ts';
 import type { LookForDeps } from '../explain/look-for.ts';
-import { type Explained, explainAll, type MissedQuestion } from '../explain/misses.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { DAY_MS } from '../time.ts';
 import { type Complaints, type FindComplaintsDeps, findComplaints, type NamedComplaint } from './find-complaints.ts';

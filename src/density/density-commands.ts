@@ -27,7 +27,7 @@ import {
 } from '../cli/output.ts';
 import { count } from '../console/format.ts';
 import { RecalldError } from '../errors.ts';
-import { countsOf, type Explained, filtersOf, verdictWords } from '../explain/misses.ts';
+import { countsOf, type Explained, filtersOf, verdictWords } from '../explain/answers.ts';
 import { systemClock } from '../system-clock.ts';
 import { percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';

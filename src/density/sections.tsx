@@ -13,8 +13,8 @@ import { Age, agoOf, Badge, Empty, Instant, Section, Sentence, Table, type Tone 
 import { compact, count, plural } from '../console/format.ts';
 import { pipelinePath, within } from '../console/links.ts';
 import type { Frame } from '../console/page.tsx';
-import { countsOf } from '../explain/misses.ts';
-import { shownMeasure } from '../measures/measures-table.tsx';
+import { countsOf } from '../explain/answers.ts';
+import { shownMeasure } from '../measures/shown-measures.ts';
 import type { Review, ReviewedMeasure, ReviewedTopic } from '../status/read-review.ts';
 import { percent } from '../text/spelling.ts';
 import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';

@@ -18,7 +18,7 @@ import {
   explainAnswerJson,
   verdictWords,
   type Wanted,
-} from './misses.ts';
+} from './answers.ts';
 
 type ExplainOptions = ConfiguredOptions & ExplainRequest;
 

@@ -7,7 +7,6 @@ import { worstVerdict } from '../checks/rules/threshold.ts';
 import { RecalldError } from '../errors.ts';
 import { parseRequest, sliceAt, toPage } from '../http/fields.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
-import { runGoldenSetJob } from './golden-jobs.ts';
 import {
   baselineParams,
   changedQueryJson,
@@ -18,7 +17,8 @@ import {
   newBaselineSchema,
   newGoldenRunSchema,
   runQueriesQuery,
-} from './golden-run-schema.ts';
+} from './endpoints.ts';
+import { runGoldenSetJob } from './golden-jobs.ts';
 import {
   goldenQueryJson,
   goldenSetListQuery,

@@ -16,8 +16,8 @@ import {
 } from '../cli/output.ts';
 import { durationMs } from '../config/times.ts';
 import { RecalldError } from '../errors.ts';
-import { shownMeasure } from '../measures/measures-table.tsx';
 import { gapWords } from '../measures/rules/measure-table.ts';
+import { shownMeasure } from '../measures/shown-measures.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { systemClock } from '../system-clock.ts';
 import { percent } from '../text/spelling.ts';

@@ -5,8 +5,8 @@ import { pipelinePath, runPath, runQueryPath, within } from '../console/links.ts
 import { type Frame, Page } from '../console/page.tsx';
 import { DeploymentTable } from '../deployments/deployments-page.tsx';
 import type { LatestMeasurement } from '../measures/measurements.ts';
-import { shownMeasure } from '../measures/measures-table.tsx';
 import { gapWords } from '../measures/rules/measure-table.ts';
+import { shownMeasure } from '../measures/shown-measures.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { percent } from '../text/spelling.ts';
 import type { FoundOfKind, IndexPageData } from './index-reads.ts';

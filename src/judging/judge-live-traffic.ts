@@ -1,8 +1,8 @@
 /** Judges the live traffic of every pipeline whose config says so: draws, grades, measures, sends. */
 
+import { messageOf } from '../errors.ts';
 import { toOtlpEvents } from '../metrics/otlp.ts';
 import type { QueryOutcome } from '../model.ts';
-import { messageOf } from '../text/spelling.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { gradesPerQuery, guessedCost } from './expected-cost.ts';
 import { gradeDeeper, gradeQueries } from './grade-queries.ts';

@@ -6,7 +6,7 @@ import type { QueryOutcome } from '../model.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
 import { insertDeeperPools } from './deeper-pools.ts';
-import { type GradedWindow, readGraded } from './judged-reads.ts';
+import { type GradedWindow, readGraded } from './graded-queries.ts';
 import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 

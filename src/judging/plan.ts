@@ -15,9 +15,9 @@ import type { VectorStore } from '../stores/vector-store.ts';
 import type { Clock } from '../time.ts';
 import { hasContent } from './config.ts';
 import type { DeeperPools } from './deeper-pools.ts';
+import type { EvaluationTable } from './graded-queries.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 import type { JudgeSpending } from './judge-spending.ts';
-import type { EvaluationTable } from './judged-reads.ts';
 import type { JudgedTable } from './judged-table.ts';
 import type { PanelTable } from './panel-table.ts';
 

@@ -1,9 +1,9 @@
 /** Scheduled measures in PostgreSQL, and as samples of gauges. */
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../metrics/meter.ts';
-import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/partitions.ts';
 import { namingOutage } from '../postgres/pool.ts';
 import { inTransaction } from '../postgres/transaction.ts';
+import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 import {
   checkMeasurement,

@@ -1,8 +1,8 @@
 /** The exporter: metrics of the catalogue on a registry of their own, and stored gauges from a snapshot in memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { messageOf } from '../text/spelling.ts';
 import type { Clock } from '../time.ts';
 import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogue.ts';
 import type { MetricDefinition } from './definition.ts';

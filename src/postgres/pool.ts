@@ -4,10 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolConfig, type QueryConfig } from 'pg';
-import { RecalldError } from '../errors.ts';
+import { messageOf, RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ClockLook } from '../schedule/clock-skew.ts';
-import { messageOf } from '../text/spelling.ts';
 import type { Clock } from '../time.ts';
 
 /** Time enough for an answer that tells anything. */

@@ -3,11 +3,11 @@
  * meets what people ask.
  */
 import { type StoreSnapshot, type StoreTraffic, storeShift } from '../density/rules/store-snapshot.ts';
+import { messageOf } from '../errors.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
 import { wilsonInterval } from '../stats/intervals.ts';
 import type { SampledVectors, VectorStore } from '../stores/vector-store.ts';
-import { messageOf } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';

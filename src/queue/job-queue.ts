@@ -3,10 +3,9 @@
  * count, log, and tell apart what a retry may mend.
  */
 import { z } from 'zod';
-import { RecalldError } from '../errors.ts';
+import { messageOf, RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { messageOf } from '../text/spelling.ts';
 import type { Clock } from '../time.ts';
 
 /** @typeParam Deps what its handler works with; the composition root provides it */

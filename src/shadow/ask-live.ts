@@ -1,12 +1,12 @@
 /** Asks shadows a share of the kept live queries, after users have their answers, and holds each beside what they got. */
 
+import { messageOf } from '../errors.ts';
 import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { messageOf } from '../text/spelling.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
 import { overlapOf } from './rules/relevance.ts';

@@ -2,6 +2,8 @@
  * Drawn live queries, asked of shadows too -> grades of what they bring, and day by day how it compares with what
  * users got.
  */
+
+import { messageOf } from '../errors.ts';
 import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
@@ -10,7 +12,6 @@ import { gradeText, type Left, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingDeps, JudgingPlan } from '../judging/plan.ts';
 import { textHash } from '../privacy/rules/redactor.ts';
-import { messageOf } from '../text/spelling.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
 import { liveCallsPerDay, MAX_FAILURES } from './ask-live.ts';

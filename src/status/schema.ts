@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkStateSchema } from '../checks/routes.ts';
 import { nameSchema } from '../config/connection.ts';
 import { deploymentSchema } from '../deployments/routes.ts';
-import { baselineSchema } from '../golden/golden-run-schema.ts';
+import { baselineSchema } from '../golden/endpoints.ts';
 import { metricsSchema, runStatusField, verdictField } from '../golden/run-summary-schema.ts';
 import { numberedPageShape } from '../http/fields.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';

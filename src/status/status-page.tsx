@@ -1,17 +1,34 @@
-/** How pipelines stand: all of them at a glance, those that need somebody first, and one of them. */
+/**
+ * How pipelines stand: all of them at a glance, those that need somebody first, and one of them, with the latest of
+ * each of its measures and its age; what is too old or came to nothing says so.
+ */
 
+import type { ComponentChildren } from 'preact';
 import { CheckTable } from '../checks/check-table.tsx';
-import type { TrendPoint } from '../console/charts/trend-chart.tsx';
-import { Empty, Instant, Section, Sentence, VerdictBadge } from '../console/components.tsx';
+import { Sparkline, type TrendPoint } from '../console/charts/trend-chart.tsx';
+import {
+  Age,
+  Bounded,
+  Empty,
+  Instant,
+  Missing,
+  Section,
+  Sentence,
+  Table,
+  type TableRow,
+  VerdictBadge,
+} from '../console/components.tsx';
+import { count } from '../console/format.ts';
 import { pipelinePath, runPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import type { Annotation } from '../deployments/deployments.ts';
 import { DeploymentTable } from '../deployments/deployments-page.tsx';
 import { DiagnosisOf, IncidentTable } from '../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../diagnosis/rules/incident.ts';
-import { isGlanceMeasure, MeasuresTable } from '../measures/measures-table.tsx';
-import type { Verdict } from '../model.ts';
-import { allIsWell, type PipelineStatus } from './pipeline-status.ts';
+import { gapWords } from '../measures/rules/measure-table.ts';
+import { inReadingOrder, isGlanceMeasure, shownMeasure } from '../measures/shown-measures.ts';
+import { ALL_SEGMENT, type Verdict } from '../model.ts';
+import { allIsWell, type GoldenSetStatus, type MeasurementStatus, type PipelineStatus } from './pipeline-status.ts';
 import type { DetailedStatus } from './read-status.ts';
 
 export interface PipelineGlance {
@@ -242,4 +259,88 @@ function LatestRuns({ status, frame }: { readonly status: DetailedStatus; readon
       ))}
     </ul>
   );
+}
+
+/** What golden runs are told by at a glance. */
+const headlines = ['ndcg', 'hit_rate', 'mrr'] as const;
+
+interface MeasuresTableProps {
+  readonly caption: string;
+  readonly golden: readonly GoldenSetStatus[];
+  readonly measurements: readonly MeasurementStatus[];
+  /** By golden set, of the first headline. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
+}
+
+export function MeasuresTable({ caption, golden, measurements, trends }: MeasuresTableProps) {
+  const rows = [
+    ...golden.flatMap((set) => goldenRows(set, trends.get(set.goldenSet) ?? [])),
+    ...inReadingOrder(measurements.filter(({ segment }) => segment === ALL_SEGMENT)).map(measurementRow),
+  ];
+  return (
+    <Table
+      caption={caption}
+      isCompact
+      columns={[
+        { title: 'Measure' },
+        { title: 'Value, 95 % bounds', isNumber: true },
+        { title: 'n', isNumber: true },
+        { title: 'Measured', isNumber: true },
+        { title: 'Trend', isMinor: true },
+      ]}
+      rows={rows}
+    />
+  );
+}
+
+function goldenRows({ goldenSet, completed }: GoldenSetStatus, trend: readonly TrendPoint[]): TableRow[] {
+  const key = (measure: string) => `${goldenSet}/${measure}`;
+  if (completed === null) {
+    return [row(key('none'), `Golden set ${goldenSet}`, <Missing>no run has completed</Missing>, '', '', null)];
+  }
+  const { scores, ageSeconds, isTooOld } = completed;
+  const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
+  const k = Math.max(...all.map((one) => one.k));
+  return headlines.flatMap((measure, index) => {
+    const found = all.find((one) => one.measure === measure && one.k === k);
+    if (found === undefined) return [];
+    const value = isTooOld ? (
+      <Missing>withheld</Missing>
+    ) : (
+      <Bounded value={found.mean} low={found.ciLow} high={found.ciHigh} />
+    );
+    const name = (
+      <>
+        {measure}@{k} <span class="of">{goldenSet}</span>
+      </>
+    );
+    const age = <Age seconds={ageSeconds} isTooOld={isTooOld} />;
+    return [row(key(measure), name, value, count(found.n), age, index === 0 ? <Sparkline points={trend} /> : null)];
+  });
+}
+
+function measurementRow({ measure, newest, gap, isTooOld }: MeasurementStatus): TableRow {
+  const { title: name, show, note } = shownMeasure(measure);
+  const last = gap ?? newest;
+  const shown = gap === null && !isTooOld ? newest : null;
+  const value =
+    shown === null ? (
+      <Missing>{gap === null ? 'withheld' : `none: ${gapWords(gap.reason)}`}</Missing>
+    ) : (
+      <Bounded value={shown.value} low={shown.ciLow} high={shown.ciHigh} show={show} />
+    );
+  const age = last === null ? '' : <Age seconds={last.ageSeconds} isTooOld={isTooOld} />;
+  const title = note === '' ? name : <span title={note}>{name}</span>;
+  return row(measure, title, value, shown === null ? '' : count(shown.n), age, null);
+}
+
+function row(
+  key: string,
+  name: ComponentChildren,
+  value: ComponentChildren,
+  n: ComponentChildren,
+  age: ComponentChildren,
+  trend: ComponentChildren,
+): TableRow {
+  return { key, cells: [name, value, n, age, trend] };
 }

@@ -1,7 +1,4 @@
-/**
- * How words, numbers and errors are written: what was meant by a misspelt word, shares and signs for people, what an
- * error says.
- */
+/** How words and numbers are written: what was meant by a misspelt word, shares and signs for people. */
 /**
  * The candidate with the least edit distance to `word`, when it is near enough to be a likely slip: at most a third
  * of the longer word. Null otherwise.
@@ -50,17 +47,4 @@ export function durationText(seconds: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return `${hours} h ${minutes % 60} min`;
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
-/**
- * What an error says, for a log or within a sentence. One that stands for several and says nothing itself, as when a
- * host has two addresses and neither answers, says what each of them says, once.
- */
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.message !== '') return error.message;
-  if (error instanceof AggregateError && error.errors.length > 0) {
-    return [...new Set(error.errors.map(messageOf))].join('; ');
-  }
-  return error.name;
 }

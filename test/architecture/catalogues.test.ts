@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { labelMeanings } from '../../docs/build/label-meanings.ts';
-import { jobCatalogue } from '../../src/app/scheduler.ts';
+import { jobCatalogue } from '../../src/app/jobs.ts';
 import { exitCodeOfKind } from '../../src/cli/exit.ts';
 import { cronSchema } from '../../src/config/times.ts';
 import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';

@@ -13,7 +13,7 @@ import { code, generatedPage, stalePages, table, writePages } from '../../docs/b
 import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, environmentVariables } from '../../src/app/config/parse.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
-import { jobCatalogue } from '../../src/app/scheduler.ts';
+import { jobCatalogue } from '../../src/app/jobs.ts';
 import { errorTable } from '../../src/errors.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';

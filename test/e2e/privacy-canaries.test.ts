@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { jobCatalogue } from '../../src/app/scheduler.ts';
+import { jobCatalogue } from '../../src/app/jobs.ts';
 import { startJobs } from '../support/installation.ts';
 import { startPglite } from '../support/pgvector.ts';
 import { aDatabase, aFolder, type Daemon, embeddedConnection, startRecalld } from '../support/recalld.ts';

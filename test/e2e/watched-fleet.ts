@@ -1,7 +1,7 @@
 /** Six processes under load that run a golden set every few seconds, and what tests ask of them. */
 import { type ClientBase, Pool } from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { jobCatalogue } from '../../src/app/scheduler.ts';
+import { jobCatalogue } from '../../src/app/jobs.ts';
 import { openJobQueue } from '../../src/queue/bullmq.ts';
 import type { JobQueue } from '../../src/queue/job-queue.ts';
 import { startFakeQdrant } from '../support/fake-qdrant.ts';

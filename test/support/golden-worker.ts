@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { Pool, type PoolConfig } from 'pg';
 import { createAuditLog } from '../../src/access/audit-log.ts';
 import { createConsoleSessions } from '../../src/access/credentials.ts';
-import { type JobDeps, jobCatalogue } from '../../src/app/scheduler.ts';
+import { type JobDeps, jobCatalogue } from '../../src/app/jobs.ts';
 import { createCheckStore } from '../../src/checks/check-store.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';
 import { watchTable } from '../../src/density/watch-table.ts';

@@ -1,6 +1,6 @@
 /** A golden set on a schedule over a real database: time is told by the test, everything else is what runs. */
 import type { Pool } from 'pg';
-import { createTimetable } from '../../src/app/scheduler.ts';
+import { createTimetable } from '../../src/app/jobs.ts';
 import { createCheckStore, readCheckGauges } from '../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
 import { densityTables } from '../../src/density/dependencies.ts';

@@ -138,7 +138,7 @@ function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Runn
 /** Does jobs now, in place of when their schedule would; any process on the same queue may ask for them. */
 export async function startJobs(connection: PoolConfig, jobs: readonly string[]): Promise<void> {
   // Half of the program, which few tests need.
-  const { jobCatalogue } = await import('../../src/app/scheduler.ts');
+  const { jobCatalogue } = await import('../../src/app/jobs.ts');
   const { openJobQueue } = await import('../../src/queue/bullmq.ts');
   const backend = { kind: 'postgres', connection } as const;
   const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });

@@ -14,9 +14,9 @@ import { systemClock } from '../../system-clock.ts';
 import { loadConfigOfDatabase } from '../config/parse.ts';
 import type { Config } from '../config/schema.ts';
 import { type Database, openDatabase, openStorage, type Storage } from '../database.ts';
+import { createTimetable, intervalsOf } from '../jobs.ts';
 import { createLogger } from '../logger.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
-import { createTimetable, intervalsOf } from '../scheduler.ts';
 
 /** What the connections of a command are called in `pg_stat_activity`. */
 export const COMMAND_NAME = 'recalld command';

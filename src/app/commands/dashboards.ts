@@ -1,8 +1,7 @@
 /** The dashboards for a config, as files in a folder. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { RecalldError } from '../../errors.ts';
-import { messageOf } from '../../text/spelling.ts';
+import { messageOf, RecalldError } from '../../errors.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 

@@ -14,7 +14,7 @@ import {
   filtersOf,
   missesOfRun,
   wordsOfDocuments,
-} from '../../explain/misses.ts';
+} from '../../explain/answers.ts';
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
 import { createLabelFixes, type LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';

@@ -1,14 +1,14 @@
 /** The doctor on what recalld itself stands on: its database and its queue. */
 import type { Pool } from 'pg';
 import { RecalldError } from '../../errors.ts';
-import { readUpkeep, type Upkeep } from '../../postgres/partitions.ts';
 import { createPool, inspectReplica, unreachable } from '../../postgres/pool.ts';
+import { readUpkeep, type Upkeep } from '../../postgres/upkeep.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
 import { COMMAND_NAME, type CommandSettings, type CommandStore, withCommandStore } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
 import { queueBackend, redisSettings, type Storage } from '../database.ts';
-import { jobCatalogue } from '../scheduler.ts';
+import { jobCatalogue } from '../jobs.ts';
 
 /** Autovacuum comes when about a sixth of the rows is dead; fewer than these are nothing to speak of. */
 const MANY_DEAD = { rows: 50_000, share: 0.4 };

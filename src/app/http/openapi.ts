@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { auditEndpoints } from '../../access/audit-routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { complaintEndpoints } from '../../density/routes.ts';
-import { goldenEndpoints } from '../../golden/golden-run-schema.ts';
+import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { operationsEndpoints } from '../../http/operations.ts';
 import { type Endpoint, endpointTags } from '../../http/wire.ts';
 import { indexEndpoints } from '../../index-truth/index-routes.ts';

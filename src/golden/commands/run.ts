@@ -11,7 +11,7 @@ import {
 } from '../../app/commands/command-store.ts';
 import { redactBody } from '../../app/config/inspect.ts';
 import { queueBackend } from '../../app/database.ts';
-import { jobCatalogue } from '../../app/scheduler.ts';
+import { jobCatalogue } from '../../app/jobs.ts';
 import { evaluateChecks } from '../../checks/evaluate-checks.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import {
@@ -23,13 +23,12 @@ import {
   printLine,
 } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
-import { RecalldError } from '../../errors.ts';
+import { messageOf, RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { type SeenExchange, watchExchanges } from '../../outbound/exchange.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { systemClock } from '../../system-clock.ts';
-import { messageOf } from '../../text/spelling.ts';
 import { runGoldenSetJob } from '../golden-jobs.ts';
 import type { GoldenRun, RunSettings } from '../rules/run.ts';
 import { misreadingOption } from '../rules/run-failure.ts';

@@ -12,7 +12,7 @@ import {
   verdictText,
 } from '../../cli/output.ts';
 import { readTrend } from '../../status/read-status.ts';
-import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
+import { changedQueryJson, queryAnswerJson } from '../endpoints.ts';
 import { segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import { isWorseThanFirst } from '../rules/compare-runs.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';

@@ -3,7 +3,7 @@ import { Badge, Empty, type Fact, Facts, Instant, Missing, Section, Table } from
 import { compact, score } from '../../console/format.ts';
 import { runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import { type Explained, verdictWords } from '../../explain/misses.ts';
+import { type Explained, verdictWords } from '../../explain/answers.ts';
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../model.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';

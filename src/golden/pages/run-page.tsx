@@ -9,7 +9,7 @@ import { deploymentMark, NoteForm, Notes } from '../../deployments/deployments-p
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
-import { countsOf, type ExplainedRun, verdictWords } from '../../explain/misses.ts';
+import { countsOf, type ExplainedRun, verdictWords } from '../../explain/answers.ts';
 import type { Verdict } from '../../model.ts';
 import { percent } from '../../text/spelling.ts';
 import type { GoldenRun } from '../rules/run.ts';

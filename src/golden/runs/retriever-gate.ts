@@ -1,7 +1,7 @@
 /** The way to a retriever: as many at a time and as fast as all who ask it may together, and slower when it slows. */
 
+import { messageOf } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { messageOf } from '../../text/spelling.ts';
 import type { Clock } from '../../time.ts';
 import { observeLatency, startBackoff } from '../rules/retriever-pace.ts';
 import type { RunSettings } from '../rules/run.ts';

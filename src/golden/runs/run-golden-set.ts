@@ -3,10 +3,9 @@
  * whole: ask what has no answer yet, score, judge, end. Idempotent and resumable.
  */
 import { randomBytes } from 'node:crypto';
-import { RecalldError } from '../../errors.ts';
+import { messageOf, RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { messageOf } from '../../text/spelling.ts';
 import type { Clock } from '../../time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';

@@ -3,8 +3,8 @@
  * as something from before it could come, and that is erased too.
  */
 import type { Pool, PoolClient } from 'pg';
-import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
+import { dayAfter } from '../../postgres/upkeep.ts';
 import { columnsOf } from '../../postgres/values.ts';
 import { DAY_MS, HOUR_MS } from '../../time.ts';
 import type { LiveSample } from './record-arrivals.ts';

@@ -1,6 +1,6 @@
 /** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
 import type { Pool, PoolClient } from 'pg';
-import { dayAfter } from '../../postgres/partitions.ts';
+import { dayAfter } from '../../postgres/upkeep.ts';
 import { columnsOf } from '../../postgres/values.ts';
 import { FEEDBACK_RETRY_MS, type Sentiment } from '../rules/feedback/sentiment.ts';
 import {

@@ -1,9 +1,9 @@
 /** Live queries and feedback in PostgreSQL. Writes of requests that arrive together share a statement. */
 import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../errors.ts';
-import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres/partitions.ts';
 import { unreachable } from '../../postgres/pool.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres/upkeep.ts';
 import { DAY_MS } from '../../time.ts';
 import type { CapDay, CountedHour, FeedbackWindow, OpinionTally } from '../rules/feedback/user-cap.ts';
 import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';

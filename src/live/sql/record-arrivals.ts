@@ -4,8 +4,8 @@
  */
 import type { Pool } from 'pg';
 import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
-import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../postgres/transaction.ts';
+import { dayAfter } from '../../postgres/upkeep.ts';
 import { binaryArray, bytesOfVector, columnsOf, type Element, type ElementType } from '../../postgres/values.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { MINUTE_MS } from '../../time.ts';

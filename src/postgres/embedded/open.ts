@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { RecalldError } from '../../errors.ts';
+import { messageOf, RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { messageOf } from '../../text/spelling.ts';
 import { databaseAccount, errorCode } from './account.ts';
 import { locateBinaries, reachableBinaries } from './binaries.ts';
 import { ensureCluster, readPassword, role } from './cluster.ts';

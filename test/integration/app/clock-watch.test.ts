@@ -1,7 +1,7 @@
 /** A clock that is wrong beside a real database: no run is started by it, and no tick is called missed. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
-import { startScheduler } from '../../../src/app/scheduler.ts';
+import { startScheduler } from '../../../src/app/jobs.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';

@@ -1,7 +1,7 @@
 /** A daily golden run whose database is stopped over its tick: it runs late and once, or is noted as missed. */
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startScheduler, type Ticks } from '../../../src/app/scheduler.ts';
+import { startScheduler, type Ticks } from '../../../src/app/jobs.ts';
 import { runGoldenSetJob } from '../../../src/golden/golden-jobs.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';

@@ -2,8 +2,8 @@
 import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { explainDocument } from '../../../src/explain/answers.ts';
 import { lookForDocuments, lookForQuestion } from '../../../src/explain/look-for.ts';
-import { explainDocument } from '../../../src/explain/misses.ts';
 import type { OutrankedBy } from '../../../src/explain/rules/outranked.ts';
 import type { ExplanationVerdict } from '../../../src/explain/rules/verdict.ts';
 import { createGoldenDocuments } from '../../../src/golden/sql/golden-sets.ts';

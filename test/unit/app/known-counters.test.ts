@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-file.ts';
 import { configSchema } from '../../../src/app/config/schema.ts';
-import { showIngestCounters, showJobCounters } from '../../../src/app/pipelines.ts';
+import { showIngestCounters } from '../../../src/app/http-surface.ts';
+import { showJobCounters } from '../../../src/app/workers.ts';
 import { createExporter } from '../../../src/metrics/prometheus.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startScheduler } from '../../../src/app/scheduler.ts';
+import { startScheduler } from '../../../src/app/jobs.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';

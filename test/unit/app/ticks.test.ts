@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startTicks, type Ticked, type TicksDeps } from '../../../src/app/scheduler.ts';
+import { startTicks, type Ticked, type TicksDeps } from '../../../src/app/jobs.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { NOON } from '../../support/builders.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { expect, it } from 'vitest';
 import { readTimeRange } from '../../../src/console/links.ts';
-import type { ExplainedRun } from '../../../src/explain/misses.ts';
+import type { ExplainedRun } from '../../../src/explain/answers.ts';
 import { RunPage } from '../../../src/golden/pages/run-page.tsx';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';

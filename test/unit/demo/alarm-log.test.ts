@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAlarmLog, type OpenAlarm, seenSince } from '../../../src/demo/closing-table.ts';
+import { createAlarmLog, type OpenAlarm, seenSince } from '../../../src/demo/alarm-log.ts';
 
 const seen = { hours: 1, goldenRuns: 2, liveQueries: 30 };
 const fault = { name: 'index', alarms: ['scores', 'density drift'] };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ClosingRow, closingTable, falseAlarmsIn, type RaisedAlarm } from '../../../src/demo/closing-table.ts';
+import { type ClosingRow, closingTable, falseAlarmsIn, type RaisedAlarm } from '../../../src/demo/alarm-log.ts';
 
 const row: ClosingRow = {
   fault: 'index loses documents',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reportPart, wrapped } from '../../../src/demo/closing-table.ts';
+import { reportPart, wrapped } from '../../../src/demo/output.ts';
 
 it('breaks a text between words, and never a word', () => {
   expect(wrapped('one two three', 7)).toEqual(['one two', 'three']);

@@ -1,6 +1,6 @@
 /** A worker of the pipeline `docs` with one running run, on a retriever of 100 ms. */
 import { describe, expect, it } from 'vitest';
-import { type JobDeps, jobCatalogue } from '../../../src/app/scheduler.ts';
+import { type JobDeps, jobCatalogue } from '../../../src/app/jobs.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageOf } from '../../../src/text/spelling.ts';
+import { messageOf } from '../../../src/errors.ts';
 
 describe('the message of an error', () => {
   it.each([

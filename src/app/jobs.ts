@@ -5,7 +5,7 @@
 import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.ts';
 import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
 import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnose-pipeline.ts';
-import { RecalldError } from '../errors.ts';
+import { messageOf, RecalldError } from '../errors.ts';
 import type { Timetable } from '../golden/gauges.ts';
 import { type GoldenJobDeps, goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
@@ -27,7 +27,6 @@ import {
   nextOccurrence,
   occurrencesBetween,
 } from '../schedule/occurrences.ts';
-import { messageOf } from '../text/spelling.ts';
 import type { Clock } from '../time.ts';
 import { type VariantJobDeps, variantJobs } from '../variants/variant-jobs.ts';
 import type { ClockWatch } from './clock-watch.ts';
