@@ -7,7 +7,7 @@ import {
   queryRate,
 } from '../../src/live/rules/feedback/click-rates.ts';
 import { clicksOverExpectedClicks, referenceCtr } from '../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
-import { positiveRatio } from '../../src/live/rules/feedback/user-cap.ts';
+import { positiveRatio } from '../../src/live/rules/feedback/sentiment.ts';
 import { calibrationOf, horvitzThompsonTotal } from '../../src/live/rules/sampling/estimate.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { boundsOf, type Cell } from './cell.ts';

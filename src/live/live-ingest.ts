@@ -8,7 +8,7 @@ import { createRedactionThread } from '../privacy/redaction-thread.ts';
 import { type Clock, MINUTE_MS } from '../time.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
 import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type SamplingLoads } from './ingest-queries.ts';
-import type { IngestDeps } from './ingest-routes.ts';
+import type { IngestDeps } from './live-routes.ts';
 import { createRecentQueries, type Judged } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';

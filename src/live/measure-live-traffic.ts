@@ -20,7 +20,7 @@ import {
   type OpinionTally,
   type PositiveRatioOutcome,
   positiveRatios,
-} from './rules/feedback/user-cap.ts';
+} from './rules/feedback/sentiment.ts';
 import { clickMeasures, liveSegments, measureSegment } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';

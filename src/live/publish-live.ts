@@ -3,7 +3,7 @@ import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { type FeedbackDetails, SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
-import { positiveRatio } from './rules/feedback/user-cap.ts';
+import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
 interface LiveGaugesSettings {

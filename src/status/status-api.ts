@@ -22,9 +22,9 @@ import { metricsJson } from '../golden/runs/score-json.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
 import { pageOf, parseRequest, sliceAt } from '../http/fields.ts';
 import type { Endpoint } from '../http/wire.ts';
-import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../live/feedback-summary-routes.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
+import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../live/live-routes.ts';
 import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
 import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';
 import {

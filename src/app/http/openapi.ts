@@ -10,7 +10,7 @@ import { operationsEndpoints } from '../../http/operations.ts';
 import { type Endpoint, endpointTags } from '../../http/wire.ts';
 import { indexEndpoints } from '../../index-truth/index-routes.ts';
 import { judgingEndpoints } from '../../judging/routes.ts';
-import { ingestEndpoints } from '../../live/ingest-routes.ts';
+import { ingestEndpoints } from '../../live/live-routes.ts';
 import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
 import { shadowEndpoints } from '../../shadow/shadow-routes.ts';
 import { changeEndpoints, statusEndpoints } from '../../status/status-api.ts';

@@ -24,8 +24,14 @@ import { acceptJson, addRequestBodies, type MemoryBudget } from '../../http/requ
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/wire.ts';
 import { addIndex, type IndexRoutesDeps } from '../../index-truth/index-routes.ts';
 import { addJudgments, type JudgmentsDeps } from '../../judging/routes.ts';
-import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import { addIngest, type IngestDeps, type ShedReason, shedReason } from '../../live/ingest-routes.ts';
+import {
+  addFeedbackSummary,
+  addIngest,
+  type FeedbackSummaryDeps,
+  type IngestDeps,
+  type ShedReason,
+  shedReason,
+} from '../../live/live-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
 import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
 import type { Logger } from '../../logger.ts';

@@ -6,8 +6,8 @@ import type { CleanupStack } from '../../cleanup-stack.ts';
 import { type ErrorCode, RecalldError } from '../../errors.ts';
 import type { RequestBodies } from '../../http/request-bodies.ts';
 import type { Meter } from '../../metrics/meter.ts';
-import { type ShedReason, shedReason } from '../ingest-routes.ts';
 import type { LiveIngest } from '../live-ingest.ts';
+import { type ShedReason, shedReason } from '../live-routes.ts';
 import { createOtlpReader, type Found, type OtlpRequest } from './extraction.ts';
 import { encodeFailure, encodeSuccess, otlpFormat } from './parse.ts';
 

@@ -12,9 +12,9 @@ import type { MeasurementStatus } from '../../status/pipeline-status.ts';
 import { percent } from '../../text/spelling.ts';
 import type { VariantReport } from '../../variants/variants-reads.ts';
 import { VariantsSection } from '../../variants/variants-section.tsx';
-import type { FeedbackSummary } from '../feedback-summary-routes.ts';
+import type { FeedbackSummary } from '../live-routes.ts';
 import { STAGED_QUERIES, type StagesDetails } from '../measure-live-traffic.ts';
-import type { PositiveRatioOutcome } from '../rules/feedback/user-cap.ts';
+import type { PositiveRatioOutcome } from '../rules/feedback/sentiment.ts';
 import type { MeasuredStage } from '../rules/live-stages.ts';
 import type { TrafficBucket } from '../sql/live-samples.ts';
 

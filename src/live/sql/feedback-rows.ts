@@ -2,15 +2,13 @@
 import type { Pool, PoolClient } from 'pg';
 import { dayAfter } from '../../postgres/upkeep.ts';
 import { columnsOf } from '../../postgres/values.ts';
-import { FEEDBACK_RETRY_MS, type Sentiment } from '../rules/feedback/sentiment.ts';
 import {
-  type CapDay,
-  type CountedHour,
-  capSubjectOf,
+  FEEDBACK_RETRY_MS,
   type FeedbackWindow,
-  kindGroupOf,
   type OpinionTally,
-} from '../rules/feedback/user-cap.ts';
+  type Sentiment,
+} from '../rules/feedback/sentiment.ts';
+import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
 import type { Feedback, FeedbackKind } from '../rules/live-query.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';
 

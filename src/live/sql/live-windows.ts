@@ -4,7 +4,7 @@ import type { QueryOutcome } from '../../model.ts';
 import { namingOutage } from '../../postgres/pool.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
-import type { OpinionCounts } from '../rules/feedback/user-cap.ts';
+import type { OpinionCounts } from '../rules/feedback/sentiment.ts';
 import type { LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
 

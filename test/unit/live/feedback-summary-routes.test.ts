@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { summarizeFeedback } from '../../../src/live/feedback-summary-routes.ts';
-import type { OpinionTally } from '../../../src/live/rules/feedback/user-cap.ts';
+import { summarizeFeedback } from '../../../src/live/live-routes.ts';
+import type { OpinionTally } from '../../../src/live/rules/feedback/sentiment.ts';
 import { hours } from '../../support/measurements.ts';
 
 const window = { from: hours(-1), until: hours(1) };

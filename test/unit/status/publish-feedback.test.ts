@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { measureFeedback } from '../../../src/live/measure-live-traffic.ts';
 import { feedbackGauges } from '../../../src/live/publish-live.ts';
-import type { OpinionTally } from '../../../src/live/rules/feedback/user-cap.ts';
+import type { OpinionTally } from '../../../src/live/rules/feedback/sentiment.ts';
 import type { GaugeSample } from '../../../src/metrics/meter.ts';
 import { NOON } from '../../support/builders.ts';
 import { aMeasurement } from '../../support/measurements.ts';

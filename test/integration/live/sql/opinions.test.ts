@@ -1,7 +1,7 @@
 /** What people said in a window, as it is tallied in a real database. */
 import * as fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OpinionTally } from '../../../../src/live/rules/feedback/user-cap.ts';
+import type { OpinionTally } from '../../../../src/live/rules/feedback/sentiment.ts';
 import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { NOON } from '../../../support/builders.ts';

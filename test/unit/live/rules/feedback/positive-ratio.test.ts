@@ -1,12 +1,8 @@
 /** So many thumbs up, each of them the only word on its query. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  kindsOf,
-  type OpinionTally,
-  positiveRatio,
-  positiveRatios,
-} from '../../../../../src/live/rules/feedback/user-cap.ts';
+import { type OpinionTally, positiveRatio, positiveRatios } from '../../../../../src/live/rules/feedback/sentiment.ts';
+import { kindsOf } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import { feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
 
 function opinions(count: number, parts: Partial<OpinionTally> = {}): OpinionTally {

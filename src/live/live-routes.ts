@@ -1,15 +1,28 @@
 /**
- * `/v1/queries`, `/v1/feedback` and the other endpoints that take live traffic in. 202 means that the database has
+ * `/v1/queries`, `/v1/feedback` and its summary, and the other endpoints of live traffic. 202 means that the database has
  * committed.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { type ErrorCode, type Rejection, type RejectionCode, rejectionTable } from '../errors.ts';
+import { parseRequest } from '../http/fields.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../http/request-bodies.ts';
 import type { Endpoint } from '../http/wire.ts';
+import { feedbackSummaryQuery } from '../status/schema.ts';
+import { type Clock, HOUR_MS } from '../time.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
-import type { Feedback, LiveQuery } from './rules/live-query.ts';
+import { type FeedbackSource, withinSegments } from './measure-live-traffic.ts';
+import {
+  type FeedbackWindow,
+  type OpinionTally,
+  type PositiveRatioOutcome,
+  positiveRatios,
+  type Sentiment,
+} from './rules/feedback/sentiment.ts';
+import { type FeedbackBasis, kindsOf } from './rules/feedback/user-cap.ts';
+import type { Feedback, FeedbackKind, LiveQuery } from './rules/live-query.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
 
 interface Report {
   readonly accepted: number;
@@ -179,3 +192,103 @@ export const ingestEndpoints: readonly Endpoint[] = [
     },
   },
 ];
+
+export interface FeedbackSummaryDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  /**
+   * One summary for each pipeline of the config, or for the one of that name.
+   *
+   * @throws RecalldError pipeline_unknown
+   */
+  summarizeFeedback(
+    pipeline: string | null,
+    window: { readonly from: Date; readonly until: Date },
+  ): Promise<readonly FeedbackSummary[]>;
+}
+
+export function addFeedbackSummary(app: FastifyInstance, deps: FeedbackSummaryDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/feedback/summary', read, async (request) => {
+    const { pipeline, hours } = parseRequest(request.query, feedbackSummaryQuery, 'query');
+    const until = deps.clock.now();
+    const from = new Date(until.getTime() - hours * HOUR_MS);
+    const summaries = await deps.summarizeFeedback(pipeline ?? null, { from, until });
+    return {
+      from: from.toISOString(),
+      until: until.toISOString(),
+      pipelines: summaries.map(({ pipeline: name, kinds, opinions }) => ({
+        pipeline: name,
+        kinds,
+        opinions: {
+          all: bySegment(opinions.all),
+          explicit: bySegment(opinions.explicit),
+          implicit: bySegment(opinions.implicit),
+        },
+      })),
+    };
+  });
+}
+
+function bySegment(ratios: ReadonlyMap<string, PositiveRatioOutcome>) {
+  return Object.fromEntries([...ratios].map(([segment, outcome]) => [segment, ratioJson(outcome)]));
+}
+
+function ratioJson(outcome: PositiveRatioOutcome) {
+  const ci_method = 'wilson';
+  if (outcome.kind !== 'ratio') {
+    return { positive: 0, negative: 0, n: 0, positive_ratio: null, ci_low: null, ci_high: null, ci_method };
+  }
+  const { positive, negative, n, value, low, high } = outcome;
+  return { positive, negative, n, positive_ratio: value, ci_low: low, ci_high: high, ci_method };
+}
+
+interface KindCount extends Readonly<Record<Sentiment, number>> {
+  readonly kind: FeedbackKind;
+  /** All of it, before later words replace earlier ones and caps are applied. */
+  readonly feedback: number;
+}
+
+export interface FeedbackSummary {
+  readonly pipeline: string;
+  /** Kinds that occur. */
+  readonly kinds: readonly KindCount[];
+  /** Positive ratios by segment. */
+  readonly opinions: Readonly<Record<FeedbackBasis, ReadonlyMap<string, PositiveRatioOutcome>>>;
+}
+
+/** Summarises the feedback on a pipeline that occurred within the window. */
+export async function summarizeFeedback(
+  traffic: Pick<LiveTraffic, 'opinions'>,
+  source: FeedbackSource,
+  window: FeedbackWindow,
+): Promise<FeedbackSummary> {
+  const found = await traffic.opinions(source.pipeline, window, source.segmentKeys);
+  const tallies = withinSegments(found, source);
+  const ratios = (basis: FeedbackBasis) => positiveRatios(tallies, basis);
+  return {
+    pipeline: source.pipeline,
+    kinds: kindCounts(found),
+    opinions: { all: ratios('all'), explicit: ratios('explicit'), implicit: ratios('implicit') },
+  };
+}
+
+function kindCounts(tallies: readonly OpinionTally[]): KindCount[] {
+  return kindsOf('all').flatMap((kind) => {
+    const own = tallies.filter((tally) => tally.kind === kind);
+    const opinions = (sentiment: Sentiment) =>
+      own.reduce((sum, tally) => sum + (tally.sentiment === sentiment ? tally.opinions : 0), 0);
+    const feedback = own.reduce((sum, tally) => sum + tally.feedback, 0);
+    if (feedback === 0) return [];
+    return [
+      {
+        kind,
+        feedback,
+        positive: opinions('positive'),
+        negative: opinions('negative'),
+        neutral: opinions('neutral'),
+      },
+    ];
+  });
+}
