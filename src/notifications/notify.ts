@@ -66,9 +66,10 @@ async function send(deps: NotifyDeps, due: DueNotification, signal: AbortSignal)
   const now = clock.now();
   const told = { receiver: field, event: due.event, pipeline: incident.pipeline };
   if (problem === null) {
+    await notifications.sent(due.id, causeTold(incident), now);
     meter.increment('recalld_notifications_total', { kind, outcome: 'sent' });
     logger.info('told of an incident', told);
-    return notifications.sent(due.id, causeTold(incident), now);
+    return;
   }
   const next = nextAttempt(due.dueAt, due.attempts, now);
   meter.increment('recalld_notifications_total', { kind, outcome: next === null ? 'given_up' : 'failed' });
