@@ -52,44 +52,49 @@ const BATCH_ROWS = 1_000;
 /** What is late by more than this arrives in no window. */
 const LATEST_ARRIVAL_DAYS = 2;
 
-const joined = `
-  from live_queries q
-  join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+/** Where and which; what else is asked of a row of `query_coverage`, which may be missing, differs. */
+const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
-   and q.received_on >= ($2::timestamptz at time zone 'utc')::date - ${LATEST_ARRIVAL_DAYS}
-   and ($4::timestamptz is null or c.scored_at >= $4::timestamptz)`;
+   and q.received_on >= ($2::timestamptz at time zone 'utc')::date - ${LATEST_ARRIVAL_DAYS}`;
+const coverage = 'query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id';
+
+interface TallyRow {
+  readonly status: 'measured' | 'not_measurable' | 'open' | 'untouched';
+  readonly chance: number | null;
+  readonly reason: string | null;
+  readonly queries: number;
+  readonly sessions: number;
+  readonly first: Date;
+  readonly last: Date;
+}
 
 export async function tallyPeriod(pool: Pool, period: CoveragePeriod): Promise<PeriodTally> {
-  const values = [period.pipeline, period.from, period.until, period.scoredSince];
-  const [chances, reasons, open] = await Promise.all([
-    pool.query<{ chance: number; queries: number; sessions: number; first: Date; last: Date }>(
-      `select q.rate_probability * c.thinning as chance, count(*)::integer as queries,
-              count(distinct q.session_hash)::integer as sessions, min(q.occurred_at) as first, max(q.occurred_at) as last
-       ${joined} and c.status = 'measured' and q.unit_hash < q.rate_probability * c.thinning group by 1`,
-      values,
-    ),
-    pool.query<{ reason: string; queries: number }>(
-      `select coalesce(c.reason, 'unknown') as reason, count(*)::integer as queries ${joined} and c.status = 'not_measurable' group by 1`,
-      values,
-    ),
-    pool.query<{ open: number; untouched: number }>(
-      `select count(c.id)::integer as open, (count(*) - count(c.id))::integer as untouched
-         from live_queries q
-         left join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
-        where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
-          and q.received_on >= ($2::timestamptz at time zone 'utc')::date - ${LATEST_ARRIVAL_DAYS}
-          and (c.id is null or c.status = 'open')`,
-      values.slice(0, 3),
-    ),
-  ]);
-  const times = chances.rows.map(({ first, last }) => ({ first: first.getTime(), last: last.getTime() }));
+  const { rows } = await pool.query<TallyRow>(
+    `select coalesce(c.status, 'untouched') as status,
+            case c.status when 'measured' then q.rate_probability * c.thinning end as chance,
+            case c.status when 'not_measurable' then coalesce(c.reason, 'unknown') end as reason,
+            count(*)::integer as queries, count(distinct q.session_hash)::integer as sessions,
+            min(q.occurred_at) as first, max(q.occurred_at) as last
+       from live_queries q left join ${coverage} ${occurred}
+        and (c.id is null or c.status = 'open' or $4::timestamptz is null or c.scored_at >= $4::timestamptz)
+        and (c.status is distinct from 'measured' or q.unit_hash < q.rate_probability * c.thinning)
+      group by 1, 2, 3`,
+    [period.pipeline, period.from, period.until, period.scoredSince],
+  );
+  const queriesOf = (status: TallyRow['status']): number =>
+    rows.reduce((sum, row) => (row.status === status ? sum + row.queries : sum), 0);
+  const measured = rows.filter(({ status }) => status === 'measured');
   return {
-    chances: chances.rows.map(({ chance, queries, sessions }) => ({ chance, queries, sessions })),
-    notMeasurable: Object.fromEntries(reasons.rows.map(({ reason, queries }) => [reason, queries])),
-    open: open.rows[0]?.open ?? 0,
-    untouched: open.rows[0]?.untouched ?? 0,
-    first: times.length === 0 ? null : new Date(Math.min(...times.map(({ first }) => first))),
-    last: times.length === 0 ? null : new Date(Math.max(...times.map(({ last }) => last))),
+    chances: measured.flatMap(({ chance, queries, sessions }) =>
+      chance === null ? [] : [{ chance, queries, sessions }],
+    ),
+    notMeasurable: Object.fromEntries(
+      rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
+    ),
+    open: queriesOf('open'),
+    untouched: queriesOf('untouched'),
+    first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
+    last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };
 }
 
@@ -120,7 +125,8 @@ async function readBatch(
               q.user_hash as "userHash", q.segments, c.nearest,
               coalesce((c.nearest->0->>1)::double precision, -1) as similarity,
               case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end as vector
-       ${joined} and c.status = 'measured'
+         from live_queries q join ${coverage} ${occurred}
+         and ($4::timestamptz is null or c.scored_at >= $4::timestamptz) and c.status = 'measured'
          and q.unit_hash < least(q.rate_probability * c.thinning, $5::double precision)
          and ($6::date is null or (q.received_on, q.id) > ($6::date, $7::text))
        order by q.received_on, q.id limit ${BATCH_ROWS}`,
