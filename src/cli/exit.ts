@@ -29,6 +29,7 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
 const purposes: Readonly<Record<string, string>> = {
   '@electric-sql/pglite': 'the vector store of the demo',
   '@electric-sql/pglite-pgvector': 'the vector store of the demo',
+  '@electric-sql/pglite-prepopulatedfs': 'the vector store of the demo',
   '@electric-sql/pglite-socket': 'the vector store of the demo',
   '@grafana/grafana-foundation-sdk': 'Grafana dashboards',
 };

@@ -1,6 +1,7 @@
 /** PostgreSQL with pgvector, as tests fill it: in this process (PGlite), or a live one by its address. */
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
 import { createPgvectorStore, type PgvectorSettings } from '../../src/stores/pgvector/store.ts';
@@ -16,7 +17,7 @@ export interface PgvectorServer {
 
 /** Has one backend for all connections: a client in a transaction makes the others wait. */
 export async function startPglite(): Promise<PgvectorServer> {
-  const database = await PGlite.create({ extensions: { vector } });
+  const database = await PGlite.create({ extensions: { vector }, loadDataDir: await dataDir() });
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 50 });
   await socket.start();
   return {
