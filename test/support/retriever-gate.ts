@@ -2,20 +2,29 @@
 
 import type { RunSettings } from '../../src/golden/rules/run.ts';
 import { openRetrieverGate, type RetrieverGate } from '../../src/golden/runs/retriever-gate.ts';
+import type { RetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import type { Clock } from '../../src/time.ts';
 import { aRunSettings } from './builders.ts';
 import { silentLogger } from './log.ts';
-import { MemoryRetrieverLimits } from './memory-retriever-limits.ts';
 
-export function aGate(
-  clock: Clock,
-  settings: Partial<RunSettings> = {},
-  limits = new MemoryRetrieverLimits(clock),
-  holder = 'me',
-): Promise<RetrieverGate> {
+/** What PostgreSQL says to one who asks alone, whose clock no test can steer. */
+export function limitsOfOne(clock: Clock): RetrieverLimits {
+  let next = 0;
+  return {
+    share: async (_pipeline, _holder, { concurrency }) => ({ slots: concurrency, failuresElsewhere: 0 }),
+    leave: async () => undefined,
+    async reserve(_pipeline, turns, perSecond) {
+      const start = Math.max(clock.monotonicMs(), next);
+      next = start + (turns * 1000) / perSecond;
+      return start - clock.monotonicMs();
+    },
+  };
+}
+
+export function aGate(clock: Clock, settings: Partial<RunSettings> = {}): Promise<RetrieverGate> {
   const { concurrency, maxPerSecond } = aRunSettings(settings);
   return openRetrieverGate(
-    { limits, clock, logger: silentLogger },
-    { pipeline: 'docs', holder, concurrency, maxPerSecond, usualLatencyMs: null },
+    { limits: limitsOfOne(clock), clock, logger: silentLogger },
+    { pipeline: 'docs', holder: 'me', concurrency, maxPerSecond, usualLatencyMs: null },
   );
 }

@@ -20,8 +20,8 @@ import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
 import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { MemoryRetriever } from '../../support/memory-retriever.ts';
-import { MemoryRetrieverLimits } from '../../support/memory-retriever-limits.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
+import { limitsOfOne } from '../../support/retriever-gate.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
 async function aWorker() {
@@ -65,7 +65,7 @@ async function aWorker() {
     deployments,
     rotations,
     batches: new MemoryGoldenBatches(),
-    limits: new MemoryRetrieverLimits(clock),
+    limits: limitsOfOne(clock),
     queue: new MemoryJobQueue(),
     escalate: { runs, ticks: new MemoryGoldenTicks(runs), clock, logger, newRunId: () => 'run-2', resume },
     rotate: { sets, runs, rotations, deployments, clock, logger },

@@ -23,8 +23,8 @@ import { MemoryGoldenRotations } from '../../../support/memory-golden-rotations.
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
 import { MemoryRetriever, type Reply } from '../../../support/memory-retriever.ts';
-import { MemoryRetrieverLimits } from '../../../support/memory-retriever-limits.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
+import { limitsOfOne } from '../../../support/retriever-gate.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 
 interface Setting {
@@ -56,7 +56,7 @@ async function aRun({
   const baselines = new MemoryGoldenBaselines();
   const deployments = new MemoryDeployments();
   const rotations = new MemoryGoldenRotations();
-  const limits = new MemoryRetrieverLimits(clock);
+  const limits = limitsOfOne(clock);
   const pipeline = aWatchedPipeline({ retriever, checks: goldenChecks({ floors: [aFloor()] }) });
   const stop = new AbortController();
   const progress: RunProgress[] = [];
