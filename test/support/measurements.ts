@@ -1,5 +1,6 @@
 /** Measurements with values that do not matter, so that a test names only those that do. */
-import type { Measurement, MeasurementGap } from '../../src/measures/rules/measurement.ts';
+import type { LatestMeasurement } from '../../src/measures/measurements.ts';
+import type { Measurement, MeasurementGap, MeasurementOutcome } from '../../src/measures/rules/measurement.ts';
 import { NOON } from './builders.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,4 +35,22 @@ export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
   const { pipeline, measure, segment, windowStart, windowEnd, measuredAt, details } = aMeasurement();
   const attempt = { pipeline, measure, segment, windowStart, windowEnd, measuredAt, details };
   return { kind: 'no_data', ...attempt, reason: 'too_few_sessions', ...parts };
+}
+
+/** What a reading at that time finds of series that were measured once each, or once and then in vain. */
+export function latestAt(
+  now: Date,
+  ...series: readonly (MeasurementOutcome | readonly [Measurement, MeasurementGap])[]
+): LatestMeasurement[] {
+  const aged = <Outcome extends MeasurementOutcome>(outcome: Outcome) => ({
+    ...outcome,
+    ageSeconds: (now.getTime() - outcome.measuredAt.getTime()) / 1000,
+  });
+  return series.map((one) => {
+    const outcomes: readonly MeasurementOutcome[] = 'kind' in one ? [one] : one;
+    const newest = outcomes.find((outcome) => outcome.kind === 'value');
+    const gap = outcomes.find((outcome) => outcome.kind === 'no_data');
+    const { pipeline, measure, segment } = newest ?? gap ?? aGap();
+    return { pipeline, measure, segment, newest: newest ? aged(newest) : null, gap: gap ? aged(gap) : null };
+  });
 }

@@ -1,49 +1,33 @@
 import { expect, it } from 'vitest';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
 import { readProbeGauges } from '../../../src/probes/probes.ts';
-import { aGap, aMeasurement } from '../../support/measurements.ts';
-import { MemoryDeployments } from '../../support/memory-deployments.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
-import { rowsOf } from '../../support/stored-gauges.ts';
+import { NOON } from '../../support/builders.ts';
+import { aGap, aMeasurement, latestAt } from '../../support/measurements.ts';
 
 const noBounds = { ciLow: null, ciHigh: null, ciMethod: null };
 
-async function gaugesAfter(seconds: number, outcomes: Parameters<MemoryMeasurements['record']>[0]) {
-  const clock = new SteerableClock();
-  const measurements = new MemoryMeasurements();
-  const deployments = new MemoryDeployments();
-  await measurements.record(outcomes);
-  await deployments.observe({
-    pipeline: 'docs',
-    part: 'index',
-    fingerprint: 'abc',
-    traits: {},
-    at: clock.now(),
-  });
-  await deployments.observe({
-    pipeline: 'gone',
-    part: 'index',
-    fingerprint: 'def',
-    traits: {},
-    at: clock.now(),
-  });
-  const rows = await rowsOf(measurements, clock.now());
-  const gaugesAt = await readProbeGauges({ deployments, pipelines: ['docs'] }, rows);
-  await clock.advance(seconds * 1000);
-  const samples = gaugesAt(clock.now());
+async function gaugesAfter(seconds: number, ...series: Parameters<typeof latestAt>[1][]) {
+  const seen = { part: 'index', traits: {}, since: NOON, seenAt: NOON } as const;
+  const fingerprints = async () => [
+    { ...seen, pipeline: 'docs', fingerprint: 'abc' },
+    { ...seen, pipeline: 'gone', fingerprint: 'def' },
+  ];
+  const deps = { deployments: { fingerprints }, pipelines: ['docs'] };
+  const gaugesAt = await readProbeGauges(deps, { measurements: latestAt(NOON, ...series) });
+  const samples = gaugesAt(new Date(NOON.getTime() + seconds * 1000));
   return new Map(samples.map(({ name, labels, value }) => [name, { ...labels, value }]));
 }
 
 const now = (measure: string, parts: Partial<Measurement> = {}): Measurement => aMeasurement({ measure, ...parts });
 
 it('exports what probes found, with bounds and n where there are any, and nothing of other pipelines', async () => {
-  const gauges = await gaugesAfter(60, [
+  const gauges = await gaugesAfter(
+    60,
     now('store_vectors', { value: 12_000, ...noBounds }),
     now('ann_recall', { value: 0.95, ciLow: 0.9, ciHigh: 0.98, n: 20, details: { k: 10 } }),
     now('store_sample_vectors', { value: 2000, ...noBounds }),
     now('store_vectors', { pipeline: 'gone', value: 1, ...noBounds }),
-  ]);
+  );
   expect(gauges.get('recalld_store_vectors')).toEqual({ pipeline: 'docs', value: 12_000 });
   expect(gauges.get('recalld_ann_recall_ratio')).toEqual({ pipeline: 'docs', k: '10', value: 0.95 });
   expect(gauges.get('recalld_ann_recall_ratio_ci_low')?.value).toBe(0.9);
@@ -53,7 +37,7 @@ it('exports what probes found, with bounds and n where there are any, and nothin
 });
 
 it('withholds a value that is too old to trust, and still says when it was taken', async () => {
-  const gauges = await gaugesAfter(1000, [now('store_vectors', { value: 5, ...noBounds })]);
+  const gauges = await gaugesAfter(1000, now('store_vectors', { value: 5, ...noBounds }));
   expect(gauges.has('recalld_store_vectors')).toBe(false);
   expect(gauges.has('recalld_probe_last_success_timestamp_seconds')).toBe(true);
 });

@@ -6,8 +6,6 @@ import { statisticsOfCommands as statistics } from '../../../src/golden/golden-s
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { createJobRunner } from '../../../src/queue/job-queue.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
-import { MemoryDeployments } from '../../support/memory-deployments.ts';
-import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenBatches } from '../../support/memory-golden-batches.ts';
 import { MemoryGoldenDocuments } from '../../support/memory-golden-documents.ts';
@@ -38,7 +36,8 @@ async function aWorker() {
   const traffic = new MemoryLiveTraffic();
   const retentionDays = new Map([['docs', 30]]);
   const measurements = new MemoryMeasurements();
-  const deployments = new MemoryDeployments();
+  // Nobody has looked at what the pipeline is made of.
+  const deployments = { fingerprints: async () => [] } as unknown as JobDeps['deployments'];
   const resumed: GoldenRun[] = [];
   /** Of which pipelines checks were judged, and how the run stood then. */
   const evaluated: unknown[] = [];
@@ -87,8 +86,6 @@ async function aWorker() {
       mostSamples: 100,
     },
     pipelines: [pipeline],
-    // No pipeline has a store to look at.
-    snapshots: {} as unknown as JobDeps['snapshots'],
     // No pipeline has its density watched.
     density: { plans: [] } as unknown as JobDeps['density'],
     notify: async () => undefined,
@@ -119,14 +116,9 @@ async function aWorker() {
       const { status } = (await runs.find('run-1')) ?? {};
       evaluated.push([names, status]);
     },
-    probes: {
-      clock,
-      logger,
-      deployments,
-      measurements,
-      canaries: new MemoryEmbeddingCanaries(),
-      samples: { draw: async () => [] },
-    },
+    // No pipeline has a store or an embedder to look at.
+    snapshots: {} as unknown as JobDeps['snapshots'],
+    probes: {} as unknown as JobDeps['probes'],
     goldenUpkeep: {
       sets,
       runs,

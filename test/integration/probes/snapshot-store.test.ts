@@ -1,16 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { compareStoreWithTraffic, takeStoreSnapshot } from '../../../src/density/rules/store-snapshot.ts';
+import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { createLiveSamples } from '../../../src/live/sql/live-samples.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { snapshotStore } from '../../../src/probes/probe-jobs.ts';
-import type { StoredSnapshot } from '../../../src/probes/probes.ts';
+import { canariesTable, snapshotsTable } from '../../../src/probes/probes.ts';
 import { matrixOf } from '../../../src/vector/matrix.ts';
-import { MemoryDeployments } from '../../support/memory-deployments.ts';
-import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aLiveSample } from '../../support/live-rows.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { failed, neighbours, ok, type Script, scriptedStore } from '../../support/scripted-store.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
+const database = useDatabase();
 const never = new AbortController().signal;
 const uniform = uniforms(3);
 
@@ -22,28 +27,27 @@ function around(axis: number, count: number): Float32Array[] {
 
 const chunks = [...around(0, 80), ...around(1, 40)];
 
-function setUp(questions: readonly Float32Array[], script: Partial<Script> = {}) {
+let pipelines = 0;
+
+beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
+
+/** A pipeline of its own, asked these questions at noon. */
+async function setUp(questions: readonly Float32Array[], script: Partial<Script> = {}) {
   const clock = new SteerableClock();
-  const kept: StoredSnapshot[] = [];
-  const measurements = new MemoryMeasurements();
-  const samples = questions.map((embedding, index) => ({
-    id: `q${index}`,
-    text: null,
-    embedding,
-    probability: 0.5,
-    sessionHash: `s${index}`,
-  }));
+  const pipeline = `docs-${(pipelines += 1)}`;
+  const { pool } = database;
+  const samples = questions.map((embedding, index) => aLiveSample({ pipeline, id: `q${index}`, embedding }));
+  await createLiveTraffic(pool, 'a').record({ samples, counts: [], levels: [] });
+  const measurements = createMeasurements(pool);
+  const snapshots = snapshotsTable(pool);
   const deps = {
     clock,
     logger: new MemoryLogger(),
-    deployments: new MemoryDeployments(),
+    deployments: createDeployments(pool),
     measurements,
-    canaries: new MemoryEmbeddingCanaries(),
-    samples: { draw: async () => samples },
-    snapshots: {
-      latest: async () => kept.at(-1) ?? null,
-      save: async (snapshot: StoredSnapshot) => void kept.push(snapshot),
-    },
+    canaries: canariesTable(pool),
+    samples: createLiveSamples(pool),
+    snapshots,
     compute: {
       async describeStore(
         sample: Parameters<typeof takeStoreSnapshot>[0],
@@ -71,18 +75,23 @@ function setUp(questions: readonly Float32Array[], script: Partial<Script> = {})
     ...script,
   });
   const value = async (measure: string) =>
-    (await measurements.latest(clock.now())).find((one) => one.measure === measure);
-  return { deps, store, kept, clock, value };
+    (await measurements.latest(clock.now())).find((one) => one.pipeline === pipeline && one.measure === measure);
+  return {
+    clock,
+    value,
+    look: () => snapshotStore(deps, pipeline, store, never),
+    kept: () => snapshots.latest(pipeline),
+  };
 }
 
 describe('a look at what a store holds', () => {
   it('keeps its clusters with typical chunks, and measures it against what people ask', async () => {
-    const { deps, store, kept, value } = setUp(around(1, 60));
-    await snapshotStore(deps, 'docs', store, never);
-    expect(kept).toHaveLength(1);
-    expect(kept[0]?.shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect(kept[0]?.queryShares?.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect(kept[0]?.medoids.every((id) => id?.startsWith('c'))).toBe(true);
+    const { look, kept, value } = await setUp(around(1, 60));
+    await look();
+    const snapshot = await kept();
+    expect(snapshot?.shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+    expect(snapshot?.queryShares?.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+    expect(snapshot?.medoids.every((id) => id?.startsWith('c'))).toBe(true);
     expect((await value('store_query_divergence'))?.newest?.value).toBeGreaterThan(0.3);
     expect((await value('store_chunks_unasked_ratio'))?.newest?.value).toBeGreaterThan(0.5);
     expect((await value('store_duplicates_ratio'))?.newest).toMatchObject({ value: 1, n: 100 });
@@ -90,10 +99,10 @@ describe('a look at what a store holds', () => {
   });
 
   it('tells from the second look on what moved', async () => {
-    const { deps, store, clock, value } = setUp([]);
-    await snapshotStore(deps, 'docs', store, never);
+    const { look, clock, value } = await setUp([]);
+    await look();
     await clock.advance(21_600_000);
-    await snapshotStore(deps, 'docs', store, never);
+    await look();
     expect((await value('store_centroid_shift'))?.newest?.value).toBeCloseTo(0, 12);
     expect((await value('store_length_ratio'))?.newest?.value).toBe(1);
     expect(await value('store_query_divergence')).toBeUndefined();
@@ -104,15 +113,15 @@ describe('a look at what a store holds', () => {
     ['unsupported', { sample: () => ({ kind: 'unsupported', reason: 'no random draw' }) as const }],
     ['store_empty', { sample: () => ok({ ids: [], vectors: matrixOf([]), contents: [], isSeeded: true }) }],
   ])('leaves the reason %s when there is nothing to look at', async (reason, script) => {
-    const { deps, store, kept, value } = setUp([], script);
-    await snapshotStore(deps, 'docs', store, never);
+    const { look, kept, value } = await setUp([], script);
+    await look();
     expect((await value('store_sample_vectors'))?.gap).toMatchObject({ reason });
-    expect(kept).toEqual([]);
+    expect(await kept()).toBeNull();
   });
 
   it('says nothing of copies when the store cannot be asked', async () => {
-    const { deps, store, value } = setUp([], { nearest: () => failed('busy') });
-    await snapshotStore(deps, 'docs', store, never);
+    const { look, value } = await setUp([], { nearest: () => failed('busy') });
+    await look();
     expect(await value('store_duplicates_ratio')).toBeUndefined();
     expect((await value('store_sample_vectors'))?.newest?.value).toBe(120);
   });
