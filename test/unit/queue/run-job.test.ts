@@ -4,6 +4,7 @@ import { type JobDeps, jobCatalogue } from '../../../src/app/jobs.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
+import type { Measurements } from '../../../src/measures/measurements.ts';
 import { createJobRunner } from '../../../src/queue/job-queue.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
@@ -14,9 +15,6 @@ import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
 import { MemoryGoldenTicks } from '../../support/memory-golden-ticks.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
-import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
-import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { MemoryRetriever } from '../../support/memory-retriever.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 import { limitsOfOne } from '../../support/retriever-gate.ts';
@@ -33,9 +31,8 @@ async function aWorker() {
   const stop = new AbortController();
   const retriever = new MemoryRetriever(clock, () => ['d1'], 100);
   const pipeline = aWatchedPipeline({ retriever });
-  const traffic = new MemoryLiveTraffic();
-  const retentionDays = new Map([['docs', 30]]);
-  const measurements = new MemoryMeasurements();
+  // Neither live traffic nor what is measured of it is touched here.
+  const [traffic, measurements] = [{} as unknown as JobDeps['traffic'], {} as unknown as Measurements];
   // Nobody has looked at what the pipeline is made of.
   const deployments = { fingerprints: async () => [] } as unknown as JobDeps['deployments'];
   const resumed: GoldenRun[] = [];
@@ -73,18 +70,11 @@ async function aWorker() {
     holder: 'me',
     recover: { runs, clock, logger, isWatched, resume },
     traffic,
-    retentionDays,
+    retentionDays: new Map(),
     measurements,
     consoleSessions: { prune: async () => undefined },
     measurementRetentionDays: 400,
-    measureLive: {
-      windows: new MemoryLiveWindows(),
-      measurements,
-      clock,
-      logger,
-      plans: [],
-      mostSamples: 100,
-    },
+    measureLive: { plans: [] } as unknown as JobDeps['measureLive'],
     pipelines: [pipeline],
     // No pipeline has its density watched.
     density: { plans: [] } as unknown as JobDeps['density'],
@@ -140,9 +130,6 @@ async function aWorker() {
     stop,
     retriever,
     resumed,
-    traffic,
-    retentionDays,
-    measurements,
     run,
     evaluated,
   };
@@ -304,32 +291,5 @@ describe('the job that recovers golden runs', () => {
     await clock.advance(60_000);
     expect(await run(RECOVER, {}, 'id')).toBe('done');
     expect(resumed.map(({ id }) => id)).toEqual(['run-1']);
-  });
-});
-
-describe('the jobs of live traffic', () => {
-  it('close minutes that have been over for a minute', async () => {
-    const { run, traffic } = await aWorker();
-    expect(await run('close-sampling-minutes', {}, 'id')).toBe('done');
-    expect(traffic.calls).toEqual([['closeMinutes', new Date(NOON.getTime() - 120_000)]]);
-  });
-
-  it('let go of what spans told of queries that did not come', async () => {
-    const { run, traffic } = await aWorker();
-    expect(await run('release-trace-fragments', {}, 'id')).toBe('done');
-    expect(traffic.calls).toEqual([['releaseFragments', NOON]]);
-  });
-
-  it('make room for the days to come before they drop what is past its retention', async () => {
-    const { run, traffic, retentionDays, measurements } = await aWorker();
-    expect(await run('keep-partitions', {}, 'id')).toBe('done');
-    expect(traffic.calls).toEqual([
-      ['createPartitions', NOON],
-      ['prune', retentionDays, NOON],
-    ]);
-    expect(measurements.upkeep).toEqual([
-      ['createPartitions', NOON],
-      ['prune', new Date(NOON.getTime() - 400 * 86_400_000)],
-    ]);
   });
 });

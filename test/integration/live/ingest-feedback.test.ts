@@ -1,25 +1,21 @@
-/** What is stored of feedback, before any database. */
 import { expect, it } from 'vitest';
 import { privacySchema } from '../../../src/live/config.ts';
 import { ingestFeedback } from '../../../src/live/ingest-feedback.ts';
 import type { TracedFeedback } from '../../../src/live/rules/otel/feedback.ts';
-import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createPersonalData } from '../../../src/privacy/personal-data.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
-import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
-import { aFeedback } from './rules/feedback/builders.ts';
+import { aFeedback, usualSentimentMapping as mapping } from '../../unit/live/rules/feedback/builders.ts';
+
+const database = useDatabase();
 
 it('of an annotation that names who judged keeps a keyed hash in its id, and no name', async () => {
-  const stored: StoredFeedback[] = [];
-  const traffic = Object.assign(new MemoryLiveTraffic(), {
-    countedHours: async () => [],
-    recordFeedback: async (rows: readonly StoredFeedback[]) => {
-      stored.push(...rows);
-      return { isNew: rows.map(() => true) };
-    },
-  });
+  const traffic = createLiveTraffic(database.pool, 'a');
+  await traffic.createPartitions(NOON);
   const annotation: TracedFeedback = {
     ...aFeedback({ id: '["span","q1","user thumb","ann"]', kind: 'thumb', value: 'up' }),
     traceId: 'a'.repeat(32),
@@ -43,16 +39,7 @@ it('of an annotation that names who judged keeps a keyed hash in its id, and no 
       meter,
       promoteNegativeFeedback: async () => undefined,
       feedbackPolicy: () => ({
-        mapping: {
-          thumb: { zero: 'negative' },
-          rating: { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 },
-          relevance: { min: 0, max: 3, positiveFrom: 1, negativeTo: 0 },
-          click: 'positive',
-          copy: 'positive',
-          reformulation: 'negative',
-          abandonment: 'negative',
-          no_answer: 'negative',
-        },
+        mapping,
         caps: { explicit: cap, engagement: cap, struggle: cap },
         retentionDays: 30,
         personalData,
@@ -60,5 +47,7 @@ it('of an annotation that names who judged keeps a keyed hash in its id, and no 
     },
     [annotation],
   );
-  expect(stored.map(({ id }) => id)).toEqual([`otel-${personalData.hash(annotation.id ?? '')}`]);
+  const { rows } = await database.pool.query('select * from feedback');
+  expect(rows).toMatchObject([{ id: `otel-${personalData.hash(annotation.id ?? '')}` }]);
+  expect(JSON.stringify(rows)).not.toContain('ann');
 });

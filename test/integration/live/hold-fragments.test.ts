@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createFragmentHold } from '../../../src/live/live-ingest.ts';
 import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
-import type { HeldFragment } from '../../../src/live/sql/trace-fragments.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createPersonalData } from '../../../src/privacy/personal-data.ts';
+import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
-import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
+const database = useDatabase();
 const traceId = '5b8efff798038103d269b633813fc60c';
 const place = { traceId, spanId: '0000000000000001', endedAtUnixNano: 1n, pipeline: 'docs', within: null };
 
@@ -34,7 +35,7 @@ const aRerank = (parts: Partial<TraceFragment> = {}) =>
 
 /** The hold of pipelines `docs`, with vectors of two numbers, and `private`, which keeps no text. */
 function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
-  const traffic = new MemoryLiveTraffic();
+  const traffic = createLiveTraffic(database.pool, 'a');
   const clock = new SteerableClock();
   const meter = new MemoryMeter();
   const key = 'a key of at least sixteen bytes';
@@ -63,9 +64,13 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
   return {
     clock,
     dropped: () => meter.increments.reduce((sum, { value }) => sum + value, 0),
-    held: async (...fragments: readonly TraceFragment[]): Promise<readonly HeldFragment[]> => {
+    /** The rows that are held of these. */
+    async held(...fragments: readonly TraceFragment[]): Promise<Record<string, unknown>[]> {
       await hold(fragments);
-      return traffic.calls.at(-1)?.[1] as readonly HeldFragment[];
+      const { rows } = await database.pool.query<Record<string, unknown>>(
+        `with held as (delete from trace_fragments returning *) select * from held order by trace_id, span_id, part`,
+      );
+      return rows;
     },
   };
 }
@@ -74,12 +79,10 @@ describe('what is held of a span', () => {
   it('is what the pipeline keeps of texts and people', async () => {
     const { held } = aHold();
     const [redacted, hashed, person] = await held(anEmbedding(), anEmbedding({ pipeline: 'private' }), aPerson());
-    expect(redacted).toMatchObject({ text: 'mail [EMAIL]', textHash: null, embedderVersion: 'e5' });
-    expect(hashed).toMatchObject({ text: null, textHash: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect(person?.userHash).toMatch(/^[0-9a-f]{64}$/);
-    expect(
-      JSON.stringify([redacted, hashed, person], (_, value) => (typeof value === 'bigint' ? null : value)),
-    ).not.toContain('ann');
+    expect(redacted).toMatchObject({ text: 'mail [EMAIL]', text_hash: null, embedder_version: 'e5' });
+    expect(hashed).toMatchObject({ text: null, text_hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(person?.['user_hash']).toMatch(/^[0-9a-f]{64}$/);
+    expect(JSON.stringify([redacted, hashed, person])).not.toContain('ann');
   });
 
   it('is no text and no vector when the span belongs to no pipeline', async () => {
@@ -87,8 +90,8 @@ describe('what is held of a span', () => {
     const foreign = { pipeline: 'unknown' };
     const kept = await held(anEmbedding(foreign), aRerank({ pipeline: null }), aPerson(foreign));
     expect(kept).toMatchObject([
-      { kind: 'rerank', pipeline: null, text: null, textHash: null, results: [{ id: 'a' }] },
-      { kind: 'person', pipeline: null, sessionHash: expect.any(String), traceHash: expect.any(String) },
+      { kind: 'rerank', pipeline: null, text: null, text_hash: null, results: [['a', 1]] },
+      { kind: 'person', pipeline: null, session_hash: expect.any(String), trace_hash: expect.any(String) },
     ]);
   });
 
@@ -110,7 +113,7 @@ describe('what is held of a span', () => {
   it('is bounded by trace, the last ones first, and by minute; what is dropped is counted', async () => {
     const { held, dropped, clock } = aHold({ bytesPerMinute: 1600, perTrace: 2 });
     const spans = ['1', '2', '3'].map((spanId) => aPerson({ spanId }));
-    expect(await held(...spans)).toMatchObject([{ spanId: '2' }, { spanId: '3' }]);
+    expect(await held(...spans)).toMatchObject([{ span_id: '2' }, { span_id: '3' }]);
     expect(dropped()).toBe(1);
     expect(await held(...['a', 'b'].map((other) => aPerson({ traceId: other })))).toHaveLength(1);
     expect(dropped()).toBe(2);

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createAuditLog } from '../../../src/access/audit-log.ts';
+import { createConsoleSessions } from '../../../src/access/credentials.ts';
+import { createCheckStore } from '../../../src/checks/check-store.ts';
+import { createIncidents } from '../../../src/diagnosis/incidents.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { type LiveJobDeps, liveJobs } from '../../../src/live/live-jobs.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { aLiveSample } from '../../support/live-rows.ts';
+import { anEmbeddingFragment } from '../../support/live-traffic.ts';
+import { aMeasurement, hours } from '../../support/measurements.ts';
+
+const database = useDatabase();
+const minutes = (count: number) => hours(count / 60);
+const days = (count: number) => hours(24 * count);
+let deps: LiveJobDeps;
+
+beforeEach(async () => {
+  const { pool } = database;
+  deps = {
+    clock: new HandClock(NOON),
+    traffic: createLiveTraffic(pool, 'a'),
+    runs: createGoldenRuns(pool),
+    measurements: createMeasurements(pool),
+    diagnose: { incidents: createIncidents(pool) },
+    checkStore: createCheckStore(pool),
+    retentionDays: new Map([['docs', 30]]),
+    measurementRetentionDays: 400,
+    auditLog: createAuditLog(pool),
+    auditRetentionDays: 730,
+    consoleSessions: createConsoleSessions(pool),
+    measureLive: { plans: [] } as unknown as LiveJobDeps['measureLive'],
+    measureFeedback: {} as unknown as LiveJobDeps['measureFeedback'],
+    askShadows: async () => undefined,
+  };
+  await deps.traffic.createPartitions(NOON);
+});
+
+const run = async (name: string, parts: Partial<LiveJobDeps> = {}) =>
+  liveJobs.find((job) => job.name === name)?.handle({ ...deps, ...parts }, {}, new AbortController().signal);
+
+async function partitionsOf(...tables: readonly string[]): Promise<string[]> {
+  const { rows } = await database.pool.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = any ($1::text[]::regclass[]) order by 1`,
+    [tables],
+  );
+  return rows.map(({ name }) => name);
+}
+
+describe('the jobs of live traffic', () => {
+  it('close minutes that have been over for a minute', async () => {
+    const levels = [-3, -2, -1].map((at) => ({ pipeline: 'docs', minute: minutes(at), level: 2 }));
+    const samples = levels.map(({ minute }, i) => aLiveSample({ id: `q${i}`, unitHash: 0.05, receivedAt: minute }));
+    await deps.traffic.record({ samples, counts: [], levels });
+    await run('close-sampling-minutes');
+    const { rows } = await database.pool.query('select id, level from live_queries order by id');
+    expect(rows).toEqual([
+      { id: 'q0', level: 2 },
+      { id: 'q1', level: 0 },
+      { id: 'q2', level: 0 },
+    ]);
+  });
+
+  it('let go of what spans told of queries that did not come', async () => {
+    const held = [-11, -9].map((at) => anEmbeddingFragment({ spanId: `of ${at}`, receivedAt: minutes(at) }));
+    await deps.traffic.holdFragments(held);
+    await run('release-trace-fragments');
+    const { rows } = await database.pool.query('select span_id from trace_fragments');
+    expect(rows).toEqual([{ span_id: 'of -9' }]);
+  });
+
+  it('make room for the days to come, and drop what is past its retention', async () => {
+    await deps.traffic.createPartitions(days(-40));
+    const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
+    await createMeasurements(database.pool).record(past.map(aMeasurement));
+    await run('keep-partitions');
+    expect(await partitionsOf('live_queries')).toEqual([19, 20, 21, 22, 23].map((day) => `live_queries_202611${day}`));
+    expect(await partitionsOf('measurements')).toEqual(['measurements_202510', 'measurements_202611']);
+  });
+
+  it('make room before they drop anything', async () => {
+    const prune = () => Promise.reject(new Error('nothing can be dropped'));
+    const later = { clock: new HandClock(days(20)), traffic: { ...deps.traffic, prune } };
+    await expect(run('keep-partitions', later)).rejects.toThrow('nothing can be dropped');
+    expect(await partitionsOf('live_queries', 'measurements')).toEqual(
+      expect.arrayContaining(['live_queries_20261210', 'live_queries_20261213', 'measurements_202612']),
+    );
+  });
+});

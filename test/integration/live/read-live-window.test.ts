@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readLiveWindow } from '../../../src/live/read-live-window.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
+import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aStoredClick, liveSamples } from '../../support/live-rows.ts';
+import { recordLog } from '../../support/log.ts';
+import { hours } from '../../support/measurements.ts';
+
+const database = useDatabase();
+let pipelines = 0;
+
+beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
+
+/** Of the queries of a pipeline of its own, and of clicks on them. */
+async function aReader(
+  queries: readonly LiveSample[],
+  { mostSamples = 1000, clicks = [] as readonly Parameters<typeof aStoredClick>[0][] } = {},
+) {
+  const pipeline = `docs-${(pipelines += 1)}`;
+  const traffic = createLiveTraffic(database.pool, 'a');
+  await traffic.record({ samples: queries.map((query) => ({ ...query, pipeline })), counts: [], levels: [] });
+  await traffic.recordFeedback(clicks.map((click, index) => aStoredClick({ id: `f${index}`, ...click, pipeline })));
+  const { logger, entries } = recordLog();
+  const abort = new AbortController();
+  const deps = { windows: createLiveWindows(database.pool), logger, mostSamples };
+  const window = { pipeline, from: hours(-24), until: NOON };
+  const read = (keys: readonly string[] = []) => readLiveWindow(deps, window, keys, abort.signal);
+  return { pipeline, entries, abort, read };
+}
+
+const [query] = liveSamples(1, () => ({ id: 'q1', unitHash: 0.25 })) as [LiveSample];
+const robots = (unitHash: number) => liveSamples(500, (i) => ({ id: `r${i}`, unitHash }));
+
+describe('reading a window of live queries', () => {
+  it('gives each sample its clicks, its outcome and the tags that are measured', async () => {
+    const soon = { occurredAt: new Date(hours(-2).getTime() + 60_000) };
+    const { read } = await aReader(
+      [
+        { ...query, segments: { lang: 'en', tenant: 'acme' } },
+        { ...query, id: 'q2', outcome: 'empty', results: [], probability: 1, keepReason: 'zero_results' },
+      ],
+      { clicks: [soon, { ...soon, documentId: null, rank: 2 }, { ...soon, documentId: 'd9' }, { occurredAt: NOON }] },
+    );
+    expect(await read(['lang', 'course'])).toEqual({
+      queries: [
+        {
+          cluster: 0.25,
+          probability: 0.5,
+          shown: 2,
+          clickedRanks: [1, 2],
+          occurredAtMs: hours(-2).getTime(),
+          outcome: 'ok',
+          context: null,
+          stages: [],
+          calibration: 1,
+          tags: { lang: 'en' },
+        },
+        {
+          cluster: 0.25,
+          probability: 1,
+          shown: 0,
+          clickedRanks: [],
+          occurredAtMs: hours(-2).getTime(),
+          outcome: 'empty',
+          context: null,
+          stages: [],
+          calibration: 1,
+          tags: {},
+        },
+      ],
+      isCertain: false,
+      halvings: 0,
+      samples: 2,
+      clicks: { counted: 2, notShown: 1, late: 1 },
+    });
+  });
+
+  it('takes no property that every object has for a tag', async () => {
+    const { read } = await aReader([query]);
+    expect((await read(['constructor', '__proto__'])).queries[0]?.tags).toEqual({});
+  });
+
+  it('is certain of a window in which every rate was 1, and of none that lacked something upstream', async () => {
+    const isCertain = async (parts: (index: number) => Partial<LiveSample>) =>
+      (await (await aReader(liveSamples(3, parts))).read()).isCertain;
+    const certain = { probability: 1, rateProbability: 1 };
+    expect(await isCertain(() => certain)).toBe(true);
+    expect(await isCertain((i) => ({ ...certain, probability: i === 1 ? 0.5 : 1 }))).toBe(false);
+    expect(await isCertain(() => ({ probability: 1, rateProbability: 0.5, keepReason: 'error' }))).toBe(false);
+  });
+
+  it('halves what is too much, raises its weight by as much, and says so', async () => {
+    const { pipeline, entries, read } = await aReader(liveSamples(1000), { mostSamples: 300 });
+    const { queries, halvings, samples: all, isCertain } = await read();
+    expect({ halvings, all, isCertain }).toEqual({ halvings: 2, all: 1000, isCertain: false });
+    expect(queries).toHaveLength(250);
+    const volume = queries.reduce((sum, { probability }) => sum + 1 / probability, 0);
+    expect(volume).toBe(2000);
+    expect(entries).toEqual([
+      {
+        level: 'warn',
+        message: 'a window of live queries is too large to be read whole, so a part of it is measured',
+        fields: { pipeline, samples: 1000, read: 250 },
+      },
+    ]);
+  });
+
+  it('halves on when one session alone is more than twice the limit', async () => {
+    const { read } = await aReader([...liveSamples(100), ...robots(0.1)], { mostSamples: 200 });
+    const { queries, halvings } = await read();
+    expect(halvings).toBe(3);
+    expect(queries).toHaveLength(12);
+  });
+
+  it('gives up on a window that does not become smaller', async () => {
+    const { pipeline, read } = await aReader(robots(0), { mostSamples: 200 });
+    await expect(read()).rejects.toThrow(`the samples of ${pipeline} do not come down to 200`);
+  });
+
+  it('stops at once when it is told to', async () => {
+    const { abort, read } = await aReader(liveSamples(10));
+    abort.abort(new Error('the daemon stops'));
+    await expect(read()).rejects.toThrow('the daemon stops');
+  });
+});
