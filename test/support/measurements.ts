@@ -40,14 +40,14 @@ export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
 /** What a reading at that time finds of series that were measured once each, or once and then in vain. */
 export function latestAt(
   now: Date,
-  ...series: readonly (MeasurementOutcome | readonly [Measurement, MeasurementGap])[]
+  ...series: readonly (MeasurementOutcome | readonly MeasurementOutcome[])[]
 ): LatestMeasurement[] {
   const aged = <Outcome extends MeasurementOutcome>(outcome: Outcome) => ({
     ...outcome,
     ageSeconds: (now.getTime() - outcome.measuredAt.getTime()) / 1000,
   });
   return series.map((one) => {
-    const outcomes: readonly MeasurementOutcome[] = 'kind' in one ? [one] : one;
+    const outcomes = 'kind' in one ? [one] : one;
     const newest = outcomes.find((outcome) => outcome.kind === 'value');
     const gap = outcomes.find((outcome) => outcome.kind === 'no_data');
     const { pipeline, measure, segment } = newest ?? gap ?? aGap();

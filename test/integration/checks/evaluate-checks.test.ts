@@ -3,12 +3,12 @@ import { createCheckStore, readCheckGauges } from '../../../src/checks/check-sto
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
 import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { aGoldenRun, aLatestRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
@@ -24,14 +24,16 @@ const errors: ThresholdCheck = {
 
 const database = useDatabase();
 beforeEach(async () => {
-  await database.pool.query('truncate check_states, check_transitions');
+  await database.pool.query(
+    'truncate check_states, check_transitions, measurements, latest_measurements, measurement_gaps',
+  );
 });
 
 function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
   const clock = new SteerableClock();
   const pipelines = [aWatchedPipeline({ thresholds })];
   const checkStore = createCheckStore(database.pool);
-  const [measurements, logger] = [new MemoryMeasurements(), new MemoryLogger()];
+  const [measurements, logger] = [createMeasurements(database.pool), new MemoryLogger()];
   const runs = new MemoryGoldenRuns(clock);
   const deps = {
     pipelines,

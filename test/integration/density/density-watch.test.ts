@@ -6,7 +6,6 @@ import { readDensityGauges } from '../../../src/density/gauges.ts';
 import { requestRebaseline } from '../../../src/density/learn-baseline.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
-import { rowsOf } from '../../support/stored-gauges.ts';
 import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
 
 const COVERED = evenly([0, 1, 2, 3, 4, 5]);
@@ -44,7 +43,8 @@ async function gauges({ stream, database }: ReturnType<typeof useStream>): Promi
   };
   await evaluateChecks(checks);
   const now = stream.deps.clock.now();
-  const density = await readDensityGauges(stream.deps, await rowsOf(stream.deps.measurements, now));
+  const measurements = await stream.deps.measurements.latest(now);
+  const density = await readDensityGauges(stream.deps, { measurements });
   const samples = [...density(now), ...(await readCheckGauges(checks))(now)];
   return Object.fromEntries(
     samples.map(({ name, labels, value }) => [

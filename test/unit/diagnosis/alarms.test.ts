@@ -4,11 +4,11 @@ import type { CheckStanding, CheckState } from '../../../src/checks/rules/check-
 import { type AlarmFacts, alarmsOf, trusted, unjudged } from '../../../src/diagnosis/alarms.ts';
 import { followAlarms } from '../../../src/diagnosis/rules/incident.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
+import type { Measurement } from '../../../src/measures/rules/measurement.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { aFloor, aLatestRun, anAlarm, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
-import { aMeasurement, hours } from '../../support/measurements.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { aMeasurement, hours, latestAt } from '../../support/measurements.ts';
 
 const NAME = 'retriever_latency_p95_seconds above 0.3';
 const thresholdPipeline = aWatchedPipeline({
@@ -123,36 +123,33 @@ describe('what is in alarm on a pipeline', () => {
     expect(alarmsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
   });
 
-  it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', async () => {
-    const store = new MemoryMeasurements();
+  it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', () => {
     const fall = (state: string) =>
       aMeasurement({ measure: 'live_ndcg_drop', value: 0.08, ciLow: 0.02, ciHigh: 0.14, details: { state } });
-    const severities = async (now: Date) =>
+    const severities = (now: Date, ...outcomes: Measurement[]) =>
       alarmsOf(
         pipeline,
-        { latest: [], checks: [], measurements: await store.latest(now), intervalSeconds: () => null },
+        { latest: [], checks: [], measurements: latestAt(now, ...outcomes), intervalSeconds: () => null },
         now,
       ).map(({ alert, severity }) => `${alert} ${severity}`);
-    await store.record([fall('called')]);
-    expect(await severities(hours(1))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
-    await store.record([
-      fall('confirmed'),
-      aMeasurement({ measure: 'judge_drift', details: { changed_at: NOON.toISOString() } }),
+    expect(severities(hours(1), fall('called'))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
+    const drift = aMeasurement({ measure: 'judge_drift', details: { changed_at: NOON.toISOString() } });
+    expect(severities(hours(1), fall('confirmed'), drift)).toEqual([
+      'RecalldLiveRelevanceFell critical',
+      'RecalldJudgeChanged warning',
     ]);
-    expect(await severities(hours(1))).toEqual(['RecalldLiveRelevanceFell critical', 'RecalldJudgeChanged warning']);
     // What is older than three hours is trusted no more; the judge changed more than a day ago.
-    expect(await severities(hours(25))).toEqual([]);
-    await store.record([fall('taken_back')]);
-    expect(await severities(hours(1))).toEqual(['RecalldJudgeChanged warning']);
+    expect(severities(hours(25), fall('confirmed'), drift)).toEqual([]);
+    expect(severities(hours(1), fall('taken_back'), drift)).toEqual(['RecalldJudgeChanged warning']);
   });
 
   it('is no run of another pipeline', () => {
     expect(alarmsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
   });
 
-  it('is an embedding canary that moved and an index that misses neighbours for certain', async () => {
-    const store = new MemoryMeasurements();
-    await store.record([
+  it('is an embedding canary that moved and an index that misses neighbours for certain', () => {
+    const measurements = latestAt(
+      NOON,
       aMeasurement({
         measure: 'embedding_canary_median',
         value: 0.4,
@@ -161,21 +158,19 @@ describe('what is in alarm on a pipeline', () => {
         details: { verdict: 'changed' },
       }),
       aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 }),
-    ]);
-    const measurements = await store.latest(NOON);
+    );
     expect(alarmsAt(NOON, { measurements })).toEqual([
       'the embedding canary moved',
       'the index misses near neighbours',
     ]);
   });
 
-  it('is no index whose recall may yet be good enough', async () => {
-    const store = new MemoryMeasurements();
-    await store.record([aMeasurement({ measure: 'ann_recall', value: 0.85, ciLow: 0.7, ciHigh: 0.95 })]);
-    expect(alarmsAt(NOON, { measurements: await store.latest(NOON) })).toEqual([]);
+  it('is no index whose recall may yet be good enough', () => {
+    const recall = aMeasurement({ measure: 'ann_recall', value: 0.85, ciLow: 0.7, ciHigh: 0.95 });
+    expect(alarmsAt(NOON, { measurements: latestAt(NOON, recall) })).toEqual([]);
   });
 
-  it('is an index that changes reach later than is allowed, by what is certain of it', async () => {
+  it('is an index that changes reach later than is allowed, by what is certain of it', () => {
     const lag = (parts: Parameters<typeof aMeasurement>[0]) =>
       aMeasurement({
         measure: 'index_lag_seconds',
@@ -185,22 +180,18 @@ describe('what is in alarm on a pipeline', () => {
         details: { waiting: 3, late_after_seconds: 3600 },
         ...parts,
       });
-    const alarms = async (parts: Parameters<typeof aMeasurement>[0]) => {
-      const store = new MemoryMeasurements();
-      await store.record([lag(parts)]);
-      return alarmsAt(NOON, { measurements: await store.latest(NOON) });
-    };
-    expect(await alarms({})).toEqual(['changes reach the index late']);
-    expect(await alarms({ ciLow: 3000 })).toEqual([]);
+    const alarms = (parts: Parameters<typeof aMeasurement>[0]) =>
+      alarmsAt(NOON, { measurements: latestAt(NOON, lag(parts)) });
+    expect(alarms({})).toEqual(['changes reach the index late']);
+    expect(alarms({ ciLow: 3000 })).toEqual([]);
     // Fewer than 19 of 20 have come: it is the longest wait, without bounds.
-    expect(await alarms({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
+    expect(alarms({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
   });
 
-  it('names critical ones before warnings', async () => {
-    const store = new MemoryMeasurements();
-    await store.record([aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 })]);
+  it('names critical ones before warnings', () => {
+    const recall = aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 });
     const latest = [ended({ outcomes: { ok: 0, empty: 0, error: 3, timeout: 0 } })];
-    expect(alarmsAt(NOON, { latest, measurements: await store.latest(NOON) })).toEqual([
+    expect(alarmsAt(NOON, { latest, measurements: latestAt(NOON, recall) })).toEqual([
       'golden queries of faq fail',
       'the index misses near neighbours',
     ]);
@@ -228,11 +219,10 @@ describe('what rang before', () => {
 });
 
 describe('what a probe has measured', () => {
-  it('is trusted while it is fresh, and withheld when it is old', async () => {
-    const store = new MemoryMeasurements();
-    await store.record([aMeasurement({ measure: 'ann_recall', value: 0.95, ciLow: 0.9, ciHigh: 0.99 })]);
-    expect(trusted(await store.latest(NOON), 'ann_recall')).toMatchObject({ value: 0.95 });
-    expect(trusted(await store.latest(hours(24 * 30)), 'ann_recall')).toBeNull();
-    expect(trusted(await store.latest(NOON), 'embedding_canary_median')).toBeNull();
+  it('is trusted while it is fresh, and withheld when it is old', () => {
+    const recall = aMeasurement({ measure: 'ann_recall', value: 0.95, ciLow: 0.9, ciHigh: 0.99 });
+    expect(trusted(latestAt(NOON, recall), 'ann_recall')).toMatchObject({ value: 0.95 });
+    expect(trusted(latestAt(hours(24 * 30), recall), 'ann_recall')).toBeNull();
+    expect(trusted(latestAt(NOON, recall), 'embedding_canary_median')).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
-import { observeDensity, observeRelevance } from '../../../src/diagnosis/observe.ts';
+import { observeDensity } from '../../../src/diagnosis/observe.ts';
 import { type BadWindow, latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
@@ -14,10 +14,9 @@ import {
   NOON,
 } from '../../support/builders.ts';
 import { HandClock } from '../../support/hand-clock.ts';
-import { aMeasurement, hours } from '../../support/measurements.ts';
+import { aMeasurement, hours, latestAt } from '../../support/measurements.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 
 const noEvents = { events: async () => [] };
 
@@ -25,10 +24,8 @@ async function observed(value: number, scope: 'global' | number) {
   const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9 };
   const phase = { kind: 'watching', alarms: { page: { incident } } };
   const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
-  const measurements = new MemoryMeasurements();
   const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
-  await measurements.record([aMeasurement(density)]);
-  return observeDensity(noEvents, 'docs', stored, await measurements.latest(NOON));
+  return observeDensity(noEvents, 'docs', stored, latestAt(NOON, aMeasurement(density)));
 }
 
 it('takes density as fallen while an alarm of it is open', async () => {
@@ -41,38 +38,6 @@ it('takes it as back once it is, although the alarm is open for a day more', asy
 
 it('takes a region in alarm as fallen, whatever the rest of the traffic does', async () => {
   expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
-});
-
-async function observedRelevance(hitRate: number, parts: Parameters<typeof aMeasurement>[0] = {}) {
-  const measurements = new MemoryMeasurements();
-  const score = { measure: 'live_hit_rate', ciMethod: 'jackknife' };
-  const bounds = { ciLow: hitRate - 0.1, ciHigh: hitRate + 0.1 };
-  await measurements.record([
-    aMeasurement({
-      ...score,
-      value: 0.9,
-      ciLow: 0.8,
-      ciHigh: 1,
-      windowEnd: hours(-3),
-      windowStart: hours(-9),
-      measuredAt: hours(-3),
-    }),
-    aMeasurement({ ...score, value: hitRate, ...bounds, windowStart: hours(-9) }),
-    ...(parts.measure === undefined ? [] : [aMeasurement(parts)]),
-  ]);
-  const interval = { pipeline: 'docs', good: hours(-2), opened: hours(-1) };
-  return observeRelevance(measurements, await measurements.latest(NOON), interval);
-}
-
-it('takes judged relevance as fallen when all bounds of a score lie below what it was', async () => {
-  const found = { state: 'below', measure: 'live_hit_rate', value: 0.5, ciHigh: 0.6, before: 0.9 };
-  expect(await observedRelevance(0.5)).toMatchObject(found);
-  expect(await observedRelevance(0.85)).toBeNull();
-  // nDCG is as it was: an answer that no document holds is missing from its ideal too.
-  const drop = { measure: 'live_ndcg_drop', value: 0, ciLow: -0.1, ciHigh: 0.1 };
-  expect(await observedRelevance(0.5, { ...drop, details: { state: 'none' } })).toMatchObject(found);
-  expect(await observedRelevance(0.85, { ...drop, details: { state: 'none' } })).toMatchObject({ state: 'none' });
-  expect(await observedRelevance(0.5, { ...drop, details: { state: 'called' } })).toMatchObject({ state: 'called' });
 });
 
 let runs: MemoryGoldenRuns;

@@ -3,8 +3,7 @@ import { liveMixGauges } from '../../../src/golden/gauges.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import { gapNow, valueNow } from '../../../src/probes/probes.ts';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
-import { rowsOf } from '../../support/stored-gauges.ts';
+import { latestAt } from '../../support/measurements.ts';
 
 const HOUR = 3_600_000;
 const bounds = { ciLow: 0.3, ciHigh: 0.5, ciMethod: 't' } as const;
@@ -25,10 +24,10 @@ const score = valueNow('docs', 'golden_live_mix_ndcg', NOON, {
   details: { metric: 'ndcg@10', effective_sample_size: 17.6, represented: 0.8 },
 });
 
-async function gauges(outcomes: readonly MeasurementOutcome[], hours: number): Promise<string[]> {
-  const measurements = new MemoryMeasurements();
-  await measurements.record(outcomes);
-  const gaugesAt = liveMixGauges([aWatchedPipeline()], await rowsOf(measurements, NOON));
+const measured = latestAt(NOON, ofSet('faq', covered), ofSet('faq', score));
+
+function gauges(measurements: ReturnType<typeof latestAt>, hours: number): string[] {
+  const gaugesAt = liveMixGauges([aWatchedPipeline()], { measurements });
   const samples = gaugesAt(new Date(NOON.getTime() + hours * HOUR));
   return samples.map(
     ({ name, labels, value }) =>
@@ -38,8 +37,8 @@ async function gauges(outcomes: readonly MeasurementOutcome[], hours: number): P
   );
 }
 
-it('how well a golden set stands for live traffic is exported, with bounds and effective size', async () => {
-  expect(await gauges([ofSet('faq', covered), ofSet('faq', score)], 6)).toEqual([
+it('how well a golden set stands for live traffic is exported, with bounds and effective size', () => {
+  expect(gauges(measured, 6)).toEqual([
     'recalld_golden_live_covered_ratio{pipeline=docs,golden_set=faq} 0.4',
     'recalld_golden_live_covered_ratio_ci_low{pipeline=docs,golden_set=faq} 0.3',
     'recalld_golden_live_covered_ratio_ci_high{pipeline=docs,golden_set=faq} 0.5',
@@ -51,17 +50,17 @@ it('how well a golden set stands for live traffic is exported, with bounds and e
   ]);
 });
 
-it('what is older than three measurements is withheld', async () => {
-  expect(await gauges([ofSet('faq', covered), ofSet('faq', score)], 19)).toEqual([]);
+it('what is older than three measurements is withheld', () => {
+  expect(gauges(measured, 19)).toEqual([]);
 });
 
-it('what could not be measured later is withheld', async () => {
+it('what could not be measured later is withheld', () => {
   const later = new Date(NOON.getTime() + 6 * HOUR);
   const gap = ofSet('faq', gapNow('docs', 'golden_representativeness', later, 'embedder_failed'));
-  const left = await gauges([ofSet('faq', covered), gap], 7);
-  expect(left).toEqual([]);
+  expect(gauges(latestAt(NOON, [ofSet('faq', covered), gap]), 7)).toEqual([]);
 });
 
-it('sets and pipelines that the config no longer has are left out', async () => {
-  expect(await gauges([ofSet('gone', covered), ofSet('faq', { ...score, pipeline: 'gone' })], 1)).toEqual([]);
+it('sets and pipelines that the config no longer has are left out', () => {
+  const gone = latestAt(NOON, ofSet('gone', covered), ofSet('faq', { ...score, pipeline: 'gone' }));
+  expect(gauges(gone, 1)).toEqual([]);
 });

@@ -3,11 +3,9 @@ import { describe } from 'vitest';
 import { describeGoldenBaselines } from '../../contract/golden-baselines.contract.ts';
 import { describeGoldenRuns } from '../../contract/golden-runs.contract.ts';
 import { describeGoldenSets } from '../../contract/golden-sets.contract.ts';
-import { describeMeasurements } from '../../contract/measurements.contract.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
 describe('golden sets in memory', () => {
@@ -21,9 +19,4 @@ describe('golden runs in memory', () => {
   describeGoldenRuns(() => ({ runs, sets }));
   const baselines = new MemoryGoldenBaselines();
   describeGoldenBaselines(() => ({ runs, sets, baselines }));
-});
-
-describe('measurements in memory', () => {
-  const measurements = new MemoryMeasurements();
-  describeMeasurements(() => measurements);
 });

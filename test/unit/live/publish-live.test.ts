@@ -2,23 +2,19 @@
 import { describe, expect, it } from 'vitest';
 import { liveGauges } from '../../../src/live/publish-live.ts';
 import { liveMeasures } from '../../../src/live/rules/live-measures.ts';
-import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../support/builders.ts';
-import { aGap, aMeasurement } from '../../support/measurements.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
-import { rowsOf } from '../../support/stored-gauges.ts';
+import { aGap, aMeasurement, latestAt } from '../../support/measurements.ts';
 
-async function gaugesAt(seconds: number, outcomes: readonly MeasurementOutcome[]) {
-  const measurements = new MemoryMeasurements();
-  await measurements.record(outcomes);
-  const gauges = liveGauges({ pipelines: ['docs'], intervalSeconds: 300 }, await rowsOf(measurements, NOON));
+function gaugesAt(seconds: number, ...series: Parameters<typeof latestAt>[1][]) {
+  const measurements = latestAt(NOON, ...series);
+  const gauges = liveGauges({ pipelines: ['docs'], intervalSeconds: 300 }, { measurements });
   return gauges(new Date(NOON.getTime() + seconds * 1000));
 }
 
 describe('the gauges of live traffic', () => {
-  it('are the value with its bounds and its n', async () => {
+  it('are the value with its bounds and its n', () => {
     const labels = { pipeline: 'docs', segment: 'lang=en' };
-    expect(await gaugesAt(1, [aMeasurement({ segment: 'lang=en' })])).toEqual([
+    expect(gaugesAt(1, aMeasurement({ segment: 'lang=en' }))).toEqual([
       { name: 'recalld_query_error_ratio', labels, value: 0.2 },
       { name: 'recalld_query_error_ratio_ci_low', labels, value: 0.1 },
       { name: 'recalld_query_error_ratio_ci_high', labels, value: 0.3 },
@@ -26,37 +22,37 @@ describe('the gauges of live traffic', () => {
     ]);
   });
 
-  it.each(liveMeasures)('are there for %s', async (measure) => {
-    const names = (await gaugesAt(1, [aMeasurement({ measure })])).map(({ name }) => name);
+  it.each(liveMeasures)('are there for %s', (measure) => {
+    const names = gaugesAt(1, aMeasurement({ measure })).map(({ name }) => name);
     expect(names).toHaveLength(4);
     expect(names[1]).toBe(`${names[0]}_ci_low`);
   });
 
-  it('say why a value is missing, in the place of the last one', async () => {
+  it('say why a value is missing, in the place of the last one', () => {
     const later = {
       windowEnd: new Date(NOON.getTime() + 300_000),
       measuredAt: new Date(NOON.getTime() + 300_000),
     };
     const labels = { pipeline: 'docs', segment: 'all', measure: 'error_ratio', reason: 'too_few_sessions' };
-    expect(await gaugesAt(301, [aMeasurement(), aGap(later)])).toEqual([
+    expect(gaugesAt(301, [aMeasurement(), aGap(later)])).toEqual([
       { name: 'recalld_live_measure_no_data', labels, value: 1 },
     ]);
   });
 
-  it('are withheld when they are older than three intervals, but for the time of the last success', async () => {
+  it('are withheld when they are older than three intervals, but for the time of the last success', () => {
     const read = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
     const outcomes = [aMeasurement(), aGap({ measure: 'zero_results_ratio' }), read];
-    const names = async (seconds: number) => new Set((await gaugesAt(seconds, outcomes)).map(({ name }) => name));
-    const fresh = await names(900);
+    const names = (seconds: number) => new Set(gaugesAt(seconds, ...outcomes).map(({ name }) => name));
+    const fresh = names(900);
     expect(fresh).toContain('recalld_query_error_ratio');
     expect(fresh).toContain('recalld_live_measure_no_data');
     expect(fresh).toContain('recalld_live_measure_samples_read_ratio');
-    expect(await names(901)).toEqual(new Set(['recalld_live_measure_last_success_timestamp_seconds']));
-    expect(await gaugesAt(901, outcomes)).toMatchObject([{ value: NOON.getTime() / 1000 }]);
+    expect(names(901)).toEqual(new Set(['recalld_live_measure_last_success_timestamp_seconds']));
+    expect(gaugesAt(901, ...outcomes)).toMatchObject([{ value: NOON.getTime() / 1000 }]);
   });
 
-  it('leave out pipelines that the config no longer has, and measures of others', async () => {
+  it('leave out pipelines that the config no longer has, and measures of others', () => {
     const others = [aMeasurement({ pipeline: 'gone' }), aMeasurement({ measure: 'query_density' })];
-    expect(await gaugesAt(1, others)).toEqual([]);
+    expect(gaugesAt(1, ...others)).toEqual([]);
   });
 });

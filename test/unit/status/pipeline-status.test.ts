@@ -9,9 +9,8 @@ import { allIsWell, type PipelineStatus, pipelineStatus } from '../../../src/sta
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { aCompletedRun, aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
-import { aGap, aMeasurement } from '../../support/measurements.ts';
+import { aGap, aMeasurement, latestAt } from '../../support/measurements.ts';
 import { memoryEmbedder } from '../../support/memory-embedder.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR * 1000;
@@ -52,11 +51,9 @@ async function statusAt(
   pipeline: WatchedPipeline = checked,
 ): Promise<PipelineStatus> {
   const now = new Date(NOON.getTime() + seconds * 1000);
-  const store = new MemoryMeasurements();
-  await store.record(outcomes);
   const facts = {
     latest,
-    measurements: await store.latest(now),
+    measurements: latestAt(now, ...outcomes),
     // Nobody has evaluated them since noon: the worker is dead.
     checks: await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: NOON, readAt: now }),
     intervalSeconds: () => HOUR,
@@ -152,7 +149,7 @@ describe('the state of a pipeline', () => {
   it('does not mind a segment that nobody asks about any more, nor a measure without traffic', async () => {
     const gone = aMeasurement({ segment: 'lang=fr', measuredAt: new Date(NOON.getTime() - 86_400_000) });
     const none = aGap({ measure: 'zero_results_ratio', reason: 'no_queries' });
-    const status = await statusAt(60, [judged('ok')], [samplesRead, gone, none]);
+    const status = await statusAt(60, [judged('ok')], [gone, samplesRead, none]);
     expect(status.state).toBe('ok');
     expect(status.measurements.map(({ measure, isTooOld }) => [measure, isTooOld])).toEqual([
       ['error_ratio', true],

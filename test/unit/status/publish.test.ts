@@ -20,7 +20,6 @@ import {
 import { evaluated } from '../../support/check-states.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { samplesOf } from '../../support/stored-gauges.ts';
 
@@ -43,7 +42,7 @@ async function gaugesAt(
     runs,
     queue: new MemoryJobQueue(),
     clock,
-    measurements: new MemoryMeasurements(),
+    measurements: { latest: async () => [] },
     intervalSeconds: () => HOUR,
     ...parts,
     pipelines,

@@ -11,8 +11,7 @@ import {
 } from '../../../src/status/pipeline-status.ts';
 import { aCompletedRun, aLatestRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { aCheckState } from '../../support/check-states.ts';
-import { aMeasurement } from '../../support/measurements.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { aMeasurement, latestAt } from '../../support/measurements.ts';
 
 const HOUR = 3600;
 const ALL_WELL = 'Every check holds, and everything that must be fresh is.';
@@ -78,19 +77,19 @@ function latestRun(run: Moment['run']): LatestRun {
   }
 }
 
-async function statusOf(moment: Moment): Promise<PipelineStatus> {
+function statusOf(moment: Moment): PipelineStatus {
   const { severity, verdict, isQuiet, isTooOld, isRecallFresh, run } = moment;
   const now = new Date(NOON.getTime() + 60_000);
   const measured = isRecallFresh ? NOON : new Date(NOON.getTime() - 24 * HOUR * 1000);
-  const store = new MemoryMeasurements();
   const at = { windowStart: measured, windowEnd: measured, measuredAt: measured };
-  await store.record([
-    aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null }),
-    aMeasurement({ measure: 'ann_recall', value: 1, ciLow: null, ciHigh: null, ...at }),
-  ]);
+  const known = { value: 1, ciLow: null, ciHigh: null };
   const facts = {
     latest: [latestRun(run)],
-    measurements: await store.latest(now),
+    measurements: latestAt(
+      now,
+      aMeasurement({ measure: 'ann_recall', ...known, ...at }),
+      aMeasurement({ measure: 'samples_read_ratio', ...known }),
+    ),
     checks: [steady, aState({ severity, verdict, isQuiet, isTooOld })],
     intervalSeconds: () => HOUR,
     liveIntervalSeconds: 300,
@@ -101,26 +100,23 @@ async function statusOf(moment: Moment): Promise<PipelineStatus> {
 const open = (moment: Moment) => (moment.hasIncident ? [{ pipeline: 'docs' }] : []);
 
 describe('the card of a pipeline', () => {
-  it.each(moments.map((moment) => [JSON.stringify(moment), moment] as const))(
-    'says one thing: %s',
-    async (_, moment) => {
-      const status = await statusOf(moment);
-      const { state, reasons, unknowns, alarms } = status;
-      const isWell = reasons.length === 0;
-      const saysAllWell = isWell && allIsWell(status) === ALL_WELL;
-      // Green, and only green, is without a reason.
-      expect(isWell).toBe(state === 'ok');
-      expect(saysAllWell).toBe(
-        moment.verdict === 'ok' && !moment.isTooOld && moment.isRecallFresh && moment.run === 'answered',
-      );
-      expect(isWell && !saysAllWell).toBe(isWell && unknowns.length > 0);
-      // What is in alarm is not green, and what is green has no incident.
-      if (alarms.length > 0) expect(state).not.toBe('ok');
-      expect(standingIncident(status, open(moment)) !== null).toBe(moment.hasIncident && state !== 'ok');
-      // A verdict that stands is never hidden.
-      if (moment.verdict === 'critical') expect(state).toBe('critical');
-      if (moment.verdict === 'warning') expect(['warning', 'critical', 'no_data']).toContain(state);
-      if (moment.isTooOld || moment.run === 'void') expect(state).not.toBe('ok');
-    },
-  );
+  it.each(moments.map((moment) => [JSON.stringify(moment), moment] as const))('says one thing: %s', (_, moment) => {
+    const status = statusOf(moment);
+    const { state, reasons, unknowns, alarms } = status;
+    const isWell = reasons.length === 0;
+    const saysAllWell = isWell && allIsWell(status) === ALL_WELL;
+    // Green, and only green, is without a reason.
+    expect(isWell).toBe(state === 'ok');
+    expect(saysAllWell).toBe(
+      moment.verdict === 'ok' && !moment.isTooOld && moment.isRecallFresh && moment.run === 'answered',
+    );
+    expect(isWell && !saysAllWell).toBe(isWell && unknowns.length > 0);
+    // What is in alarm is not green, and what is green has no incident.
+    if (alarms.length > 0) expect(state).not.toBe('ok');
+    expect(standingIncident(status, open(moment)) !== null).toBe(moment.hasIncident && state !== 'ok');
+    // A verdict that stands is never hidden.
+    if (moment.verdict === 'critical') expect(state).toBe('critical');
+    if (moment.verdict === 'warning') expect(['warning', 'critical', 'no_data']).toContain(state);
+    if (moment.isTooOld || moment.run === 'void') expect(state).not.toBe('ok');
+  });
 });

@@ -7,6 +7,7 @@ import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
 import { judgeGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
+import { createMeasurements } from '../../../../src/measures/measurements.ts';
 import type { GaugeSample } from '../../../../src/metrics/meter.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { readStoredGauges } from '../../../../src/status/publish.ts';
@@ -24,7 +25,6 @@ import { useDatabase } from '../../../support/database.ts';
 import { aGap, aMeasurement, hours } from '../../../support/measurements.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryJobQueue } from '../../../support/memory-job-queue.ts';
-import { MemoryMeasurements } from '../../../support/memory-measurements.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
 import { missing } from '../../../support/missing.ts';
 import { inputSeries, type RuleTest, runPromtool, type Signal } from '../../../support/promtool.ts';
@@ -234,9 +234,11 @@ const database = useDatabase();
 /** The gauges of a check of live traffic, after so many measurements of which the last is of noon. */
 async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: number): Promise<GaugeSample[]> {
   const clock = new SteerableClock(new Date(NOON.getTime() - (values.length - 1) * 300_000));
-  const measurements = new MemoryMeasurements();
+  const measurements = createMeasurements(database.pool);
   const checkStore = createCheckStore(database.pool);
-  await database.pool.query('truncate check_states, check_transitions');
+  await database.pool.query(
+    'truncate check_states, check_transitions, measurements, latest_measurements, measurement_gaps',
+  );
   const pipelines = [aWatchedPipeline({ thresholds: [errorCheck] })];
   for (const [index, value] of values.entries()) {
     if (index > 0) await clock.advance(300_000);
@@ -299,7 +301,7 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
     queue: new MemoryJobQueue(),
     clock,
     pipelines,
-    measurements: new MemoryMeasurements(),
+    measurements: createMeasurements(database.pool),
     parts: [() => readCheckGauges({ pipelines, densityPlans: [], checkStore })],
     intervalSeconds: () => HOUR,
   });

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../src/embedders/embedder.ts';
 import { measureGoldenRepresentativeness } from '../../../../src/golden/sets/live-mix.ts';
 import type { DrawnSample } from '../../../../src/live/sql/live-samples.ts';
+import type { Measurements } from '../../../../src/measures/measurements.ts';
+import type { MeasurementOutcome } from '../../../../src/measures/rules/measurement.ts';
 import { aGoldenQuery, aGoldenRun, anAnswer, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { latestAt } from '../../../support/measurements.ts';
 import { MemoryGoldenDocuments } from '../../../support/memory-golden-documents.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
-import { MemoryMeasurements } from '../../../support/memory-measurements.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 
@@ -51,19 +53,20 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
     'run-1',
     queries.map(({ id }) => anAnswer({ queryId: id, documents: [{ id: 'pay', score: 1 }] })),
   );
-  const measurements = new MemoryMeasurements();
+  const outcomes: MeasurementOutcome[] = [];
   const deps = {
     sets,
     runs,
-    measurements,
+    measurements: {
+      record: async (all: MeasurementOutcome[]) => void outcomes.push(...all),
+    } as unknown as Measurements,
     clock,
     logger: new MemoryLogger(),
     documents: new MemoryGoldenDocuments(),
     samples: { draw: async () => samples },
   };
   await measureGoldenRepresentativeness(deps, aWatchedPipeline({ embedder, ...parts }), never);
-  const latest = await measurements.latest(clock.now());
-  return new Map(latest.map((one) => [one.measure, one]));
+  return new Map(latestAt(clock.now(), ...outcomes).map((one) => [one.measure, one]));
 }
 
 describe('the scores of a golden set with the mix of live traffic', () => {

@@ -2,24 +2,30 @@ import { expect, it } from 'vitest';
 import { describeDensity } from '../../../src/density/describe-density.ts';
 import type { WatchingPhase } from '../../../src/density/rules/watch-state.ts';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { valueNow } from '../../../src/probes/probes.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { useDatabase } from '../../support/database.ts';
 
+const database = useDatabase();
+let pipelines = 0;
 const DAY = 86_400_000;
 const NOW = new Date('2026-11-20T15:00:00Z');
 
 /** Whether the coverage has outgrown a baseline of that density, with one value for each of the last days. */
 async function hasOutgrown(daily: readonly (number | null)[], baseline: number): Promise<boolean> {
-  const measurements = new MemoryMeasurements();
-  for (const [i, value] of daily.entries()) {
-    const at = new Date(NOW.getTime() - (daily.length - i) * DAY);
-    if (value !== null) await measurements.record([valueNow('docs', 'query_density', at, { value, n: 300 })]);
-  }
+  const measurements = createMeasurements(database.pool);
+  const pipeline = `docs-${(pipelines += 1)}`;
+  await measurements.record(
+    daily.flatMap((value, i) => {
+      const at = new Date(NOW.getTime() - (daily.length - i) * DAY);
+      return value === null ? [] : [valueNow(pipeline, 'query_density', at, { value, n: 300 })];
+    }),
+  );
   const phase = { kind: 'watching', density: baseline, untilMs: 0, alarms: {} } as WatchingPhase;
   const stored = { state: { phase, closedMs: 0 }, revision: 1, updatedAt: NOW } as StoredDensityState;
   const watch = { find: async () => stored, events: async () => [] };
   const clock = { now: () => NOW, monotonicMs: () => 0, sleep: async () => {} };
-  const request = { pipeline: 'docs', segment: 'all', from: new Date(0), until: NOW };
+  const request = { pipeline, segment: 'all', from: new Date(0), until: NOW };
   const told = await describeDensity({ watch, measurements, clock, checkOf: async () => null, plans: [] }, request);
   return told.outgrew_baseline;
 }

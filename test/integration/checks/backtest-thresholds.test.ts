@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { backtestThresholds } from '../../../src/checks/backtest.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { useDatabase } from '../../support/database.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const database = useDatabase();
+let pipelines = 0;
 
 const errors: ThresholdCheck = {
   measure: 'error_ratio',
@@ -16,11 +20,13 @@ const errors: ThresholdCheck = {
 };
 
 async function backtest(shares: readonly number[], check: ThresholdCheck, segment = 'all') {
-  const measurements = new MemoryMeasurements();
+  const measurements = createMeasurements(database.pool);
+  const pipeline = `docs-${(pipelines += 1)}`;
   await measurements.record(
     shares.flatMap((value, hour) =>
       [segment, 'all'].map((one) =>
         aMeasurement({
+          pipeline,
           measure: 'error_ratio',
           segment: one,
           value: one === segment ? value : 0.01,
@@ -37,7 +43,7 @@ async function backtest(shares: readonly number[], check: ThresholdCheck, segmen
   return backtestThresholds(
     { measurements, clock: new SteerableClock(hours(shares.length)) },
     {
-      pipeline: 'docs',
+      pipeline,
       thresholds: [check],
       from: hours(0),
       period: { until: hours(shares.length), trustedSeconds: 3 * 3600 },

@@ -1,35 +1,43 @@
 /** From what people said in a window to the gauges of feedback. */
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { measureFeedback } from '../../../src/live/measure-live-traffic.ts';
 import { feedbackGauges } from '../../../src/live/publish-live.ts';
-import type { OpinionTally } from '../../../src/live/rules/feedback/sentiment.ts';
+import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
 import type { GaugeSample } from '../../../src/metrics/meter.ts';
 import { NOON } from '../../support/builders.ts';
-import { aMeasurement } from '../../support/measurements.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
-import { rowsOf } from '../../support/stored-gauges.ts';
+import { useDatabase } from '../../support/database.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { aSample, aStoredFeedback } from '../../support/live-traffic.ts';
+import { aMeasurement, hours, latestAt } from '../../support/measurements.ts';
 
-const settings = { pipelines: ['docs'], intervalSeconds: 300 };
+const database = useDatabase();
+let pipelines = 0;
+let people = 0;
 
-/** So many thumbs up. */
-const said = (opinions: number, parts: Partial<OpinionTally> = {}): OpinionTally => ({
-  kind: 'thumb',
-  sentiment: 'positive',
-  segments: [],
-  feedback: opinions,
-  opinions,
-  ...parts,
-});
+beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
+
+/** So many thumbs up of as many people; the query is named after its language, where it was sampled. */
+const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeedback[] =>
+  Array.from({ length: opinions }, () => {
+    const person = `person-${(people += 1)}`;
+    return aStoredFeedback({ id: person, userHash: person, occurredAt: hours(-1), ...parts });
+  });
 
 /** The gauges so many seconds after noon, when this was measured. */
-async function gaugesAt(seconds: number, tallies: readonly OpinionTally[], pipeline = 'docs') {
-  const measurements = new MemoryMeasurements();
+async function gaugesAt(seconds: number, feedback: readonly StoredFeedback[], watched?: string) {
+  const pipeline = `docs-${(pipelines += 1)}`;
+  const traffic = createLiveTraffic(database.pool, 'a');
+  const samples = ['en', 'de', 'fr'].map((lang) => aSample({ pipeline, id: lang, segments: { lang } }));
+  await traffic.record({ samples, counts: [], levels: [] });
+  await traffic.recordFeedback(feedback.map((one) => ({ ...one, pipeline })));
+  const measurements = createMeasurements(database.pool);
   const feedbackSources = [{ pipeline, segmentKeys: ['lang'], maxSegments: 1 }];
-  const traffic = { opinions: async () => tallies };
-  const clock = new SteerableClock(NOON);
+  const clock = new HandClock(NOON);
   await measureFeedback({ traffic, measurements, clock, feedbackSources }, new AbortController().signal);
-  const gauges = feedbackGauges(settings, await rowsOf(measurements, NOON));
+  const settings = { pipelines: [watched ?? pipeline], intervalSeconds: 300 };
+  const gauges = feedbackGauges(settings, { measurements: await measurements.latest(NOON) });
   return gauges(new Date(NOON.getTime() + seconds * 1000));
 }
 
@@ -44,10 +52,10 @@ function valuesOf(samples: readonly GaugeSample[], name: string, segment = 'all'
 describe('the gauges of feedback', () => {
   it('are the positive ratio with its bounds and n, for all of it and for explicit and implicit feedback', async () => {
     const samples = await gaugesAt(60, [
-      said(15),
-      said(133, { sentiment: 'negative' }),
-      said(9, { sentiment: 'neutral' }),
-      said(2, { kind: 'click' }),
+      ...said(15),
+      ...said(133, { sentiment: 'negative' }),
+      ...said(9, { sentiment: 'neutral' }),
+      ...said(2, { kind: 'click' }),
     ]);
     expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual({ all: 150, explicit: 148, implicit: 2 });
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio')).toEqual({
@@ -61,16 +69,16 @@ describe('the gauges of feedback', () => {
   });
 
   it('have no ratio without an opinion, and say that there was none', async () => {
-    const samples = await gaugesAt(60, [said(3, { sentiment: 'neutral' })]);
+    const samples = await gaugesAt(60, said(3, { sentiment: 'neutral' }));
     expect(samples.map(({ name }) => name)).not.toContain('recalld_feedback_positive_ratio');
     expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual({ all: 0, explicit: 0, implicit: 0 });
   });
 
   it('are told for the most frequent segments, and for the rest as one', async () => {
     const samples = await gaugesAt(60, [
-      said(3, { segments: ['lang=en'] }),
-      said(1, { segments: ['lang=de'] }),
-      said(1, { segments: ['lang=fr'] }),
+      ...said(3, { queryId: 'en' }),
+      ...said(1, { queryId: 'de' }),
+      ...said(1, { queryId: 'fr' }),
     ]);
     expect(valuesOf(samples, 'recalld_feedback_opinions', 'lang=en')).toMatchObject({ all: 3 });
     expect(valuesOf(samples, 'recalld_feedback_opinions', 'other')).toMatchObject({ all: 2 });
@@ -78,14 +86,13 @@ describe('the gauges of feedback', () => {
   });
 
   it('are withheld when they are older than three intervals', async () => {
-    expect(await gaugesAt(900, [said(1)])).not.toEqual([]);
-    expect(await gaugesAt(901, [said(1)])).toEqual([]);
+    expect(await gaugesAt(900, said(1))).not.toEqual([]);
+    expect(await gaugesAt(901, said(1))).toEqual([]);
   });
 
   it('leave out pipelines that the config no longer has, and what does not tell the two apart', async () => {
-    expect(await gaugesAt(60, [said(1)], 'gone')).toEqual([]);
-    const measurements = new MemoryMeasurements();
-    await measurements.record([aMeasurement({ measure: 'feedback_positive_ratio' })]);
-    expect(feedbackGauges(settings, await rowsOf(measurements, NOON))(NOON)).toEqual([]);
+    expect(await gaugesAt(60, said(1), 'another')).toEqual([]);
+    const measurements = latestAt(NOON, aMeasurement({ measure: 'feedback_positive_ratio' }));
+    expect(feedbackGauges({ pipelines: ['docs'], intervalSeconds: 300 }, { measurements })(NOON)).toEqual([]);
   });
 });
