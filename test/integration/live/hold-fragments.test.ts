@@ -65,7 +65,7 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
     clock,
     dropped: () => meter.increments.reduce((sum, { value }) => sum + value, 0),
     /** The rows that are held of these. */
-    async held(...fragments: readonly TraceFragment[]): Promise<Record<string, unknown>[]> {
+    held: async (...fragments: readonly TraceFragment[]): Promise<Record<string, unknown>[]> => {
       await hold(fragments);
       const { rows } = await database.pool.query<Record<string, unknown>>(
         `with held as (delete from trace_fragments returning *) select * from held order by trace_id, span_id, part`,

@@ -48,7 +48,7 @@ function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) 
     run: () => measureLiveTraffic(deps, abort.signal),
     later: (ms: number) => clock.set(new Date(clock.now().getTime() + ms)),
     baselineReadings: () => counted.filter(({ from, until }) => until.getTime() - from.getTime() > 24 * HOUR_MS).length,
-    async outcomeOf(measure: string, segment = 'all'): Promise<MeasurementOutcome | null> {
+    outcomeOf: async (measure: string, segment = 'all'): Promise<MeasurementOutcome | null> => {
       const found = (await latest()).find((one) => one.measure === measure && one.segment === segment);
       return found?.gap ?? found?.newest ?? null;
     },
@@ -66,9 +66,8 @@ function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) 
           return aStoredClick({ pipeline, id, queryId: id, occurredAt: at, receivedAt: at });
         }),
       ),
-    async forget(table: 'live_queries' | 'feedback') {
-      await database.pool.query(`delete from ${table} where pipeline = $1`, [pipeline]);
-    },
+    forget: (table: 'live_queries' | 'feedback') =>
+      database.pool.query(`delete from ${table} where pipeline = $1`, [pipeline]),
   };
 }
 

@@ -32,7 +32,8 @@ async function aWorker() {
   const retriever = new MemoryRetriever(clock, () => ['d1'], 100);
   const pipeline = aWatchedPipeline({ retriever });
   // Neither live traffic nor what is measured of it is touched here.
-  const [traffic, measurements] = [{} as unknown as JobDeps['traffic'], {} as unknown as Measurements];
+  const traffic = {} as unknown as JobDeps['traffic'];
+  const measurements = {} as unknown as Measurements;
   // Nobody has looked at what the pipeline is made of.
   const deployments = { fingerprints: async () => [] } as unknown as JobDeps['deployments'];
   const resumed: GoldenRun[] = [];
