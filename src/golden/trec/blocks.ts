@@ -121,44 +121,33 @@ export function malformed(path: string, line: number, what: string): RecalldErro
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
 }
 
-/** How much of a file is read to find where one query ends and the next begins: more than most have of lines. */
-const CUT_BYTES = 256 * 1024;
+/** How much of a file is read to find where one query ends and the next begins. */
+const CUT_BYTES = 64 * 1024;
 
-/**
- * Cuts a file into ranges of about so many bytes, each of which begins with the first line of a query: with a line whose
- * first column is not that of the line before. Where no line near is one, two ranges stay together.
- */
-export async function rangesOf(path: string, size: number, about: number): Promise<readonly ByteRange[]> {
+/** Where a line starts, near the middle of a file, whose first column is not that of the line before; null: nowhere near. */
+export async function middleOf(path: string, size: number): Promise<number | null> {
   const file = await openFile(path);
   try {
-    const buffer = Buffer.allocUnsafe(Math.min(CUT_BYTES, size));
-    const starts = [0];
-    for (let position = about; position + about / 2 < size; position += about) {
-      const filled = await readInto(file, path, { buffer, from: 0, length: buffer.length, position });
-      const start = firstOfQuery(buffer.subarray(0, buffer.lastIndexOf(LINE_FEED, filled - 1) + 1));
-      if (start !== null && position + start > (starts.at(-1) ?? 0)) starts.push(position + start);
+    const position = Math.floor(size / 2);
+    const buffer = Buffer.allocUnsafe(CUT_BYTES);
+    const filled = await readInto(file, path, { buffer, from: 0, length: buffer.length, position });
+    const bytes = buffer.subarray(0, buffer.lastIndexOf(LINE_FEED, filled - 1) + 1);
+    const scanner = new ColumnScanner(1, 'blanks');
+    let before: Buffer | null = null;
+    // The first line began before the middle.
+    for (let start = bytes.indexOf(LINE_FEED) + 1; start > 0 && start < bytes.length; ) {
+      const next = scanner.scan(bytes, start);
+      const first = bytes.subarray(scanner.starts[0], scanner.ends[0]);
+      if (scanner.count > 0) {
+        if (before !== null && !first.equals(before)) return position + start;
+        before = first;
+      }
+      start = next;
     }
-    return starts.map((from, i) => ({ from, to: starts[i + 1] ?? size }));
+    return null;
   } finally {
     await file.close();
   }
-}
-
-/** Where the first line starts that is known to be of another query than the line before it; null: nowhere. */
-function firstOfQuery(bytes: Buffer): number | null {
-  const scanner = new ColumnScanner(1, 'blanks');
-  let before: Buffer | null = null;
-  // The first line began before these bytes.
-  for (let start = bytes.indexOf(LINE_FEED) + 1; start > 0 && start < bytes.length; ) {
-    const next = scanner.scan(bytes, start);
-    const first = bytes.subarray(scanner.starts[0], scanner.ends[0]);
-    if (scanner.count > 0) {
-      if (before !== null && !first.equals(before)) return start;
-      before = first;
-    }
-    start = next;
-  }
-  return null;
 }
 
 /** In bytes. @throws RecalldError `file_unreadable` */

@@ -1,6 +1,6 @@
 /**
- * Scores TREC runs against judgments, without a database; large files in two threads, each of which takes the next part
- * of them when it is done with one.
+ * Scores TREC runs against judgments, without a database; large files in two threads, each of which reads one half of
+ * every run.
  */
 import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -9,7 +9,7 @@ import type { MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { createThreadPool } from '../../threads/thread-pool.ts';
-import { type ByteRange, rangesOf } from './blocks.ts';
+import { type ByteRange, middleOf } from './blocks.ts';
 import type { JudgmentTable, ResultTable } from './tables.ts';
 import { readQrels, readRunInBatches } from './trec-files.ts';
 
@@ -51,11 +51,11 @@ interface JudgedQueries {
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** What some lines of a run come to. */
+/** What the lines of a part of a run come to. */
 interface PartScores {
-  /** One column per key, one value per judged query; 0 where these lines do not answer it. */
+  /** One column per key, one value per judged query; 0 where the part does not answer it. */
   readonly columns: readonly Float64Array[];
-  /** 1 for each judged query that they are results of. */
+  /** 1 for each judged query that the part has results of. */
   readonly answered: Uint8Array;
   /** Ids of its queries without judgments. */
   readonly unjudged: Set<string>;
@@ -63,43 +63,36 @@ interface PartScores {
   scoreTies: number;
 }
 
-/** What both threads work on. */
-interface Work {
-  readonly qrelsPath: string;
-  readonly runs: readonly RunParts[];
-  readonly settings: ScoringSettings;
-}
-
-interface RunParts {
+interface RunPart {
   readonly path: string;
-  /** None of what can be read but once. */
-  readonly ranges: readonly ByteRange[];
-  /** The place of the one that is to be taken next; memory that the threads share. */
-  readonly next: Int32Array;
+  readonly range: ByteRange;
 }
 
-/** What the second thread is asked. */
+interface PartsRequest {
+  readonly qrelsPath: string;
+  readonly settings: ScoringSettings;
+  /** Of each run; null: nothing. */
+  readonly parts: readonly (RunPart | null)[];
+}
+
+/** What the second thread is asked: null for a part that is not to be read, or cannot be. */
 export const tasks = {
-  scoreParts: async (work: Work) => scoreParts(await readJudgedQueries(work.qrelsPath), work),
+  async scoreParts({ qrelsPath, settings, parts }: PartsRequest): Promise<(PartScores | null)[]> {
+    const judged = await readJudgedQueries(qrelsPath);
+    const scores: (PartScores | null)[] = [];
+    for (const part of parts) scores.push(part === null ? null : await scorePart(judged, part, settings));
+    return scores;
+  },
 } as const;
-
-/** What the parts come to of each run that this thread took; null where scorePartsOf says so. */
-async function scoreParts(judged: JudgedQueries, { runs, settings }: Work): Promise<(PartScores | null)[]> {
-  const scores: (PartScores | null)[] = [];
-  for (const run of runs) scores.push(await scorePartsOf(run, judged, settings));
-  return scores;
-}
 
 /** Below so many bytes of a run a second thread takes longer to start than it saves. */
 const LEAST_BYTES = 16 * 1024 * 1024;
-/** So few that the threads end at nearly the same time, though the second one begins later. */
-const PART_BYTES = 2 * 1024 * 1024;
 
 /**
  * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged
- * query without results scores 0. A run is read in batches of whole queries, a large one by two threads with judgments of
- * their own. Where that fails, or a query stands in two batches, the run is read again as a whole, so that nothing else
- * tells which way it went.
+ * query without results scores 0. A run is read in batches of whole queries, the second half of a large one by another thread
+ * with judgments of its own. Where that fails, or a query stands in two batches, the run is read again as a whole, so that
+ * nothing else tells which way it went.
  *
  * @returns the judged queries in code-point order of their ids, and the scores of each run
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
@@ -109,11 +102,12 @@ export async function scoreTrecRuns(
   runPaths: readonly string[],
   { keys, relevanceLevel, duplicates }: ScoringSettings,
 ): Promise<{ readonly queryIds: readonly string[]; readonly scores: readonly TrecScores[] }> {
-  // A pipe can be read but once.
-  const threads = (await sizeOfFile(qrelsPath)) === null ? 1 : availableParallelism();
-  const runs = await Promise.all(runPaths.map((path) => partsOf(path, threads)));
   // Alone what a thread can be sent.
   const settings = { keys, relevanceLevel, duplicates };
+  // A pipe can be read but once.
+  const threads = (await sizeOfFile(qrelsPath)) === null ? 1 : availableParallelism();
+  const parts = await Promise.all(runPaths.map((path) => partsOf(path, threads)));
+  const seconds = parts.map(([, second = null]) => second);
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
@@ -121,19 +115,17 @@ export async function scoreTrecRuns(
     refusal: 'A run is scored already.',
   });
   try {
-    const work = { qrelsPath, runs, settings };
-    const others = runs.some(({ ranges }) => ranges.length > 1)
-      ? pool.run('scoreParts', work, new AbortController().signal).catch(() => runs.map(() => null))
-      : null;
+    const others = seconds.every((part) => part === null)
+      ? Promise.resolve([])
+      : pool.run('scoreParts', { qrelsPath, settings, parts: seconds }, new AbortController().signal).catch(() => []);
     const judged = await readJudgedQueries(qrelsPath);
-    const own = await scoreParts(judged, work);
-    const theirs = await others;
+    const firsts: (PartScores | null)[] = [];
+    for (const [first] of parts) firsts.push(first === undefined ? null : await scorePart(judged, first, settings));
+    const ends = await others;
     const scores: TrecScores[] = [];
-    for (const [i, { path }] of runs.entries()) {
-      const first = own[i] ?? null;
-      const found = theirs === null ? first : joined(first, theirs[i] ?? null);
-      const isScored = found !== null && hasResults(found);
-      scores.push(scoresOf(judged, isScored ? found : await scoreWhole(judged, path, settings)));
+    for (const [i, path] of runPaths.entries()) {
+      const found = seconds[i] === null ? firsts[i] : joined(firsts[i] ?? null, ends[i] ?? null);
+      scores.push(scoresOf(judged, found ?? (await scoreWhole(judged, path, settings))));
     }
     return { queryIds: judged.ids, scores };
   } finally {
@@ -141,22 +133,13 @@ export async function scoreTrecRuns(
   }
 }
 
-/** Many parts of a large file, one of another; none of what is no file. */
-async function partsOf(path: string, threads: number): Promise<RunParts> {
-  const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+/** Two halves of a large file, one part of another; none of what is no file. */
+async function partsOf(path: string, threads: number): Promise<readonly RunPart[]> {
   const size = await sizeOfFile(path);
-  if (size === null) return { path, ranges: [], next };
-  const isLarge = size >= LEAST_BYTES && threads > 1;
-  return { path, ranges: isLarge ? await rangesOf(path, size, PART_BYTES) : [{ from: 0, to: size }], next };
-}
-
-/** Those that this thread comes to take, one after the other. */
-function* taken({ ranges, next }: RunParts): Generator<ByteRange> {
-  for (;;) {
-    const range = ranges[Atomics.add(next, 0, 1)];
-    if (range === undefined) return;
-    yield range;
-  }
+  if (size === null) return [];
+  const middle = size >= LEAST_BYTES && threads > 1 ? await middleOf(path, size) : null;
+  const ends = middle === null ? [size] : [middle, size];
+  return ends.map((to, i) => ({ path, range: { from: ends[i - 1] ?? 0, to } }));
 }
 
 /** Null for what is no file, such as a pipe. */
@@ -165,13 +148,13 @@ async function sizeOfFile(path: string): Promise<number | null> {
   return found?.isFile() === true ? found.size : null;
 }
 
-/** The scores of two threads as those of one; null where one is missing or they share a query. */
+/** The scores of two halves as those of one; null where one is missing or they share a query. */
 function joined(one: PartScores | null, other: PartScores | null): PartScores | null {
   if (one === null || other === null) return null;
   if ([...other.unjudged].some((id) => one.unjudged.has(id))) return null;
   if (one.answered.some((isAnswered, row) => isAnswered === 1 && other.answered[row] === 1)) return null;
   return {
-    // What one does not answer is 0 in it.
+    // What a half does not answer is 0 in it.
     columns: one.columns.map((column, i) => column.map((value, row) => value + (other.columns[i]?.[row] ?? 0))),
     answered: one.answered.map((isAnswered, row) => isAnswered + (other.answered[row] ?? 0)),
     unjudged: new Set([...one.unjudged, ...other.unjudged]),
@@ -213,31 +196,25 @@ async function scoreWhole(judged: JudgedQueries, path: string, settings: Scoring
 /** A batch of so many results stays in the cache of a processor. */
 const BATCH_RESULTS = 10_000;
 
-/** Parts in batches, as this thread comes to take them; null where a query comes in two batches, or a part cannot be read. */
-async function scorePartsOf(
-  run: RunParts,
+/** A part in batches; null where a query comes in two of them, or the part cannot be read. */
+async function scorePart(
   judged: JudgedQueries,
+  { path, range }: RunPart,
   settings: ScoringSettings,
 ): Promise<PartScores | null> {
   const scores = emptyPart(judged, settings);
-  const score = scorer(judged, run.path, settings, scores);
+  const score = scorer(judged, path, settings, scores);
   const handle = (batch: ResultTable): void => {
     for (const id of batch.queryIds) if (isIn(scores, judged, id)) throw new Error('a query stands in two batches');
     score(batch);
   };
   try {
-    if (run.ranges.length > 0) {
-      await readRunInBatches(run.path, { ranges: taken(run), results: BATCH_RESULTS, handle });
-    }
+    await readRunInBatches(path, { range, results: BATCH_RESULTS, handle });
     return scores;
   } catch {
     // Read as a whole, the run says what is wrong.
     return null;
   }
-}
-
-function hasResults({ answered, unjudged }: PartScores): boolean {
-  return unjudged.size > 0 || answered.includes(1);
 }
 
 function isIn({ answered, unjudged }: PartScores, { places }: JudgedQueries, id: string): boolean {

@@ -75,8 +75,8 @@ const ROOM_BYTES = 60;
 
 /** Some lines of a run at a time, whole queries where their lines stand together. */
 export interface RunBatches {
-  /** Of the lines, each asked for when the one before is read; left out: all of the file, which may be a pipe. */
-  readonly ranges?: Iterable<ByteRange>;
+  /** Of the lines; left out: all of the file, which may be a pipe. */
+  readonly range?: ByteRange;
   /** A batch ends with the query in which it has come to so many results. */
   readonly results: number;
   /** Given each batch, which is emptied after it. */
@@ -89,10 +89,11 @@ export interface RunBatches {
  * unlike there, the tag may be missing.
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a score that is no finite
- * decimal number, not UTF-8 text, no document in all of the file. What the handler throws passes through.
+ * decimal number, not UTF-8 text, no document at all. What the handler throws passes through.
  */
-export async function readRunInBatches(path: string, { ranges, results, handle }: RunBatches): Promise<void> {
-  const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
+export async function readRunInBatches(path: string, { range, results, handle }: RunBatches): Promise<void> {
+  const bytes = range === undefined ? await sizeOf(path) : range.to - range.from;
+  const batch = new ResultTable(Math.min(bytes, results * ROOM_BYTES));
   const buffers = new BlockBuffers();
   const scanner = new ColumnScanner(RUN_COLUMNS.length, 'blanks');
   let isEmpty = true;
@@ -112,12 +113,9 @@ export async function readRunInBatches(path: string, { ranges, results, handle }
     isEmpty = false;
     batch.add(block, start, end, scanner.starts[RUN_DOCUMENT] ?? 0, scanner.ends[RUN_DOCUMENT] ?? 0, score);
   };
-  // The same functions for all ranges: those of V8 learn from one what they know of the next.
-  for (const range of ranges ?? [undefined]) {
-    await forEachLine(path, scanner, addLine, range, buffers);
-    flush(null);
-  }
-  if (ranges === undefined && isEmpty) throw empty(path, 'results', RUN_COLUMNS);
+  await forEachLine(path, scanner, addLine, range, buffers);
+  if (isEmpty) throw empty(path, 'results', RUN_COLUMNS);
+  flush(null);
 }
 
 function isComment(block: Block, scanner: ColumnScanner): boolean {

@@ -57,11 +57,11 @@ const [split = [], ...others] = lines;
 it.each([
   ['one query after the other', lines.flat()],
   [
-    'with a query that comes back at the end, in another part',
+    'with a query that comes back at the end, in the other half',
     [...split.slice(0, 40), ...others.flat(), ...split.slice(40)],
   ],
   [
-    'with a query that comes back in a later batch',
+    'with a query that comes back in a later batch of the same half',
     [...split.slice(0, 40), ...others.slice(0, 900).flat(), ...split.slice(40), ...others.slice(900).flat()],
   ],
   [
@@ -89,8 +89,8 @@ it.each([
 
 it.each([
   ['first', 10],
-  ['last', QUERIES * RESULTS - 10],
-])('names the line that is wrong, also in the %s part', async (_, line) => {
+  ['second', QUERIES * RESULTS - 10],
+])('names the line that is wrong, also in the %s half', async (_, line) => {
   const run = path.join(folder, 'wrong.txt');
   const written = lines.flat();
   written[line - 1] = 'q1 Q0 document 1 high run\n';
@@ -101,7 +101,7 @@ it.each([
   });
 });
 
-it('says which query repeats a document, also in the last part', async () => {
+it('says which query repeats a document, also in the second half', async () => {
   const run = path.join(folder, 'repeated.txt');
   await writeFile(run, [...lines.flat(), lines.at(-1)?.[4] ?? ''].join(''));
   await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toThrow(`${run}: The query "q${QUERIES - 1}"`);

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rangesOf } from '../../../../src/golden/trec/blocks.ts';
 import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
 import type { JudgmentTable, ResultTable } from '../../../../src/golden/trec/tables.ts';
 import { readQrels, readRunInBatches } from '../../../../src/golden/trec/trec-files.ts';
@@ -252,35 +251,13 @@ describe('readRunInBatches', () => {
     const [first = '', second = ''] = lines;
     const ends = [0, Buffer.byteLength(first), Buffer.byteLength(first + second), Buffer.byteLength(lines.join(''))];
     const read: string[][] = [];
-    const handle = (batch: ResultTable): void => void read.push([...batch.queryIds]);
-    const ranges = ends.slice(1).map((to, i) => ({ from: ends[i] ?? 0, to }));
-    await readRunInBatches(file, { ranges, results: 10, handle });
+    for (const [i, to] of ends.slice(1).entries()) {
+      const handle = (batch: ResultTable): void => {
+        read.push([...batch.queryIds]);
+      };
+      await readRunInBatches(file, { range: { from: ends[i] ?? 0, to }, results: 10, handle });
+    }
     expect(read).toEqual([['q1'], ['q2'], ['q3']]);
-  });
-
-  it('is cut where queries begin, into ranges that hold every line once', async () => {
-    const run = fc.array(fc.tuple(fc.constantFrom('q1', 'q22', 'q3'), fc.integer({ min: 1, max: 9 })), {
-      minLength: 1,
-    });
-    await fc.assert(
-      fc.asyncProperty(run, fc.integer({ min: 1, max: 200 }), async (queries, about) => {
-        const ids = queries.flatMap(([id, results]) => Array.from({ length: results }, () => id));
-        const text = ids.map((id) => `${id} Q0 d 1 1 t\n`).join('');
-        const ranges = await rangesOf(await fileOf(text), text.length, about);
-        expect(ranges.map(({ from, to }) => text.slice(from, to)).join('')).toBe(text);
-        const idAt = (position: number) => text.slice(position).split(' ')[0];
-        for (const { from } of ranges.slice(1)) {
-          expect(text[from - 1]).toBe('\n');
-          expect(idAt(from)).not.toBe(idAt(text.lastIndexOf('\n', from - 2) + 1));
-        }
-      }),
-    );
-    const [first, second] = ['q1 Q0 d 1 1 t\n'.repeat(10), 'q2 Q0 d 1 1 t\n'.repeat(10)];
-    const ranges = await rangesOf(await fileOf(`${first}${second}`), 2 * first.length, first.length / 2);
-    expect(ranges).toEqual([
-      { from: 0, to: first.length },
-      { from: first.length, to: 2 * first.length },
-    ]);
   });
 
   it('reads back whatever ids and scores were written', async () => {
