@@ -21,7 +21,7 @@ export const ingestDurable: MeasureRow = (quick) =>
       await ours();
       const rows = await copyOut(client, `select * from live_queries limit ${COPIED_ROWS}`);
       const count = rows.toString('latin1').split('\n').length - 1;
-      await client.query('create table copied (like live_queries including defaults)');
+      await client.query('create table copied (like live_queries including defaults including storage)');
       const copy = async (): Promise<number> => {
         const ms = await timed(() => copyIn(client, 'copied', rows));
         await client.query('truncate copied');

@@ -165,6 +165,8 @@ export function createSession(connectionString: string, connectTimeoutMs: number
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     keepAlive: true,
+    // A transaction goes out with its first statement.
+    pipeline: true,
     application_name: 'recalld vector store',
   });
   // A connection that breaks fails the call that is under way; an error that nobody hears would end the process.
@@ -205,10 +207,14 @@ async function inTransaction<Value>(
 ): Promise<Value> {
   const query: Query = async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     (await client.query<Row>(text, [...values])).rows;
-  await client.query(`begin read only; set local statement_timeout = ${Math.ceil(limitMs)}`);
+  const begun = client.query(`begin read only; set local statement_timeout = ${Math.ceil(limitMs)}`);
+  // It throws where it is awaited, if the work does not throw before.
+  begun.catch(() => undefined);
   try {
     const value = await work(query);
-    await client.query('commit');
+    await begun;
+    // Nothing was written: whoever has the connection next waits for the end, if anybody.
+    client.query('commit').catch(() => undefined);
     return value;
   } catch (error) {
     // A connection that broke has nothing to roll back.
