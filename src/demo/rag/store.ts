@@ -54,7 +54,7 @@ export async function startChunkStore(options: {
 }): Promise<ChunkStore> {
   const database = await PGlite.create({
     extensions: { vector },
-    // What initdb would come to: it takes three seconds of two processors.
+    // What initdb comes to, which takes longer than all else of the start.
     loadDataDir: await dataDir(),
     // The corpus takes about 1 MB, and the default of 128 MB is allocated at once.
     postgresqlconf: ['shared_buffers = 8MB'],
