@@ -9,7 +9,6 @@ import { createJobRunner } from '../../../src/queue/job-queue.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenBatches } from '../../support/memory-golden-batches.ts';
-import { MemoryGoldenDocuments } from '../../support/memory-golden-documents.ts';
 import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
@@ -110,15 +109,8 @@ async function aWorker() {
     // No pipeline has a store or an embedder to look at.
     snapshots: {} as unknown as JobDeps['snapshots'],
     probes: {} as unknown as JobDeps['probes'],
-    goldenUpkeep: {
-      sets,
-      runs,
-      measurements,
-      clock,
-      logger,
-      samples: { draw: async () => [] },
-      documents: new MemoryGoldenDocuments(),
-    },
+    // Documents and the mix of live traffic are not looked at.
+    goldenUpkeep: {} as unknown as JobDeps['goldenUpkeep'],
     lookAt: async () => undefined,
     findPipeline: (name) => (isWatched(name) ? pipeline : null),
   };

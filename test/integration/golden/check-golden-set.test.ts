@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../../src/embedders/embedder.ts';
-import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
-import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
-import type { Neighbour } from '../../../../src/stores/vector-store.ts';
-import { aGoldenQuery, aWatchedPipeline } from '../../../support/builders.ts';
-import { MemoryGoldenDocuments } from '../../../support/memory-golden-documents.ts';
-import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';
-import { SteerableClock } from '../../../support/steerable-clock.ts';
+import type { Embedder } from '../../../src/embedders/embedder.ts';
+import { checkGoldenSet, hasProblems } from '../../../src/golden/sets/check-golden-set.ts';
+import { recordJudgedDocuments } from '../../../src/golden/sets/record-judged-documents.ts';
+import { createGoldenDocuments } from '../../../src/golden/sql/golden-sets.ts';
+import type { Neighbour } from '../../../src/stores/vector-store.ts';
+import { aGoldenQuery, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { failed, ok, scriptedStore } from '../../support/scripted-store.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
 
 const never = new AbortController().signal;
 const since = new Date(0);
@@ -38,9 +39,19 @@ function aStore(chunks: readonly Neighbour[]) {
   });
 }
 
+const database = useDatabase();
+let pipelines = 0;
+
+/** A pipeline of its own, of whose documents nothing was seen. */
 function setUp() {
-  const documents = new MemoryGoldenDocuments();
-  return { deps: { documents, clock: new SteerableClock(), samples: { draw: async () => [] } }, documents };
+  const name = `docs ${(pipelines += 1)}`;
+  const documents = createGoldenDocuments(database.pool);
+  return {
+    name,
+    documents,
+    deps: { documents, clock: new SteerableClock(), samples: { draw: async () => [] } },
+    watched: (parts: Parameters<typeof aWatchedPipeline>[0]) => aWatchedPipeline({ ...parts, name }),
+  };
 }
 
 const queries = [
@@ -53,22 +64,25 @@ const isAway = { kind: 'failed', message: 'It is away.' } as const;
 
 describe('the check of a golden set', () => {
   it('finds nothing wrong while its documents are in the store, and remembers what they say', async () => {
-    const { deps, documents } = setUp();
+    const { deps, documents, name, watched } = setUp();
     const store = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.'), chunk('z', 'Other.')]);
-    const check = await checkGoldenSet(deps, aWatchedPipeline({ store, embedder }), queries, settings, never);
+    const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
     expect(hasProblems({ check, answers: isAway })).toBe(false);
-    expect([...documents.stored]).toEqual([
-      ['a', oldText],
-      ['b', 'Invoices are under Account.'],
-    ]);
+    const seen = [...(await documents.seen(name, ['a', 'b', 'z']))].map(([id, { content }]) => [id, content]);
+    expect(new Map(seen as [string, string][])).toEqual(
+      new Map([
+        ['a', oldText],
+        ['b', 'Invoices are under Account.'],
+      ]),
+    );
   });
 
   it('proposes the chunk in the place of a document that was cut anew, once its text was seen', async () => {
-    const { deps } = setUp();
+    const { deps, watched } = setUp();
     const before = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.')]);
-    await checkGoldenSet(deps, aWatchedPipeline({ store: before, embedder }), queries, settings, never);
+    await checkGoldenSet(deps, watched({ store: before, embedder }), queries, settings, never);
     const after = aStore([chunk('b', 'Invoices are under Account.'), chunk('a-new', `Money back. ${oldText}`)]);
-    const check = await checkGoldenSet(deps, aWatchedPipeline({ store: after, embedder }), queries, settings, never);
+    const check = await checkGoldenSet(deps, watched({ store: after, embedder }), queries, settings, never);
     expect(hasProblems({ check, answers: isAway })).toBe(true);
     expect(check.proposals).toMatchObject([
       {
@@ -82,20 +96,20 @@ describe('the check of a golden set', () => {
   });
 
   it('proposes nothing for a document whose text was never seen, and names it', async () => {
-    const { deps } = setUp();
+    const { deps, watched } = setUp();
     const store = aStore([chunk('b', 'Invoices.'), chunk('near', oldText)]);
-    const check = await checkGoldenSet(deps, aWatchedPipeline({ store, embedder }), queries, settings, never);
+    const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
     expect(check.labels).toMatchObject({ kind: 'probed', stale: 1 });
     expect(check.proposals).toEqual([]);
     expect(check.lost.unknown).toEqual(['a']);
   });
 
   it('says why it cannot look when there is no store, no embedder, or a store that fails or has no texts', async () => {
-    const { deps, documents } = setUp();
+    const { deps, documents, name, watched } = setUp();
     const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
-      checkGoldenSet(deps, aWatchedPipeline(parts), queries, settings, never);
+      checkGoldenSet(deps, watched(parts), queries, settings, never);
     expect((await lookAt({})).labels).toMatchObject({ kind: 'unknown', reason: /names no vector_store/ });
-    documents.stored.set('a', oldText);
+    await documents.record(name, [{ documentId: 'a', content: oldText }], NOON);
     const store = aStore([chunk('b', null)]);
     expect((await lookAt({ store })).lost.gap).toMatch(/no embedder/);
     expect((await lookAt({ store, embedder })).lost.gap).toMatch(/gives no texts/);
@@ -113,7 +127,7 @@ describe('the check of a golden set', () => {
 
 describe('the texts of judged documents', () => {
   it('are asked for no more once all are known', async () => {
-    const { deps } = setUp();
+    const { deps, watched } = setUp();
     let searches = 0;
     const store = scriptedStore({
       nearest: () => {
@@ -121,7 +135,7 @@ describe('the texts of judged documents', () => {
         return ok({ neighbours: [chunk('a', oldText), chunk('b', 'Invoices.')], isShort: false });
       },
     });
-    const pipeline = aWatchedPipeline({ store, embedder });
+    const pipeline = watched({ store, embedder });
     expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2 });
     const first = searches;
     expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2 });
@@ -129,7 +143,7 @@ describe('the texts of judged documents', () => {
   });
 
   it('are looked for in another stretch of a large set each day', async () => {
-    const { deps } = setUp();
+    const { deps, watched } = setUp();
     const many = Array.from({ length: 1200 }, (_, i) =>
       aGoldenQuery({ id: `q${i}`, text: `question ${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),
     );
@@ -142,7 +156,7 @@ describe('the texts of judged documents', () => {
         return { kind: 'vectors', vectors: texts.map(() => Float32Array.of(1, 0)), latencyMs: 1 };
       },
     };
-    const pipeline = aWatchedPipeline({ store: aStore([]), embedder: noting });
+    const pipeline = watched({ store: aStore([]), embedder: noting });
     for (let day = 0; day < 12; day++) {
       await recordJudgedDocuments(deps, pipeline, many, never);
       await deps.clock.advance(86_400_000);

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../../src/embedders/embedder.ts';
-import { measureGoldenRepresentativeness } from '../../../../src/golden/sets/live-mix.ts';
-import type { DrawnSample } from '../../../../src/live/sql/live-samples.ts';
-import type { Measurements } from '../../../../src/measures/measurements.ts';
-import type { MeasurementOutcome } from '../../../../src/measures/rules/measurement.ts';
-import { aGoldenQuery, aGoldenRun, anAnswer, aWatchedPipeline, NOON } from '../../../support/builders.ts';
-import { latestAt } from '../../../support/measurements.ts';
-import { MemoryGoldenDocuments } from '../../../support/memory-golden-documents.ts';
-import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
-import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
-import { MemoryLogger } from '../../../support/memory-telemetry.ts';
-import { SteerableClock } from '../../../support/steerable-clock.ts';
+import type { Embedder } from '../../../src/embedders/embedder.ts';
+import { measureGoldenRepresentativeness } from '../../../src/golden/sets/live-mix.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenDocuments, createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import type { DrawnSample } from '../../../src/live/sql/live-samples.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { aGoldenQuery, aNewGoldenSet, anAnswer, aRunSettings, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { anEnd, aRun } from '../../support/golden-runs.ts';
+import { silentLogger as logger } from '../../support/log.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
 
 const never = new AbortController().signal;
 
@@ -33,9 +32,14 @@ const live = (topic: string, count: number, probability: number): DrawnSample[] 
     sessionHash: `${topic} ${i}`,
   }));
 
+const database = useDatabase();
+let pipelines = 0;
+
 async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof aWatchedPipeline>[0] = {}) {
   const clock = new SteerableClock();
-  const sets = new MemoryGoldenSets();
+  const sets = createGoldenSets(database.pool);
+  const runs = createGoldenRuns(database.pool);
+  const measurements = createMeasurements(database.pool);
   const queries = ['pay', 'ship'].flatMap((topic) =>
     Array.from({ length: 10 }, (_, i) =>
       aGoldenQuery({
@@ -45,28 +49,21 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
       }),
     ),
   );
-  await sets.add({ name: 'faq', contentHash: 'a', format: 'csv', queries }, NOON);
-  const runs = new MemoryGoldenRuns(clock, sets);
-  runs.put(aGoldenRun({ status: 'completed', finishedAt: NOON, queriesTotal: queries.length }));
+  await sets.add(aNewGoldenSet({ name: 'faq', queries }), NOON);
+  const name = `docs ${(pipelines += 1)}`;
+  const run = aRun({ pipeline: name, settings: aRunSettings() });
+  await runs.create(run);
   // Right for every question on paying, wrong for every other.
   await runs.saveAnswers(
-    'run-1',
+    run.id,
     queries.map(({ id }) => anAnswer({ queryId: id, documents: [{ id: 'pay', score: 1 }] })),
   );
-  const outcomes: MeasurementOutcome[] = [];
-  const deps = {
-    sets,
-    runs,
-    measurements: {
-      record: async (all: MeasurementOutcome[]) => void outcomes.push(...all),
-    } as unknown as Measurements,
-    clock,
-    logger: new MemoryLogger(),
-    documents: new MemoryGoldenDocuments(),
-    samples: { draw: async () => samples },
-  };
-  await measureGoldenRepresentativeness(deps, aWatchedPipeline({ embedder, ...parts }), never);
-  return new Map(latestAt(clock.now(), ...outcomes).map((one) => [one.measure, one]));
+  await runs.finish(run.id, anEnd());
+  const documents = createGoldenDocuments(database.pool);
+  const deps = { sets, runs, measurements, clock, logger, documents, samples: { draw: async () => samples } };
+  await measureGoldenRepresentativeness(deps, aWatchedPipeline({ embedder, ...parts, name }), never);
+  const latest = await measurements.latest(clock.now());
+  return new Map(latest.filter(({ pipeline }) => pipeline === name).map((one) => [one.measure, one]));
 }
 
 describe('the scores of a golden set with the mix of live traffic', () => {
