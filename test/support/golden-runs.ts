@@ -1,7 +1,7 @@
 /** Golden runs for tests, whole and plausible; a test names only what it is about. */
 
 import type { RunDifference } from '../../src/golden/rules/compare-golden-runs.ts';
-import type { NewRun } from '../../src/golden/rules/run.ts';
+import type { GoldenRun, NewRun, QueryAnswer } from '../../src/golden/rules/run.ts';
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { GoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../src/golden/sql/run-results.ts';
@@ -81,6 +81,20 @@ export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {})
   await importSet(stores, made.goldenSet);
   if (!(await stores.runs.create(made))) throw new Error(`the tick of ${made.id} has a run`);
   return made;
+}
+
+/** A run as it stands, with the answers that are stored of it; it has ended when an end is given. */
+export async function putRun(
+  stores: GoldenStores,
+  run: Partial<NewRun> = {},
+  { answers = [], end = null }: { readonly answers?: readonly QueryAnswer[]; readonly end?: RunEnd | null } = {},
+): Promise<GoldenRun> {
+  const { id } = await createRun(stores, run);
+  await stores.runs.saveAnswers(id, answers);
+  if (end !== null) await stores.runs.finish(id, end);
+  const stored = await stores.runs.find(id);
+  if (stored === null) throw new Error(`the run ${id} is gone`);
+  return stored;
 }
 
 /** nDCG@10 of all queries fell by 0.05. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../src/embedders/embedder.ts';
-import { checkGoldenSet, hasProblems } from '../../../src/golden/sets/check-golden-set.ts';
-import { recordJudgedDocuments } from '../../../src/golden/sets/record-judged-documents.ts';
-import { createGoldenDocuments } from '../../../src/golden/sql/golden-sets.ts';
-import type { Neighbour } from '../../../src/stores/vector-store.ts';
-import { aGoldenQuery, aWatchedPipeline, NOON } from '../../support/builders.ts';
-import { useDatabase } from '../../support/database.ts';
-import { failed, ok, scriptedStore } from '../../support/scripted-store.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
+import type { Embedder } from '../../../../src/embedders/embedder.ts';
+import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
+import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
+import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
+import type { Neighbour } from '../../../../src/stores/vector-store.ts';
+import { aGoldenQuery, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
 
 const never = new AbortController().signal;
 const since = new Date(0);

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { newRunId, type StartGoldenRunDeps, startGoldenRun } from '../../../../src/golden/runs/run-golden-set.ts';
+import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import {
   aNewGoldenSet,
   aRunSettings,
@@ -8,38 +11,39 @@ import {
   goldenQueries,
   NOON,
 } from '../../../support/builders.ts';
-import { MemoryGoldenRotations } from '../../../support/memory-golden-rotations.ts';
-import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
-import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
+import { useDatabase } from '../../../support/database.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 
-async function aStart(): Promise<
-  StartGoldenRunDeps & { readonly runs: MemoryGoldenRuns; readonly sets: MemoryGoldenSets }
-> {
-  const clock = new SteerableClock();
-  const sets = new MemoryGoldenSets();
-  await sets.add(aNewGoldenSet(), NOON);
-  let ids = 0;
-  return {
-    clock,
-    sets,
-    runs: new MemoryGoldenRuns(clock),
-    newRunId: () => `run-${++ids}`,
-    rotations: new MemoryGoldenRotations(),
+const database = useDatabase();
+let ids = 0;
+
+/** A set of its own, of three queries; and what is needed to start runs of it. */
+async function aStart() {
+  const set = `set ${(ids += 1)}`;
+  const deps: StartGoldenRunDeps = {
+    clock: new SteerableClock(),
+    sets: createGoldenSets(database.pool),
+    runs: createGoldenRuns(database.pool),
+    newRunId: () => `run-${(ids += 1)}`,
+    rotations: createGoldenRotations(database.pool),
   };
+  const add = (hash: string, queries: number) =>
+    deps.sets.add(aNewGoldenSet({ name: set, contentHash: hash, queries: goldenQueries(queries) }), NOON);
+  await add('first', 3);
+  return { deps, set, add };
 }
 
 describe('a golden run that starts', () => {
   it('is stored running, with the latest version and its settings', async () => {
-    const deps = await aStart();
-    await deps.sets.add(aNewGoldenSet({ contentHash: 'hash-2', queries: goldenQueries(5) }), NOON);
-    const schedule = aSchedule({ settings: aRunSettings({ cutoffs: [7] }) });
+    const { deps, set, add } = await aStart();
+    await add('second', 5);
+    const schedule = aSchedule({ set, settings: aRunSettings({ cutoffs: [7] }) });
     const id = await startGoldenRun(deps, aWatchedPipeline(), schedule);
     expect(await deps.runs.find(id)).toMatchObject({
-      id: 'run-1',
+      id,
       status: 'running',
       pipeline: 'docs',
-      goldenSet: 'faq',
+      goldenSet: set,
       goldenSetVersion: 2,
       purpose: 'full',
       trigger: 'manual',
@@ -53,27 +57,28 @@ describe('a golden run that starts', () => {
   });
 
   it('has a deadline by the size of the set, the pace and the time-out of the retriever', async () => {
-    const deps = await aStart();
-    await deps.sets.add(aNewGoldenSet({ contentHash: 'big', queries: goldenQueries(1000) }), NOON);
-    const schedule = aSchedule({ settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });
-    await startGoldenRun(deps, aWatchedPipeline({ timeoutMs: 5000 }), schedule);
-    expect((await deps.runs.find('run-1'))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
+    const { deps, set, add } = await aStart();
+    await add('big', 1000);
+    const schedule = aSchedule({ set, settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });
+    const id = await startGoldenRun(deps, aWatchedPipeline({ timeoutMs: 5000 }), schedule);
+    expect((await deps.runs.find(id))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
   });
 
   it('may be started by hand as often as one likes', async () => {
-    const deps = await aStart();
-    expect(await startGoldenRun(deps, aWatchedPipeline(), aSchedule())).toBe('run-1');
-    expect(await startGoldenRun(deps, aWatchedPipeline(), aSchedule())).toBe('run-2');
-    expect(await deps.runs.find('run-2')).toMatchObject({ trigger: 'manual', scheduledFor: null });
+    const { deps, set } = await aStart();
+    const first = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
+    const second = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
+    expect(second).not.toBe(first);
+    expect(await deps.runs.find(second)).toMatchObject({ trigger: 'manual', scheduledFor: null });
   });
 
   it('is refused for a set that nobody imported, with the command that imports it', async () => {
-    const deps = await aStart();
+    const { deps } = await aStart();
     await expect(startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set: 'nope' }))).rejects.toMatchObject({
       code: 'golden_set_unknown',
       message: 'There is no golden set "nope"; import one with `recalld golden import PATH --set nope`.',
     });
-    expect(await deps.runs.list({ limit: 10 })).toEqual([]);
+    expect(await deps.runs.list({ goldenSet: 'nope', limit: 10 })).toEqual([]);
   });
 });
 

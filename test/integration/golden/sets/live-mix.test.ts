@@ -1,15 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../src/embedders/embedder.ts';
-import { measureGoldenRepresentativeness } from '../../../src/golden/sets/live-mix.ts';
-import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
-import { createGoldenDocuments, createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import type { DrawnSample } from '../../../src/live/sql/live-samples.ts';
-import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { aGoldenQuery, aNewGoldenSet, anAnswer, aRunSettings, aWatchedPipeline, NOON } from '../../support/builders.ts';
-import { useDatabase } from '../../support/database.ts';
-import { anEnd, aRun } from '../../support/golden-runs.ts';
-import { silentLogger as logger } from '../../support/log.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
+import type { Embedder } from '../../../../src/embedders/embedder.ts';
+import { measureGoldenRepresentativeness } from '../../../../src/golden/sets/live-mix.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenDocuments, createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import type { DrawnSample } from '../../../../src/live/sql/live-samples.ts';
+import { createMeasurements } from '../../../../src/measures/measurements.ts';
+import {
+  aGoldenQuery,
+  aNewGoldenSet,
+  anAnswer,
+  aRunSettings,
+  aWatchedPipeline,
+  NOON,
+} from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { anEnd, aRun } from '../../../support/golden-runs.ts';
+import { silentLogger as logger } from '../../../support/log.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
 
 const never = new AbortController().signal;
 

@@ -1,31 +1,32 @@
 import { expect, it } from 'vitest';
 import { readRunQueries, readRunTable } from '../../../../src/golden/runs/run-summary.ts';
-import {
-  aFailedAnswer,
-  aGoldenRun,
-  aNewGoldenSet,
-  anAnswer,
-  documents,
-  goldenQueries,
-  NOON,
-} from '../../../support/builders.ts';
-import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
-import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
-import { SteerableClock } from '../../../support/steerable-clock.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { aFailedAnswer, aNewGoldenSet, anAnswer, documents, goldenQueries, NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { putRun } from '../../../support/golden-runs.ts';
+
+const database = useDatabase();
+let worlds = 0;
+
+/** A set of its own, of four queries. */
+async function aSet() {
+  const deps = { sets: createGoldenSets(database.pool), runs: createGoldenRuns(database.pool) };
+  const goldenSet = `set ${(worlds += 1)}`;
+  await deps.sets.add(aNewGoldenSet({ name: goldenSet, queries: goldenQueries(4) }), NOON);
+  return { deps, goldenSet };
+}
 
 const wanted = { view: 'regressed', key: { measure: 'mrr', k: 10 }, from: 0, limit: 100 } as const;
 
 async function aWorld() {
-  const sets = new MemoryGoldenSets();
-  await sets.add(aNewGoldenSet({ queries: goldenQueries(4) }), NOON);
-  const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
+  const { deps, goldenSet } = await aSet();
   const answer = (queryId: string, ...found: string[]) => anAnswer({ queryId, documents: documents(...found) });
-  const run = aGoldenRun({ id: 'now' });
-  runs.put(run, [answer('q1', 'd1'), answer('q2', 'x', 'd2'), answer('q3', 'x'), answer('q4', 'd4')]);
-  const good = aGoldenRun({ id: 'good' });
+  const answers = [answer('q1', 'd1'), answer('q2', 'x', 'd2'), answer('q3', 'x'), answer('q4', 'd4')];
+  const run = await putRun(deps, { goldenSet }, { answers });
   const right = ['1', '2', '3', '4'].map((n) => answer(`q${n}`, `d${n}`));
-  runs.put(good, right);
-  return { deps: { sets, runs }, run, good, right };
+  const good = await putRun(deps, { goldenSet }, { answers: right });
+  return { deps, goldenSet, run, good, right };
 }
 
 it('the queries of a run are read a page at a time, held against another run of the set', async () => {
@@ -39,11 +40,10 @@ it('the queries of a run are read a page at a time, held against another run of 
 });
 
 it('a run of another version is held against by the questions that both have', async () => {
-  const { deps, run, right } = await aWorld();
+  const { deps, goldenSet, run, right } = await aWorld();
   const changed = goldenQueries(4).map((query) => (query.id === 'q3' ? { ...query, text: 'New?' } : query));
-  await deps.sets.add(aNewGoldenSet({ contentHash: 'hash-2', queries: changed }), NOON);
-  const other = aGoldenRun({ id: 'other', goldenSetVersion: 2 });
-  deps.runs.put(other, right);
+  await deps.sets.add(aNewGoldenSet({ name: goldenSet, contentHash: 'hash-2', queries: changed }), NOON);
+  const other = await putRun(deps, { goldenSet, goldenSetVersion: 2 }, { answers: right });
   const { page } = await readRunTable(deps, run, other, wanted);
   expect(page.map(({ query }) => query.id)).toEqual(['q2']);
 });
@@ -52,16 +52,13 @@ const everything = { outcome: null, orderBy: null, from: 0, limit: 100 };
 
 /** A run of four queries: right, wrong, failed, and not answered yet. */
 async function aRun() {
-  const sets = new MemoryGoldenSets();
-  await sets.add(aNewGoldenSet({ queries: goldenQueries(4) }), NOON);
-  const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
-  const run = aGoldenRun();
-  runs.put(run, [
+  const { deps, goldenSet } = await aSet();
+  const answers = [
     anAnswer({ queryId: 'q1', documents: documents('d1') }),
     anAnswer({ queryId: 'q2', documents: documents('x', 'd2') }),
     aFailedAnswer({ queryId: 'q3' }),
-  ]);
-  return { deps: { sets, runs }, run };
+  ];
+  return { deps, run: await putRun(deps, { goldenSet }, { answers }) };
 }
 
 it('every query of a run is told with its answer and its scores; one without an answer scores 0', async () => {

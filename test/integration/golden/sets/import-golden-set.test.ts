@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { importGoldenQueries } from '../../../../src/golden/sets/import-golden-set.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import { NOON } from '../../../support/builders.ts';
-import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
+import { useDatabase } from '../../../support/database.ts';
 
 const one = {
   id: 'q1',
@@ -11,10 +12,14 @@ const one = {
   relevant: ['d1', 'd2'],
 };
 
+const database = useDatabase();
+let imported = 0;
+
 async function importAll(...lists: readonly (readonly unknown[])[]) {
-  const sets = new MemoryGoldenSets();
+  const sets = createGoldenSets(database.pool);
+  const name = `faq ${(imported += 1)}`;
   const versions: number[] = [];
-  for (const list of lists) versions.push((await importGoldenQueries(sets, 'faq', list, NOON)).set.version);
+  for (const list of lists) versions.push((await importGoldenQueries(sets, name, list, NOON)).set.version);
   return versions;
 }
 
@@ -39,17 +44,17 @@ it.each([
 });
 
 it('nothing is stored of a list with a query that cannot be read', async () => {
-  const sets = new MemoryGoldenSets();
+  const sets = createGoldenSets(database.pool);
   await fc.assert(
     fc.asyncProperty(
       fc.jsonValue().filter((value) => !Array.isArray(value)),
       async (value) => {
-        await expect(importGoldenQueries(sets, 'faq', [one, value], NOON)).rejects.toMatchObject({
+        await expect(importGoldenQueries(sets, 'unread', [one, value], NOON)).rejects.toMatchObject({
           code: 'file_malformed',
           message: expect.stringMatching(/^Line 2 of queries /) as string,
         });
       },
     ),
   );
-  expect(await sets.list()).toEqual([]);
+  expect(await sets.latest('unread')).toBeNull();
 });

@@ -3,17 +3,18 @@ import { statisticsOfCommands as statistics } from '../../../../src/golden/golde
 import { comparedJson } from '../../../../src/golden/runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
 import { metricJson, metricsJson } from '../../../../src/golden/runs/score-json.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../../src/model.ts';
-import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
-import { aDifference } from '../../../support/golden-runs.ts';
-import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
-import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
-import { SteerableClock } from '../../../support/steerable-clock.ts';
+import { aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { aDifference, anEnd, putRun } from '../../../support/golden-runs.ts';
 
 const never = new AbortController().signal;
+const database = useDatabase();
 
-function anEnd(verdicts: readonly Verdict[], parts: Partial<RunEnd> = {}): RunEnd {
+function endOf(verdicts: readonly Verdict[], parts: Partial<RunEnd> = {}): RunEnd {
   const checks = verdicts.map((verdict, index) => ({
     name: `check ${index}`,
     severity: 'critical' as const,
@@ -27,58 +28,43 @@ function anEnd(verdicts: readonly Verdict[], parts: Partial<RunEnd> = {}): RunEn
     explanation: 'Because.',
   }));
   const scores = [aScore(), aScore({ segment: 'lang=en', mean: 0.5 })];
-  return {
-    status: 'completed',
-    doubts: [],
-    reason: null,
-    finishedAt: NOON,
-    scores,
-    checks,
-    segmentsOverflow: 0,
-    labels: null,
-    forbidden: null,
-    noAnswer: null,
-    stages: null,
-    fingerprints: {},
-    comparisons: [],
-    ...parts,
-  };
+  return anEnd({ finishedAt: NOON, scores, checks, ...parts });
+}
+
+/** A run of three queries. */
+async function aRun(answers: Parameters<typeof putRun>[2]) {
+  const stores = { sets: createGoldenSets(database.pool), runs: createGoldenRuns(database.pool), statistics };
+  await stores.sets.add(aNewGoldenSet(), NOON);
+  return { stores, run: await putRun(stores, { startedAt: NOON }, answers) };
 }
 
 async function summaryOf(end: RunEnd | null) {
-  const runs = new MemoryGoldenRuns(new SteerableClock());
-  runs.put(aGoldenRun(), [anAnswer()]);
-  if (end !== null) await runs.finish('run-1', end);
-  return summarizeRun(runs, (await runs.find('run-1')) ?? aGoldenRun());
+  const { stores, run } = await aRun({ answers: [anAnswer()], end });
+  return summarizeRun(stores.runs, run);
 }
 
 describe('the summary of a run that goes on', () => {
   it('has provisional scores of the queries that are answered so far, and no verdict', async () => {
-    const sets = new MemoryGoldenSets();
-    await sets.add(aNewGoldenSet(), NOON);
-    const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
-    runs.put(aGoldenRun(), [anAnswer(), anAnswer({ queryId: 'q2', documents: [] })]);
-    const summary = await summarizeRunSoFar({ sets, runs, statistics }, aGoldenRun(), never);
+    const answers = [anAnswer(), anAnswer({ queryId: 'q2', documents: [] })];
+    const { stores, run } = await aRun({ answers });
+    const summary = await summarizeRunSoFar(stores, run, never);
     expect(summary).toMatchObject({ status: 'running', provisional: true, verdict: 'no_data' });
     expect(summary.queries).toMatchObject({ total: 3, ok: 2 });
     expect(summary.metrics['ndcg@10']).toMatchObject({ mean: 0.5, n: 2 });
   });
 
   it('has no scores before its first answer', async () => {
-    const sets = new MemoryGoldenSets();
-    await sets.add(aNewGoldenSet(), NOON);
-    const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
-    runs.put(aGoldenRun());
-    expect((await summarizeRunSoFar({ sets, runs, statistics }, aGoldenRun(), never)).metrics).toEqual({});
+    const { stores, run } = await aRun({});
+    expect((await summarizeRunSoFar(stores, run, never)).metrics).toEqual({});
   });
 });
 
 describe('the summary of a golden run', () => {
   it('has the form of the contract', async () => {
     const metric = { n: 40, ci_low: 0.85, ci_high: 0.95, ci_method: 'bca' };
-    const { checks, ...rest } = await summaryOf(anEnd(['ok']));
+    const { checks, ...rest } = await summaryOf(endOf(['ok']));
     expect(rest).toEqual({
-      run_id: 'run-1',
+      run_id: expect.stringMatching(/^run-\d+$/) as string,
       pipeline: 'docs',
       golden_set: 'faq',
       golden_set_version: 1,
@@ -119,11 +105,11 @@ describe('the summary of a golden run', () => {
     [['ok', 'warning'], 'warning'],
     [['critical', 'no_data'], 'critical'],
   ])('of a completed run with the verdicts %j has the verdict %s', async (verdicts, verdict) => {
-    expect((await summaryOf(anEnd(verdicts))).verdict).toBe(verdict);
+    expect((await summaryOf(endOf(verdicts))).verdict).toBe(verdict);
   });
 
   it.each(['void', 'failed', 'cancelled'] as const)('of a run that is %s has no verdict to give', async (status) => {
-    expect((await summaryOf(anEnd([], { status, scores: [] }))).verdict).toBe('no_data');
+    expect((await summaryOf(endOf([], { status, scores: [] }))).verdict).toBe('no_data');
   });
 
   it('of a run that still runs has no end and no verdict', async () => {
