@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { backtestGoldenChecks } from '../../../src/checks/backtest.ts';
 import type { GoldenChecks } from '../../../src/checks/rules/golden-checks.ts';
+import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
-import { aScore } from '../../support/builders.ts';
-import { aDifference, anEnd, aRun, importSet, minutes } from '../../support/golden-runs.ts';
-import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';
-import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
-import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
+import { aNewGoldenSet, aScore, goldenQueries } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aDifference, anEnd, importSet, minutes, putRun } from '../../support/golden-runs.ts';
 
 const checks: GoldenChecks = {
   floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'critical' }],
@@ -18,19 +18,26 @@ const checks: GoldenChecks = {
 
 const MINUTES_BETWEEN = 60;
 
-/** Runs an hour apart, each with its end. */
-async function stored(ends: readonly Partial<RunEnd>[]): Promise<MemoryGoldenRuns> {
-  const sets = new MemoryGoldenSets();
-  const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
-  await importSet({ runs, sets }, 'faq');
-  for (const [index, end] of ends.entries()) {
-    const startedAt = minutes(index * MINUTES_BETWEEN);
-    const run = aRun({ id: `run-${index}`, startedAt });
-    await runs.create(run);
-    await runs.hold(run.id, 'me', 60);
-    await runs.finish(run.id, anEnd({ finishedAt: minutes(index * MINUTES_BETWEEN + 1), ...end }));
-  }
-  return runs;
+const database = useDatabase();
+let pipelines = 0;
+
+/** Runs of a pipeline of its own, an hour apart, each with its end. */
+async function stored(ends: readonly Partial<RunEnd>[]) {
+  const stores = {
+    runs: createGoldenRuns(database.pool),
+    sets: createGoldenSets(database.pool),
+    rotations: createGoldenRotations(database.pool),
+  };
+  await importSet(stores, 'faq');
+  const pipeline = `docs ${(pipelines += 1)}`;
+  const run = async (hour: number, end: Partial<RunEnd>, goldenSetVersion = 1): Promise<string> => {
+    const startedAt = minutes(hour * MINUTES_BETWEEN);
+    const finishedAt = minutes(hour * MINUTES_BETWEEN + 1);
+    return (await putRun(stores, { pipeline, startedAt, goldenSetVersion }, { end: anEnd({ finishedAt, ...end }) })).id;
+  };
+  const ids: string[] = [];
+  for (const [hour, end] of ends.entries()) ids.push(await run(hour, end));
+  return { stores, pipeline, run, ids };
 }
 
 const good = [aScore({ mean: 0.85, ciLow: 0.8, ciHigh: 0.9 })];
@@ -43,22 +50,14 @@ const fell = [
   },
 ];
 
-function backtest(
-  runs: MemoryGoldenRuns,
-  fromHour: number,
-  untilHour: number,
-  rotations = new MemoryGoldenRotations(),
-) {
-  return backtestGoldenChecks(
-    { runs, rotations },
-    {
-      pipeline: 'docs',
-      goldenSet: 'faq',
-      checks,
-      from: minutes(fromHour * MINUTES_BETWEEN),
-      period: { until: minutes(untilHour * MINUTES_BETWEEN), trustedSeconds: 3 * 3600 },
-    },
-  );
+function backtest({ stores, pipeline }: Awaited<ReturnType<typeof stored>>, fromHour: number, untilHour: number) {
+  return backtestGoldenChecks(stores, {
+    pipeline,
+    goldenSet: 'faq',
+    checks,
+    from: minutes(fromHour * MINUTES_BETWEEN),
+    period: { until: minutes(untilHour * MINUTES_BETWEEN), trustedSeconds: 3 * 3600 },
+  });
 }
 
 describe('the backtest of golden checks', () => {
@@ -95,7 +94,7 @@ describe('the backtest of golden checks', () => {
       found.find(({ name }) => name === 'ndcg@10 regression by 0.02 on faq');
     expect(regression(await backtest(runs, 0, 4))?.firings).toMatchObject([
       { verdict: 'critical', firstAt: minutes(121) },
-      { verdict: 'no_data', example: 'The run run-0 was compared with no baseline.' },
+      { verdict: 'no_data', example: `The run ${runs.ids[0]} was compared with no baseline.` },
     ]);
     expect(regression(await backtest(runs, 2, 4))).toMatchObject({
       evaluations: 2,
@@ -143,32 +142,21 @@ describe('the backtest of golden checks', () => {
   });
 
   it('leaves out a new version of the set while it runs beside the old one', async () => {
-    const sets = new MemoryGoldenSets();
-    const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
-    await importSet({ runs, sets }, 'faq');
-    for (const [hour, version, scores] of [
-      [0, 1, good],
-      [1, 1, good],
-      [1, 2, bad],
-      [2, 2, bad],
-    ] as const) {
-      const startedAt = minutes(hour * MINUTES_BETWEEN);
-      const run = aRun({ id: `v${version}-${hour}`, startedAt, goldenSetVersion: version });
-      await runs.create(run);
-      await runs.hold(run.id, 'me', 60);
-      await runs.finish(run.id, anEnd({ finishedAt: minutes(hour * MINUTES_BETWEEN + 1), scores }));
-    }
-    const rotations = new MemoryGoldenRotations();
-    const names = { pipeline: 'docs', goldenSet: 'faq' };
-    const { id } = await rotations.begin({
-      ...names,
+    const world = await stored([{ scores: good }, { scores: good }]);
+    const { stores, pipeline, run } = world;
+    await stores.sets.add(aNewGoldenSet({ contentHash: 'hash-2', queries: goldenQueries(2) }), minutes(30));
+    await run(1, { scores: bad }, 2);
+    await run(2, { scores: bad }, 2);
+    const { id } = await stores.rotations.begin({
+      pipeline,
+      goldenSet: 'faq',
       fromVersion: 1,
       toVersion: 2,
       runsNeeded: 1,
       startedAt: minutes(30),
     });
-    await rotations.complete(id, { endedAt: minutes(90), levels: {}, shifts: {}, judged: null });
-    const [floor] = await backtest(runs, 0, 3, rotations);
+    await stores.rotations.complete(id, { endedAt: minutes(90), levels: {}, shifts: {}, judged: null });
+    const [floor] = await backtest(world, 0, 3);
     expect(floor).toMatchObject({
       evaluations: 3,
       firings: [{ verdict: 'critical', firstAt: minutes(121) }],
