@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { NewRun } from '../../../../src/golden/rules/run.ts';
+import { cancelGoldenRun, recoverGoldenRuns } from '../../../../src/golden/runs/end-golden-run.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { anAnswer, NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { anEnd, putRun } from '../../../support/golden-runs.ts';
+import { MemoryLogger } from '../../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+
+const database = useDatabase();
+const aStore = () => ({ runs: createGoldenRuns(database.pool), sets: createGoldenSets(database.pool) });
+const inAnHour = new Date(NOON.getTime() + 3_600_000);
+
+/** Recovers a run that began at noon, with an hour to go, at so many seconds after its start. */
+async function recover(
+  parts: Partial<NewRun>,
+  afterSeconds: number,
+  { holder = null, hasEnded = false }: { readonly holder?: string | null; readonly hasEnded?: boolean } = {},
+) {
+  const stores = aStore();
+  const { runs } = stores;
+  const end = hasEnded ? anEnd() : null;
+  const { id } = await putRun(
+    stores,
+    { startedAt: NOON, deadlineAt: inAnHour, ...parts },
+    { answers: [anAnswer()], end },
+  );
+  if (holder !== null) await runs.hold(id, holder, 15);
+  const clock = new SteerableClock(NOON);
+  await clock.advance(afterSeconds * 1000);
+  const resumed: string[] = [];
+  const logger = new MemoryLogger();
+  await recoverGoldenRuns({
+    runs,
+    clock,
+    logger,
+    isWatched: (pipeline) => pipeline === 'docs',
+    resume: async (run) => {
+      resumed.push(run.id);
+    },
+  });
+  const run = await runs.find(id);
+  // No other test finds it running.
+  await runs.finish(id, anEnd());
+  return { isResumed: resumed.includes(id), logger, run, scores: await runs.scores(id), checks: await runs.checks(id) };
+}
+
+describe('a golden run that nobody works on', () => {
+  it('is resumed', async () => {
+    const { isResumed, run } = await recover({}, 60);
+    expect(isResumed).toBe(true);
+    expect(run?.status).toBe('running');
+  });
+
+  it('is left alone while it may still be on its way through the queue', async () => {
+    expect((await recover({}, 4)).isResumed).toBe(false);
+    expect((await recover({}, 5)).isResumed).toBe(true);
+  });
+
+  it('is failed when its deadline has passed, with the deadline as the reason', async () => {
+    const { isResumed, run, scores, checks, logger } = await recover(
+      { deadlineAt: new Date(NOON.getTime() + 600_000) },
+      601,
+    );
+    expect(isResumed).toBe(false);
+    expect(run).toMatchObject({
+      status: 'failed',
+      reason: 'It did not end by its deadline, 2026-11-20T12:10:00.000Z.',
+      finishedAt: new Date(NOON.getTime() + 601_000),
+    });
+    expect([scores, checks]).toEqual([[], []]);
+    expect(logger.lines.map(({ level }) => level)).toEqual(['warn']);
+  });
+
+  it('is failed when the config no longer has its pipeline, as nobody can go on with it', async () => {
+    const { isResumed, run } = await recover({ pipeline: 'gone' }, 60);
+    expect(isResumed).toBe(false);
+    expect(run).toMatchObject({
+      status: 'failed',
+      reason: 'Its worker died and the config has no pipeline "gone" to go on with.',
+    });
+  });
+});
+
+describe('a golden run that somebody works on', () => {
+  it('is left alone, even past its deadline', async () => {
+    const { isResumed, run } = await recover({ deadlineAt: NOON }, 60, { holder: 'worker' });
+    expect(isResumed).toBe(false);
+    expect(run?.status).toBe('running');
+  });
+});
+
+describe('a golden run that has ended', () => {
+  it('is left alone', async () => {
+    const { isResumed, run } = await recover({}, 60, { hasEnded: true });
+    expect(isResumed).toBe(false);
+    expect(run?.status).toBe('completed');
+  });
+});
+
+it('a running run is ended as cancelled, with the reason', async () => {
+  const stores = aStore();
+  const { id } = await putRun(stores);
+  expect(await cancelGoldenRun({ ...stores, clock: new SteerableClock() }, id)).toMatchObject({
+    status: 'cancelled',
+    reason: 'It was cancelled by hand.',
+  });
+});
+
+it('a run that has ended stays as it is, and one that never was is told apart from it', async () => {
+  const stores = aStore();
+  const deps = { ...stores, clock: new SteerableClock() };
+  const { id } = await putRun(stores, {}, { end: anEnd() });
+  await expect(cancelGoldenRun(deps, id)).rejects.toMatchObject({ code: 'run_not_running' });
+  expect(await stores.runs.find(id)).toMatchObject({ status: 'completed' });
+  await expect(cancelGoldenRun(deps, 'no-such-run')).rejects.toMatchObject({ code: 'run_unknown' });
+});
