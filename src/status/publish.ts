@@ -33,7 +33,7 @@ interface SharedRows extends MeasuredRows {
 const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
 
 export interface PublishDeps {
-  readonly runs: GoldenRuns;
+  readonly runs: Pick<GoldenRuns, 'latest'>;
   readonly measurements: Pick<Measurements, 'latest'>;
   readonly queue: JobQueue;
   readonly clock: Clock;

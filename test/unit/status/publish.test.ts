@@ -18,7 +18,6 @@ import {
   NOON,
 } from '../../support/builders.ts';
 import { evaluated } from '../../support/check-states.ts';
-import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { samplesOf } from '../../support/stored-gauges.ts';
@@ -32,14 +31,12 @@ async function gaugesAt(
   parts: Partial<PublishDeps> = {},
 ): Promise<GaugeSample[]> {
   const clock = new SteerableClock(NOON);
-  const runs = new MemoryGoldenRuns(clock);
-  runs.latestRuns = latest;
   const { pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) })], parts: others = [] } =
     parts;
   // Nobody has evaluated the checks since noon.
   const checkStore = evaluated({ pipelines }, { latest }, NOON);
   const gauges = await readStoredGauges({
-    runs,
+    runs: { latest: async () => latest },
     queue: new MemoryJobQueue(),
     clock,
     measurements: { latest: async () => [] },

@@ -23,7 +23,6 @@ import {
 import { evaluated } from '../../../support/check-states.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aGap, aMeasurement, hours } from '../../../support/measurements.ts';
-import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryJobQueue } from '../../../support/memory-job-queue.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
 import { missing } from '../../../support/missing.ts';
@@ -257,7 +256,7 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
       pipelines,
       densityPlans: [],
       densityStates: { all: async () => new Map() },
-      runs: new MemoryGoldenRuns(clock),
+      runs: { latest: async () => [] },
       measurements,
       checkStore,
       rotations: { list: async () => [] },
@@ -277,7 +276,6 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   if (agreement.live !== undefined) return liveGaugesOf(agreement.live, agreement.secondsAfterNoon ?? 600);
   const { checks = criticalFloor, evidence = {}, secondsAfterNoon = 600 } = agreement;
   const clock = new SteerableClock(new Date(NOON.getTime() + secondsAfterNoon * 1000));
-  const runs = new MemoryGoldenRuns(clock);
   const scores = evidence.scores ?? [aScore()];
   const judged = judgeGoldenRun(checks, 'faq', {
     scores,
@@ -288,16 +286,16 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
     ...evidence,
   });
   const outcomes = { ok: 40, empty: 0, error: 0, timeout: 0 };
-  runs.latestRuns = agreement.latest ?? [
+  const latest = agreement.latest ?? [
     aLatestRun({
       ended: { durationSeconds: 60, failure: null, forbidden: null, outcomes, checks: judged, finishedAt: NOON },
       completed: aCompletedRun({ scores }),
     }),
   ];
   const pipelines = [aWatchedPipeline({ checks })];
-  const checkStore = evaluated({ pipelines }, { latest: runs.latestRuns }, new Date(NOON.getTime() + 60_000));
+  const checkStore = evaluated({ pipelines }, { latest }, new Date(NOON.getTime() + 60_000));
   const gauges = await readStoredGauges({
-    runs,
+    runs: { latest: async () => latest },
     queue: new MemoryJobQueue(),
     clock,
     pipelines,
