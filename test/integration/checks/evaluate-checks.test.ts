@@ -2,13 +2,16 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createCheckStore, readCheckGauges } from '../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
+import type { QueryAnswer } from '../../../src/golden/rules/run.ts';
 import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
+import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { aGoldenRun, aLatestRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { aFailedAnswer, anAnswer, aWatchedPipeline, documents, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
+import { anEnd, putRun } from '../../support/golden-runs.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
-import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
-import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
@@ -25,7 +28,7 @@ const errors: ThresholdCheck = {
 const database = useDatabase();
 beforeEach(async () => {
   await database.pool.query(
-    'truncate check_states, check_transitions, measurements, latest_measurements, measurement_gaps',
+    'truncate check_states, check_transitions, measurements, latest_measurements, measurement_gaps, golden_runs cascade',
   );
 });
 
@@ -34,13 +37,14 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
   const pipelines = [aWatchedPipeline({ thresholds })];
   const checkStore = createCheckStore(database.pool);
   const [measurements, logger] = [createMeasurements(database.pool), new MemoryLogger()];
-  const runs = new MemoryGoldenRuns(clock);
+  const [runs, sets] = [createGoldenRuns(database.pool), createGoldenSets(database.pool)];
   const deps = {
     pipelines,
     densityPlans: [],
     densityStates: { all: async () => new Map() },
     runs,
-    baselines: new MemoryGoldenBaselines(),
+    sets,
+    baselines: createGoldenBaselines(database.pool),
     rotations: { list: async () => [] },
     measurements,
     checkStore,
@@ -143,20 +147,14 @@ describe('the checks of live traffic', () => {
   });
 
   it('that broke with the retriever are of its outage, until one measurement is wholly of later times', async () => {
-    const { clock, deps, checkStore, runs, measurements } = aWorld([{ ...errors, confirm: 1 }]);
-    const outcomes = (failed: number) => ({ ok: 100 - failed, empty: 0, error: failed, timeout: 0 });
+    const { clock, deps, checkStore, measurements } = aWorld([{ ...errors, confirm: 1 }]);
     const look = async (failed: number, value: number) => {
       await clock.advance(3600_000);
       const now = clock.now();
-      const ended = {
-        durationSeconds: 60,
-        outcomes: outcomes(failed),
-        failure: null,
-        forbidden: null,
-        checks: [],
-        finishedAt: now,
-      };
-      runs.latestRuns = [aLatestRun({ ended })];
+      const answers = Array.from({ length: 100 }, (_, n) =>
+        n < failed ? aFailedAnswer({ queryId: `q${n}` }) : anAnswer({ queryId: `q${n}` }),
+      );
+      await putRun(deps, { startedAt: now }, { answers, end: anEnd({ finishedAt: now, checks: [] }) });
       const window = { windowStart: new Date(now.getTime() - 5_400_000), windowEnd: now, measuredAt: now };
       const bounds = { value, ciLow: value * 0.8, ciHigh: value * 1.2, n: 1000 };
       await measurements.record([aMeasurement({ measure: 'error_ratio', ...bounds, ...window })]);
@@ -190,14 +188,13 @@ describe('the checks of live traffic', () => {
 describe('the checks of a retriever', () => {
   it('are judged on what its golden runs met, each run once', async () => {
     const check: ThresholdCheck = { ...errors, measure: 'retriever_error_ratio', leastN: 2, confirm: 1 };
-    const { deps, runs, measurements, checkStore } = aWorld([check]);
-    const run = aGoldenRun({ id: 'run-1', status: 'completed', startedAt: NOON, finishedAt: NOON });
-    const base = { results: [], latencyMs: 20, error: null, attempts: 1 };
-    runs.put(run, [
-      { ...base, queryId: 'a', outcome: 'timeout' },
-      { ...base, queryId: 'b', outcome: 'error' },
-      { ...base, queryId: 'c', outcome: 'ok' },
-    ] as never);
+    const { deps, measurements, checkStore } = aWorld([check]);
+    const answers = [
+      aFailedAnswer({ queryId: 'a', outcome: 'timeout' }),
+      aFailedAnswer({ queryId: 'b' }),
+      anAnswer({ queryId: 'c' }),
+    ];
+    await putRun(deps, { startedAt: NOON }, { answers, end: anEnd({ finishedAt: NOON }) });
     await measureRetrievers(deps);
     await measureRetrievers(deps);
     await evaluateChecks(deps);
@@ -212,39 +209,25 @@ describe('the checks of a retriever', () => {
 describe('the stability of answers', () => {
   it('is what a run has in common with the pinned one, a failed question nothing, and needs no judgment', async () => {
     const check: ThresholdCheck = { ...errors, measure: 'rbo', threshold: 0.8, leastN: 2, confirm: 1 };
-    const { clock, deps, runs, measurements, checkStore } = aWorld([check]);
-    const { baselines } = deps;
-    const ends = (minutes: number) => {
+    const { clock, deps, measurements, checkStore } = aWorld([check]);
+    const ran = (minutes: number, answers: readonly QueryAnswer[]) => {
       const at = new Date(NOON.getTime() + minutes * 60_000);
-      return { status: 'completed', startedAt: at, finishedAt: at } as const;
+      return putRun(deps, { startedAt: at }, { answers, end: anEnd({ finishedAt: at }) });
     };
-    const answer = (queryId: string, ids: string, outcome = 'ok') => ({
-      queryId,
-      outcome,
-      documents: ids.split('').map((id) => ({ id, score: null })),
-      latencyMs: 20,
-      attempts: 1,
-    });
-    runs.put(aGoldenRun({ id: 'pinned', ...ends(0) }), [
-      answer('q1', 'abc'),
-      answer('q2', 'def'),
-      answer('q3', '', 'timeout'),
-    ] as never);
-    runs.put(aGoldenRun({ id: 'same', ...ends(1) }), [
-      answer('q1', 'abc'),
-      answer('q2', 'def'),
-      answer('q3', 'x'),
-    ] as never);
-    runs.put(aGoldenRun({ id: 'other', ...ends(2) }), [answer('q1', 'abc'), answer('q2', '', 'error')] as never);
-    await baselines.pin(
-      { pipeline: 'docs', goldenSet: 'faq', runId: 'pinned', note: null, noise: {}, pinnedAt: NOON },
+    const answer = (queryId: string, ids: string) => anAnswer({ queryId, documents: documents(...ids) });
+    const right = [answer('q1', 'abc'), answer('q2', 'def')];
+    const pinned = await ran(0, [...right, aFailedAnswer({ queryId: 'q3', outcome: 'timeout' })]);
+    await ran(1, [...right, answer('q3', 'x')]);
+    await ran(2, [answer('q1', 'abc'), aFailedAnswer({ queryId: 'q2' })]);
+    await deps.baselines.pin(
+      { pipeline: 'docs', goldenSet: 'faq', runId: pinned.id, note: null, noise: {}, pinnedAt: NOON },
       'somebody',
     );
     await clock.advance(180_000);
     await measureRetrievers(deps);
     const series = { pipeline: 'docs', measure: 'rbo', segment: 'golden_set=faq' };
     expect(await measurements.series(series, NOON, new Date(NOON.getTime() + 200_000))).toMatchObject([
-      { value: 1, n: 2, details: { k: 10, against: 'pinned' } },
+      { value: 1, n: 2, details: { k: 10, against: pinned.id } },
       {
         value: 0.5,
         n: 2,
