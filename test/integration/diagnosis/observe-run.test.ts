@@ -2,21 +2,15 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
 import { observeDensity } from '../../../src/diagnosis/observe.ts';
 import { type BadWindow, latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
+import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
-import {
-  aFailedAnswer,
-  aGoldenRun,
-  anAlarm,
-  anAnswer,
-  aSchedule,
-  aWatchedPipeline,
-  NOON,
-} from '../../support/builders.ts';
-import { HandClock } from '../../support/hand-clock.ts';
+import { aFailedAnswer, anAlarm, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { anEnd, floor, putRun } from '../../support/golden-runs.ts';
 import { aMeasurement, hours, latestAt } from '../../support/measurements.ts';
-import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
-import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 
 const noEvents = { events: async () => [] };
 
@@ -40,59 +34,38 @@ it('takes a region in alarm as fallen, whatever the rest of the traffic does', a
   expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
 });
 
-let runs: MemoryGoldenRuns;
-let baselines: MemoryGoldenBaselines;
+const database = useDatabase();
 
-beforeEach(() => {
-  runs = new MemoryGoldenRuns(new HandClock(hours(0)));
-  baselines = new MemoryGoldenBaselines();
+beforeEach(async () => {
+  await database.pool.query('truncate golden_runs, golden_baselines cascade');
 });
 
-/** A run that started so many hours after noon and ended at once. */
+const stores = () => ({
+  runs: createGoldenRuns(database.pool),
+  sets: createGoldenSets(database.pool),
+  baselines: createGoldenBaselines(database.pool),
+});
+
+/** A run that started so many hours after noon and ended at once; null is one that goes on. */
 async function ran(
   hour: number,
-  verdict: Verdict,
+  verdict: Verdict | null,
   { status = 'completed', set = 'faq', failed = 0 }: { status?: RunEnd['status']; set?: string; failed?: number } = {},
 ): Promise<string> {
-  const id = `run-${hour}`;
   const answers = Array.from({ length: 10 }, (_, i) => {
     const queryId = `q${i}`;
     return i < failed ? aFailedAnswer({ queryId }) : anAnswer({ queryId });
   });
-  runs.put(aGoldenRun({ id, goldenSet: set, startedAt: hours(hour) }), answers);
-  const check = {
-    name: 'a floor',
-    severity: 'critical',
-    value: 0.5,
-    ciLow: null,
-    ciHigh: null,
-    n: null,
-    isBeyond: true,
-    threshold: 0.8,
-    explanation: '',
-  } as const;
-  await runs.finish(id, {
-    status,
-    reason: null,
-    doubts: [],
-    finishedAt: hours(hour),
-    scores: [],
-    checks: [{ ...check, verdict }],
-    segmentsOverflow: 0,
-    labels: null,
-    forbidden: null,
-    noAnswer: null,
-    stages: null,
-    fingerprints: {},
-    comparisons: [],
-  });
-  return id;
+  const startedAt = hours(hour);
+  const end =
+    verdict === null ? null : anEnd({ status, finishedAt: startedAt, scores: [], checks: [{ ...floor, verdict }] });
+  return (await putRun(stores(), { id: `run-${hour}`, goldenSet: set, startedAt }, { answers, end })).id;
 }
 
 const around = async (id: string, known: string | null = null, firstBad: BadWindow | null = null) => {
-  const run = await runs.find(id);
+  const run = await stores().runs.find(id);
   if (run === null) throw new Error(`there is no ${id}`);
-  return runsAround({ runs, baselines }, run, { regressions: [], firstBad, known });
+  return runsAround(stores(), run, { regressions: [], firstBad, known });
 };
 const goodBefore = async (...of: Parameters<typeof around>): Promise<string | null> =>
   (await around(...of)).reference?.id ?? null;
@@ -101,15 +74,21 @@ describe('the run that shows what is wrong', () => {
   const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
   const shown = async (goldenSet: string | null) => {
     const alarm = anAlarm({ goldenSet });
-    return (await latestEnded({ runs }, pipeline, [alarm]))?.id ?? null;
+    return (await latestEnded(stores(), pipeline, [alarm]))?.id ?? null;
   };
 
-  it('is the latest that ended of the set in alarm, and none that somebody cancelled', async () => {
+  it('is the latest that ended of the set in alarm, none that somebody cancelled, however many wait behind it', async () => {
     await ran(1, 'critical', { set: 'other' });
     await ran(2, 'ok');
     await ran(3, 'critical', { set: 'other', status: 'cancelled' });
-    runs.put(aGoldenRun({ id: 'running', goldenSet: 'other', startedAt: hours(4) }));
+    for (let n = 0; n < 20; n += 1) await ran(4 + n, null, { set: 'other' });
     expect(await shown('other')).toBe('run-1');
+  });
+
+  it('may be void', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'no_data', { status: 'void' });
+    expect(await shown(null)).toBe('run-2');
   });
 
   it('is one of the first set when the alarm is about no set, as a control', async () => {
@@ -166,7 +145,7 @@ describe('the run that shows how it was', () => {
       noise: {},
       pinnedAt: hours(1),
     };
-    await baselines.pin(pin, 'somebody');
+    await stores().baselines.pin(pin, 'somebody');
     expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
   });
 
