@@ -4,15 +4,19 @@ import { expect, it } from 'vitest';
 import { readTimeRange } from '../../../src/console/links.ts';
 import type { ExplainedRun } from '../../../src/explain/answers.ts';
 import { RunPage } from '../../../src/golden/pages/run-page.tsx';
-import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
-import { aGoldenRun, NOON } from '../../support/builders.ts';
-import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { anEnd, putRun } from '../../support/golden-runs.ts';
 
-async function shown(run: GoldenRun, explained: ExplainedRun | null): Promise<string> {
-  const runs = new MemoryGoldenRuns(new SteerableClock());
-  runs.put(run, []);
+const database = useDatabase();
+
+/** The page of a run that ended so. */
+async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun | null): Promise<string> {
+  const stores = { runs: createGoldenRuns(database.pool), sets: createGoldenSets(database.pool) };
+  const run = await putRun(stores, {}, { end: anEnd({ scores: [], checks: [], ...end }) });
   const range = readTimeRange({ range: '7d' }, NOON);
   const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
   const queries = {
@@ -28,7 +32,7 @@ async function shown(run: GoldenRun, explained: ExplainedRun | null): Promise<st
   } as const;
   const data = {
     run,
-    summary: await summarizeRun(runs, run),
+    summary: await summarizeRun(stores.runs, run),
     history: [],
     deployments: [],
     notes: [],
@@ -42,8 +46,7 @@ async function shown(run: GoldenRun, explained: ExplainedRun | null): Promise<st
 
 it('says above the scores of a run what looks like a mistake of the set', async () => {
   const doubt = 'None of the 40 returned documents is judged: the set has d1, the retriever returned kb-1.';
-  const run = aGoldenRun({ status: 'completed', finishedAt: NOON, doubts: [doubt] });
-  const html = await shown(run, null);
+  const html = await shown({ doubts: [doubt] }, null);
   expect(html).toContain(doubt);
   expect(html.indexOf(doubt)).toBeLessThan(html.indexOf('id="scores"'));
 });
@@ -86,7 +89,7 @@ it('shows the loss by stage as one bar whose parts make a whole, and the sum of 
       { ...miss, verdict: 'outranked', outrankedBy: 'near_duplicates', document: 'kb-3' },
     ],
   };
-  const html = await shown(aGoldenRun({ status: 'completed', finishedAt: NOON, stages }), explained);
+  const html = await shown({ stages }, explained);
   expect(html).toContain('found 50.0 %, cut off or reordered away 30.0 %, never in candidates 10.0 %, failed 10.0 %');
   const widths = [...html.matchAll(/<rect x="[\d.]+" y="0" width="([\d.]+)"/g)].map(([, width]) => Number(width));
   expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(1000, 6);
