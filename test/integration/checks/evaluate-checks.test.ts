@@ -214,7 +214,7 @@ describe('the stability of answers', () => {
       const at = new Date(NOON.getTime() + minutes * 60_000);
       return putRun(deps, { startedAt: at }, { answers, end: anEnd({ finishedAt: at }) });
     };
-    const answer = (queryId: string, ids: string) => anAnswer({ queryId, documents: documents(...ids) });
+    const answer = (queryId: string, ids: string) => anAnswer({ queryId, documents: documents(...ids.split('')) });
     const right = [answer('q1', 'abc'), answer('q2', 'def')];
     const pinned = await ran(0, [...right, aFailedAnswer({ queryId: 'q3', outcome: 'timeout' })]);
     await ran(1, [...right, answer('q3', 'x')]);
