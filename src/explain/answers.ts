@@ -22,7 +22,7 @@ import type { Ranking } from './rules/outranked.ts';
 import {
   type Explanation,
   explain,
-  isNowhere,
+  leavesVectorOpen,
   type SeenDocument,
   type SeenQuestion,
   verdicts,
@@ -142,7 +142,7 @@ export async function explainDocument(
   signal: AbortSignal,
 ): Promise<Explanation> {
   const first = explain(seen, document);
-  if (!isNowhere(first, seen, document.id)) return first;
+  if (document.isStored !== true || !leavesVectorOpen(first, seen, document.id)) return first;
   return explain(seen, { ...document, vector: await lookAtVector(pipeline, seen, document.id, signal) });
 }
 

@@ -118,6 +118,7 @@ export function explain(question: SeenQuestion, document: SeenDocument): Explana
     returned(rank, question) ??
     lostBetweenStages(stages, rank, question) ??
     filteredByTags(question, document) ??
+    withoutItsVector(question, document) ??
     placedBelow(question, document, rank) ??
     fromStore(question, document);
   return { outrankedBy: null, ...found, rank: rank ?? placeBelow(question, document.id, k), stages };
@@ -280,14 +281,39 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
   };
 }
 
-/** Whether an explanation leaves open that the vector of the document is missing or wrong: nothing ranks it at all. */
-export function isNowhere(
-  { verdict, outrankedBy: by, rank }: Explanation,
-  { store }: SeenQuestion,
-  id: string,
-): boolean {
-  return verdict === 'below_k' && by === null && rank === null && placeInRanking(store.broad, id) === null;
+/**
+ * Whether an explanation leaves open that the vector of the document is missing or wrong: nothing ranks it, or the
+ * retriever alone does, as an index that looks at few of its lists may at the end of a short answer.
+ */
+export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
+  return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
+
+/** The retriever gives what is nearest in the store, and the many that are near there are without the document. */
+const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
+  nearest.kind === 'ranking' &&
+  broad.kind === 'ranking' &&
+  agreement(asked, nearest) >= SHARED &&
+  placeIn(broad.documents, id) === null;
+
+/** A search for its own text tells that no question finds it by its vector, wherever an answer has it by chance. */
+function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
+  if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
+  const { store } = question;
+  return {
+    verdict: 'not_indexed',
+    evidence: [
+      vector === 'none'
+        ? 'It is in the store without a vector.'
+        : 'It is in the store, but a search for its own text does not find it, as it finds another document by its own: its vector is not one that this embedder makes.',
+      `${howSearched(store)} does not have it among the ${lengthOf(store.broad)} nearest.`,
+    ],
+    action: 'Embed it again by the model that embeds the questions, and index it.',
+  };
+}
+
+const howSearched = ({ isBroadExact, broad }: SeenQuestion['store']) =>
+  isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)}`;
 
 /** It is stored: what does the store itself answer? */
 function searched(
@@ -296,14 +322,14 @@ function searched(
   unknown: (because: string, action: string) => Finding,
 ): Finding {
   const { store, asked, k, filters, deeper } = question;
-  const { nearest, broad, isBroadExact } = store;
+  const { nearest, broad } = store;
   if (nearest.kind === 'none' || broad.kind === 'none') {
     const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
     return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` that made its vectors.');
   }
   const common = agreement(asked, nearest);
   const place = placeIn(broad.documents, document.id);
-  const how = isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)}`;
+  const how = howSearched(store);
   if (place !== null && place.rank <= k) {
     const byIndex = placeIn(nearest.documents, document.id);
     if (byIndex === null || byIndex.rank > k) {
@@ -334,17 +360,6 @@ function searched(
       `Of what the retriever gives, ${Math.round(common * 100)}% is among the nearest of the store: it does not rank by these vectors alone.`,
       'Name the stages of the retriever in `results.stages`, and ask again.',
     );
-  if (place === null && (document.vector === 'none' || document.vector === 'unfit'))
-    return {
-      verdict: 'not_indexed',
-      evidence: [
-        document.vector === 'none'
-          ? 'It is in the store without a vector.'
-          : 'It is in the store, but a search for its own text does not find it, as it finds another document by its own: its vector is not one that this embedder makes.',
-        `${how} does not have it among the ${lengthOf(broad)} nearest.`,
-      ],
-      action: 'Embed it again by the model that embeds the questions, and index it.',
-    };
   if (place === null)
     return {
       verdict: 'below_k',

@@ -147,6 +147,20 @@ describe('why a document did not come back', () => {
       { store: aStore({ nearest: ranking('d', 'o1', 'o2'), broad: ranking('d', ...numbered(50)) }) },
     ],
     ['it is far from the question', 'below_k', {}],
+    ['it has no vector', 'not_indexed', {}, { vector: 'none' }],
+    [
+      'a short answer of the index ends with it',
+      'not_indexed',
+      { deeper: ranking('o1', 'o2', 'o3', 'd') },
+      { vector: 'unfit' },
+    ],
+    [
+      'its vector is wrong, and the retriever ranks it by something else',
+      'below_k',
+      { deeper: ranking('o1', 'o2', 'o3', 'd'), store: aStore({ nearest: ranking(...numbered(3, 'x')) }) },
+      { vector: 'unfit' },
+    ],
+    ['its vector is right', 'below_k', { deeper: ranking('o1', 'o2', 'o3', 'd') }, { vector: 'fits' }],
     ['others are nearer', 'below_k', { store: aStore({ broad: ranking(...numbered(20), 'd') }) }],
     [
       'the retriever ranks by something else than the vectors of the store',
