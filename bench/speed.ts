@@ -7,6 +7,7 @@
  *     npm run bench:check                    fails when a bar is missed in the written results
  */
 import os from 'node:os';
+import { parseArgs } from 'node:util';
 import { type Provenance, provenance, readResult, writeResult } from './result-file.ts';
 import { clientCall } from './speed/client-call.ts';
 import { demo } from './speed/demo.ts';
@@ -83,11 +84,16 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-const args = process.argv.slice(2);
-const quick = args.includes('--quick');
-const names = args.filter((arg) => !arg.startsWith('--'));
+const { values, positionals: names } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const known = [...Object.keys(rows), 'scaling'];
+const unknown = names.filter((name) => !known.includes(name));
+if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; there are ${known.join(', ')}.`);
+const { quick } = values;
 const result = await measure(quick, names);
 // A part of the rows, or a hundredth of the work, is no result to keep unless somebody says so.
-if (args.includes('--keep') && !quick) writeResult(speedFile, keep(readResult(speedFile) as SpeedResult, result));
+if (values.keep && !quick) writeResult(speedFile, keep(readResult(speedFile) as SpeedResult, result));
 else if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
 else writeResult(speedFile, result);
