@@ -80,6 +80,8 @@ const EXACT_DIGITS = 15;
 const GROUP_DIGITS = 9;
 /** Splits a double into halves of its bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;
+const highHalf = (value: number): number => value * HALVES - (value * HALVES - value);
+const HIGH_HALVES = POWERS_OF_TEN.map(highHalf);
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 /**
@@ -94,28 +96,44 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
   const first = sign === MINUS || sign === PLUS ? start + 1 : start;
   let head = 0;
   let tail = 0;
-  let digits = 0;
-  let pointAt = -1;
   let i = first;
-  for (; i < end; i++) {
+  // Zeros in front are none of the number.
+  while (i < end && bytes[i] === ZERO) i++;
+  let from = i;
+  let headEnd = Math.min(end, from + GROUP_DIGITS);
+  for (; i < headEnd; i++) {
     const digit = (bytes[i] ?? 0) - ZERO;
-    if (digit >= 0 && digit <= 9) {
-      if (digits < GROUP_DIGITS) head = (head * 10 + digit) | 0;
-      else if (digits < 2 * GROUP_DIGITS) tail = (tail * 10 + digit) | 0;
-      // Zeros in front are none of the number.
-      if (head !== 0) digits++;
-    } else if (digit === POINT - ZERO && pointAt === -1) {
-      pointAt = i;
-    } else {
-      break;
+    if (digit < 0 || digit > 9) break;
+    head = (head * 10 + digit) | 0;
+  }
+  let headDigits = i - from;
+  let tailDigits = 0;
+  let decimals = 0;
+  if (i < end && bytes[i] === POINT) {
+    decimals = end - 1 - i++;
+    if (headDigits === 0) while (i < end && bytes[i] === ZERO) i++;
+    from = i;
+    headEnd = Math.min(end, from + GROUP_DIGITS - headDigits);
+    for (; i < headEnd; i++) {
+      const digit = (bytes[i] ?? 0) - ZERO;
+      if (digit < 0 || digit > 9) break;
+      head = (head * 10 + digit) | 0;
+    }
+    headDigits += i - from;
+    if (i === headEnd) {
+      const tailEnd = Math.min(end, i + GROUP_DIGITS);
+      for (; i < tailEnd; i++) {
+        const digit = (bytes[i] ?? 0) - ZERO;
+        if (digit < 0 || digit > 9) break;
+        tail = (tail * 10 + digit) | 0;
+      }
+      tailDigits = i - headEnd;
     }
   }
-  const hasDigits = i - first > (pointAt === -1 ? 0 : 1);
-  const decimals = pointAt === -1 ? 0 : end - 1 - pointAt;
-  if (i === end && hasDigits && decimals < POWERS_OF_TEN.length && digits <= 2 * GROUP_DIGITS) {
-    const tailDigits = Math.max(0, digits - GROUP_DIGITS);
+  const hasDigits = end > first && (decimals > 0 || bytes[end - 1] !== POINT || end - first > 1);
+  if (i === end && hasDigits && decimals < POWERS_OF_TEN.length) {
     const value =
-      digits <= EXACT_DIGITS
+      headDigits + tailDigits <= EXACT_DIGITS
         ? (head * (POWERS_OF_TEN[tailDigits] ?? 1) + tail) / (POWERS_OF_TEN[decimals] ?? 1)
         : roundedQuotient(head, tailDigits, tail, decimals);
     if (!Number.isNaN(value)) return sign === MINUS ? -value : value;
@@ -127,38 +145,28 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /**
- * (a * 10^m + b) / 10^n, correctly rounded, or NaN where too near to the middle between two doubles to tell. The powers
- * are exact in a double, b and a * 10^m / 2^53 less than 2^52 together.
+ * (a * 10^m + b) / 10^n, correctly rounded, or NaN where too near to the middle between two doubles to tell.
  *
- * The quotient of doubles, corrected by its remainder, which products in two parts give exactly (Dekker 1971, with the
- * halves of Veltkamp). Its parameters are small integers and it calls nothing, since a double that goes from one
+ * a and b are below 10^9 and m at most 9, so that a * 10^m is exact, as a * 5^m is below 2^51; and so is 10^n. The
+ * quotient of doubles is corrected by its remainder, which products in two parts give exactly (Dekker 1971, with the
+ * halves of Veltkamp). The parameters are small integers and nothing is called, since a double that goes from one
  * function to the next is an object.
  */
 function roundedQuotient(a: number, m: number, b: number, n: number): number {
-  const power = POWERS_OF_TEN[m] ?? 1;
+  const dividend = a * (POWERS_OF_TEN[m] ?? 1);
   const divisor = POWERS_OF_TEN[n] ?? 1;
-  const dividend = a * power;
-  let scaled = a * HALVES;
-  const aHigh = scaled - (scaled - a);
-  scaled = power * HALVES;
-  const powerHigh = scaled - (scaled - power);
-  const aLow = a - aHigh;
-  const powerLow = power - powerHigh;
-  const dividendError = aLow * powerLow - (dividend - aHigh * powerHigh - aLow * powerHigh - aHigh * powerLow);
-
-  const quotient = dividend / divisor;
-  const product = quotient * divisor;
-  scaled = quotient * HALVES;
-  const quotientHigh = scaled - (scaled - quotient);
-  scaled = divisor * HALVES;
-  const divisorHigh = scaled - (scaled - divisor);
-  const quotientLow = quotient - quotientHigh;
+  const divisorHigh = HIGH_HALVES[n] ?? 1;
   const divisorLow = divisor - divisorHigh;
+  const quotient = dividend / divisor;
+  const scaled = quotient * HALVES;
+  const quotientHigh = scaled - (scaled - quotient);
+  const quotientLow = quotient - quotientHigh;
+  const product = quotient * divisor;
   const productError =
     quotientLow * divisorLow -
     (product - quotientHigh * divisorHigh - quotientLow * divisorHigh - quotientHigh * divisorLow);
 
-  const correction = (dividend - product - productError + dividendError + b) / divisor;
+  const correction = (dividend - product - productError + b) / divisor;
   const low = quotient + correction * (1 - 2 ** -40);
   return low === quotient + correction * (1 + 2 ** -40) ? low : Number.NaN;
 }

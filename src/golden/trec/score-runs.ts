@@ -1,15 +1,9 @@
-/**
- * Scores TREC runs against judgments, without a database; large files in two threads, each of which reads one half of
- * every run.
- */
+/** Scores TREC runs against judgments, without a database. */
 import { stat } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { createGradeEvaluator } from '../../ir/evaluate.ts';
 import type { MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
-import { createThreadPool } from '../../threads/thread-pool.ts';
-import { type ByteRange, middleOf } from './blocks.ts';
 import type { JudgmentTable, ResultTable } from './tables.ts';
 import { readQrels, readRunInBatches } from './trec-files.ts';
 
@@ -51,11 +45,11 @@ interface JudgedQueries {
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** What the lines of a part of a run come to. */
-interface PartScores {
-  /** One column per key, one value per judged query; 0 where the part does not answer it. */
+/** What the lines of a run come to, or those that were read so far. */
+interface RunScores {
+  /** One column per key, one value per judged query; 0 where the run does not answer it. */
   readonly columns: readonly Float64Array[];
-  /** 1 for each judged query that the part has results of. */
+  /** 1 for each judged query that the run has results of. */
   readonly answered: Uint8Array;
   /** Ids of its queries without judgments. */
   readonly unjudged: Set<string>;
@@ -63,36 +57,10 @@ interface PartScores {
   scoreTies: number;
 }
 
-interface RunPart {
-  readonly path: string;
-  readonly range: ByteRange;
-}
-
-interface PartsRequest {
-  readonly qrelsPath: string;
-  readonly settings: ScoringSettings;
-  /** Of each run; null: nothing. */
-  readonly parts: readonly (RunPart | null)[];
-}
-
-/** What the second thread is asked: null for a part that is not to be read, or cannot be. */
-export const tasks = {
-  async scoreParts({ qrelsPath, settings, parts }: PartsRequest): Promise<(PartScores | null)[]> {
-    const judged = await readJudgedQueries(qrelsPath);
-    const scores: (PartScores | null)[] = [];
-    for (const part of parts) scores.push(part === null ? null : await scorePart(judged, part, settings));
-    return scores;
-  },
-} as const;
-
-/** Below so many bytes of a run a second thread takes longer to start than it saves. */
-const LEAST_BYTES = 16 * 1024 * 1024;
-
 /**
  * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged
- * query without results scores 0. A run is read in batches of whole queries, the second half of a large one by another thread
- * with judgments of its own. Where that fails, or a query stands in two batches, the run is read again as a whole, so that
- * nothing else tells which way it went.
+ * query without results scores 0. A run is read in batches of whole queries. Where a query stands in two of them, or
+ * a line is wrong, it is read again as a whole, so that nothing else tells which way it went.
  *
  * @returns the judged queries in code-point order of their ids, and the scores of each run
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
@@ -100,72 +68,26 @@ const LEAST_BYTES = 16 * 1024 * 1024;
 export async function scoreTrecRuns(
   qrelsPath: string,
   runPaths: readonly string[],
-  { keys, relevanceLevel, duplicates }: ScoringSettings,
+  settings: ScoringSettings,
 ): Promise<{ readonly queryIds: readonly string[]; readonly scores: readonly TrecScores[] }> {
-  // Alone what a thread can be sent.
-  const settings = { keys, relevanceLevel, duplicates };
-  // A pipe can be read but once.
-  const threads = (await sizeOfFile(qrelsPath)) === null ? 1 : availableParallelism();
-  const parts = await Promise.all(runPaths.map((path) => partsOf(path, threads)));
-  const seconds = parts.map(([, second = null]) => second);
-  const pool = createThreadPool<typeof tasks>({
-    tasks: import.meta.url,
-    threads: 1,
-    mostWaiting: 0,
-    refusal: 'A run is scored already.',
-  });
-  try {
-    const others = seconds.every((part) => part === null)
-      ? Promise.resolve([])
-      : pool.run('scoreParts', { qrelsPath, settings, parts: seconds }, new AbortController().signal).catch(() => []);
-    const judged = await readJudgedQueries(qrelsPath);
-    const firsts: (PartScores | null)[] = [];
-    for (const [first] of parts) firsts.push(first === undefined ? null : await scorePart(judged, first, settings));
-    const ends = await others;
-    const scores: TrecScores[] = [];
-    for (const [i, path] of runPaths.entries()) {
-      const found = seconds[i] === null ? firsts[i] : joined(firsts[i] ?? null, ends[i] ?? null);
-      scores.push(scoresOf(judged, found ?? (await scoreWhole(judged, path, settings))));
-    }
-    return { queryIds: judged.ids, scores };
-  } finally {
-    await pool.close();
+  const judged = await readJudgedQueries(qrelsPath);
+  const scores: TrecScores[] = [];
+  for (const path of runPaths) {
+    // A pipe can be read but once.
+    const inBatches = (await isFile(path)) ? await scoreInBatches(judged, path, settings) : null;
+    scores.push(scoresOf(judged, inBatches ?? (await scoreWhole(judged, path, settings))));
   }
+  return { queryIds: judged.ids, scores };
 }
 
-/** Two halves of a large file, one part of another; none of what is no file. */
-async function partsOf(path: string, threads: number): Promise<readonly RunPart[]> {
-  const size = await sizeOfFile(path);
-  if (size === null) return [];
-  const middle = size >= LEAST_BYTES && threads > 1 ? await middleOf(path, size) : null;
-  const ends = middle === null ? [size] : [middle, size];
-  return ends.map((to, i) => ({ path, range: { from: ends[i - 1] ?? 0, to } }));
-}
-
-/** Null for what is no file, such as a pipe. */
-async function sizeOfFile(path: string): Promise<number | null> {
+async function isFile(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null);
-  return found?.isFile() === true ? found.size : null;
+  return found?.isFile() === true;
 }
 
-/** The scores of two halves as those of one; null where one is missing or they share a query. */
-function joined(one: PartScores | null, other: PartScores | null): PartScores | null {
-  if (one === null || other === null) return null;
-  if ([...other.unjudged].some((id) => one.unjudged.has(id))) return null;
-  if (one.answered.some((isAnswered, row) => isAnswered === 1 && other.answered[row] === 1)) return null;
-  return {
-    // What a half does not answer is 0 in it.
-    columns: one.columns.map((column, i) => column.map((value, row) => value + (other.columns[i]?.[row] ?? 0))),
-    answered: one.answered.map((isAnswered, row) => isAnswered + (other.answered[row] ?? 0)),
-    unjudged: new Set([...one.unjudged, ...other.unjudged]),
-    duplicateDocuments: one.duplicateDocuments + other.duplicateDocuments,
-    scoreTies: one.scoreTies + other.scoreTies,
-  };
-}
-
-function scoresOf({ ids }: JudgedQueries, part: PartScores): TrecScores {
-  const { columns, unjudged, duplicateDocuments, scoreTies } = part;
-  const answered = part.answered.reduce((sum, isAnswered) => sum + isAnswered, 0);
+function scoresOf({ ids }: JudgedQueries, scores: RunScores): TrecScores {
+  const { columns, unjudged, duplicateDocuments, scoreTies } = scores;
+  const answered = scores.answered.reduce((sum, isAnswered) => sum + isAnswered, 0);
   return {
     counts: {
       judgedQueries: ids.length,
@@ -186,8 +108,8 @@ async function readJudgedQueries(qrelsPath: string): Promise<JudgedQueries> {
 }
 
 /** All lines of the run at once. */
-async function scoreWhole(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<PartScores> {
-  const scores = emptyPart(judged, settings);
+async function scoreWhole(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
+  const scores = noScores(judged, settings);
   const handle = scorer(judged, path, settings, scores);
   await readRunInBatches(path, { results: Number.POSITIVE_INFINITY, handle });
   return scores;
@@ -196,20 +118,20 @@ async function scoreWhole(judged: JudgedQueries, path: string, settings: Scoring
 /** A batch of so many results stays in the cache of a processor. */
 const BATCH_RESULTS = 10_000;
 
-/** A part in batches; null where a query comes in two of them, or the part cannot be read. */
-async function scorePart(
+/** Null where a query comes in two batches, or a line is wrong. */
+async function scoreInBatches(
   judged: JudgedQueries,
-  { path, range }: RunPart,
+  path: string,
   settings: ScoringSettings,
-): Promise<PartScores | null> {
-  const scores = emptyPart(judged, settings);
+): Promise<RunScores | null> {
+  const scores = noScores(judged, settings);
   const score = scorer(judged, path, settings, scores);
   const handle = (batch: ResultTable): void => {
     for (const id of batch.queryIds) if (isIn(scores, judged, id)) throw new Error('a query stands in two batches');
     score(batch);
   };
   try {
-    await readRunInBatches(path, { range, results: BATCH_RESULTS, handle });
+    await readRunInBatches(path, { results: BATCH_RESULTS, handle });
     return scores;
   } catch {
     // Read as a whole, the run says what is wrong.
@@ -217,22 +139,22 @@ async function scorePart(
   }
 }
 
-function isIn({ answered, unjudged }: PartScores, { places }: JudgedQueries, id: string): boolean {
+function isIn({ answered, unjudged }: RunScores, { places }: JudgedQueries, id: string): boolean {
   const place = places.get(id);
   return place === undefined ? unjudged.has(id) : answered[place] === 1;
 }
 
-function emptyPart({ ids }: JudgedQueries, { keys }: ScoringSettings): PartScores {
+function noScores({ ids }: JudgedQueries, { keys }: ScoringSettings): RunScores {
   const columns = keys.map(() => new Float64Array(ids.length));
   return { columns, answered: new Uint8Array(ids.length), unjudged: new Set(), duplicateDocuments: 0, scoreTies: 0 };
 }
 
-/** Adds the scores of a batch to those of its part. */
+/** Adds the scores of a batch to those of its run. */
 function scorer(
   { judgments, places }: JudgedQueries,
   path: string,
   { keys, relevanceLevel, duplicates }: ScoringSettings,
-  scores: PartScores,
+  scores: RunScores,
 ): (batch: ResultTable) => void {
   const evaluate = createGradeEvaluator(keys, relevanceLevel);
   return (batch) => {

@@ -142,6 +142,11 @@ export class ResultTable {
     this.scores[row] = score;
   }
 
+  /** Adds the results of a run from `start` on as `DocumentRows.goOn` does. */
+  goOn(block: Block, start: number): number {
+    return this.documents.goOn(block, start, this.scores);
+  }
+
   /** The documents of a query in the order of the file, not yet ranked and with repeats. */
   get(queryId: string): ScoredDocuments | undefined {
     const query = this.documents.queries.get(queryId);

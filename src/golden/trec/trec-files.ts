@@ -3,7 +3,7 @@
 import { RecalldError } from '../../errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { quoted } from '../../text/source-line.ts';
-import { type Block, BlockBuffers, type ByteRange, forEachLine, malformed, sizeOf } from './blocks.ts';
+import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
 import { JudgmentTable, ResultTable } from './tables.ts';
 
 const NUMBER_SIGN = 0x23;
@@ -43,7 +43,7 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
   const scanner = new ColumnScanner(TREC_QRELS.columns.length, 'blanks');
   let form: QrelsForm | undefined;
 
-  await forEachLine(path, scanner, (block, line) => {
+  const addLine = (block: Block, line: number): void => {
     if (scanner.count === 0 || (form !== BEIR_QRELS && isComment(block, scanner))) return;
     if (form === undefined) {
       form = isHeader(block, scanner) ? BEIR_QRELS : TREC_QRELS;
@@ -63,6 +63,14 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
       scanner.ends[form.document] ?? 0,
       grade,
     );
+  };
+  await forEachBlock(path, (block, firstLine) => {
+    let line = firstLine;
+    for (let next = 0; next < block.bytes.length; line++) {
+      next = scanner.scan(block.bytes, next);
+      addLine(block, line);
+    }
+    return line;
   });
   const repeat = judgments.firstRepeat();
   if (repeat !== null) throw malformed(path, repeat.line, judgedTwice(repeat.queryId, repeat.documentId));
@@ -75,8 +83,6 @@ const ROOM_BYTES = 60;
 
 /** Some lines of a run at a time, whole queries where their lines stand together. */
 export interface RunBatches {
-  /** Of the lines; left out: all of the file, which may be a pipe. */
-  readonly range?: ByteRange;
   /** A batch ends with the query in which it has come to so many results. */
   readonly results: number;
   /** Given each batch, which is emptied after it. */
@@ -91,9 +97,8 @@ export interface RunBatches {
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a score that is no finite
  * decimal number, not UTF-8 text, no document at all. What the handler throws passes through.
  */
-export async function readRunInBatches(path: string, { range, results, handle }: RunBatches): Promise<void> {
-  const bytes = range === undefined ? await sizeOf(path) : range.to - range.from;
-  const batch = new ResultTable(Math.min(bytes, results * ROOM_BYTES));
+export async function readRunInBatches(path: string, { results, handle }: RunBatches): Promise<void> {
+  const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
   const buffers = new BlockBuffers();
   const scanner = new ColumnScanner(RUN_COLUMNS.length, 'blanks');
   let isEmpty = true;
@@ -113,7 +118,18 @@ export async function readRunInBatches(path: string, { range, results, handle }:
     isEmpty = false;
     batch.add(block, start, end, scanner.starts[RUN_DOCUMENT] ?? 0, scanner.ends[RUN_DOCUMENT] ?? 0, score);
   };
-  await forEachLine(path, scanner, addLine, range, buffers);
+  const addBlock = (block: Block, firstLine: number): number => {
+    let line = firstLine;
+    for (let next = 0; next < block.bytes.length; line++) {
+      next = scanner.scan(block.bytes, next);
+      addLine(block, line);
+      const before = batch.length;
+      next = batch.goOn(block, next);
+      line += batch.length - before;
+    }
+    return line;
+  };
+  await forEachBlock(path, addBlock, buffers);
   if (isEmpty) throw empty(path, 'results', RUN_COLUMNS);
   flush(null);
 }

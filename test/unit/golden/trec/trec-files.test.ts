@@ -245,21 +245,6 @@ describe('readRunInBatches', () => {
     expect(batches).toEqual([['q0', 'q1'], ['q2'], ['q3', 'q4']]);
   });
 
-  it('reads the lines of a range alone, and calls the first of the file by its byte order mark', async () => {
-    const lines = ['\uFEFFq1 Q0 a 1 1 t\n', 'q2 Q0 b 1 2 t\n', 'q3 Q0 c 1 3 t'];
-    const file = await fileOf(lines.join(''));
-    const [first = '', second = ''] = lines;
-    const ends = [0, Buffer.byteLength(first), Buffer.byteLength(first + second), Buffer.byteLength(lines.join(''))];
-    const read: string[][] = [];
-    for (const [i, to] of ends.slice(1).entries()) {
-      const handle = (batch: ResultTable): void => {
-        read.push([...batch.queryIds]);
-      };
-      await readRunInBatches(file, { range: { from: ends[i] ?? 0, to }, results: 10, handle });
-    }
-    expect(read).toEqual([['q1'], ['q2'], ['q3']]);
-  });
-
   it('reads back whatever ids and scores were written', async () => {
     const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).filter((text) => !/[\s#\0]/u.test(text));
     const row = fc.tuple(fc.constantFrom('q1', 'q2', '😀'), word, fc.double({ noNaN: true, noDefaultInfinity: true }));
