@@ -1,5 +1,5 @@
 /** Lines of a TREC file by their query, as numbers: document ids stay bytes of the file, and few become strings. */
-import { parseScore } from '../../ir/trec-line.ts';
+import { parseGrade, parseScore } from '../../ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20] as const;
@@ -87,14 +87,14 @@ export class DocumentRows {
   }
 
   /**
-   * Adds the lines of a run from `start` on, as long as they are of the query of the row before and written as nearly all
-   * are, with one blank between columns and with a tag. A large run is mostly such lines, and one loop over their bytes,
-   * which makes nothing for a line, takes half of what it takes to find columns first and read them then.
+   * Adds lines from `start` on, as long as they are of the query of the row before and written as nearly all
+   * are: TREC, one blank between columns, and a run with a tag. A large file is mostly such lines, and one loop over their
+   * bytes, which makes nothing for a line, takes half of what it takes to find columns first and read them then.
    *
-   * @param scores are set for each row
+   * @param numbers are set for each row: the scores of a run, the grades of judgments
    * @returns where the first line stands that is another one, or is for others to read or to refuse
    */
-  goOn(block: Block, start: number, scores: Float64Array): number {
+  goOn(block: Block, start: number, kind: 'run' | 'qrels', numbers: Float64Array): number {
     const { bytes } = block;
     const { starts, ends, hashes, blockOf, lastId, lastIdLength } = this;
     const ranges = this.last?.ranges ?? [];
@@ -122,25 +122,27 @@ export class DocumentRows {
       while (isWord(bytes, i));
       const idEnd = i;
       if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      // The rank.
+      if (kind === 'run') {
+        // The rank.
+        do i++;
+        while (isWord(bytes, i));
+        if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
+      }
+      const numberStart = i;
       do i++;
       while (isWord(bytes, i));
-      if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      const scoreStart = i;
-      do i++;
-      while (isWord(bytes, i));
-      const scoreEnd = i;
-      if (!isBlank(bytes, i++)) break;
-      // The tag, and whatever follows it.
-      while (bytes[i] !== LINE_FEED && bytes[i] !== CARRIAGE_RETURN) i++;
-      if (bytes[i] !== LINE_FEED) break;
-      const score = parseScore(bytes, scoreStart, scoreEnd);
-      if (Number.isNaN(score)) break;
+      const number = kind === 'run' ? parseScore(bytes, numberStart, i) : parseGrade(bytes, numberStart, i);
+      if (kind === 'run') {
+        if (!isBlank(bytes, i++)) break;
+        // The tag, and whatever follows it.
+        while (bytes[i] !== LINE_FEED && bytes[i] !== CARRIAGE_RETURN) i++;
+      }
+      if (bytes[i] !== LINE_FEED || Number.isNaN(number)) break;
       blockOf[row] = blockNumber;
       starts[row] = idStart;
       ends[row] = idEnd;
       hashes[row] = hash;
-      scores[row] = score;
+      numbers[row] = number;
       line = i + 1;
     }
     this.count = row;

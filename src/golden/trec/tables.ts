@@ -43,6 +43,20 @@ export class JudgmentTable {
     this.lines[row] = line;
   }
 
+  /** Adds the judgments from `start` on, where this line stands, as `DocumentRows.goOn` does. */
+  goOn(block: Block, start: number, firstLine: number): number {
+    const { documents, lines } = this;
+    const first = documents.size;
+    const next = documents.goOn(block, start, 'qrels', this.grades);
+    for (let row = first; row < documents.size; row++) lines[row] = firstLine + row - first;
+    return next;
+  }
+
+  /** How many judgments there are. */
+  get length(): number {
+    return this.documents.size;
+  }
+
   gradeOf(row: number): number {
     return this.grades[row] ?? -1;
   }
@@ -144,7 +158,7 @@ export class ResultTable {
 
   /** Adds the results of a run from `start` on as `DocumentRows.goOn` does. */
   goOn(block: Block, start: number): number {
-    return this.documents.goOn(block, start, this.scores);
+    return this.documents.goOn(block, start, 'run', this.scores);
   }
 
   /** The documents of a query in the order of the file, not yet ranked and with repeats. */

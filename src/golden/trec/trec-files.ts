@@ -69,6 +69,10 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
     for (let next = 0; next < block.bytes.length; line++) {
       next = scanner.scan(block.bytes, next);
       addLine(block, line);
+      if (form !== TREC_QRELS) continue;
+      const before = judgments.length;
+      next = judgments.goOn(block, next, line + 1);
+      line += judgments.length - before;
     }
     return line;
   });

@@ -261,6 +261,98 @@ describe('readRunInBatches', () => {
   });
 });
 
+describe('a file whose lines are written in several ways', () => {
+  /** Of the columns of a line, the first of which is far commoner than each other one. */
+  const anySpelling = fc.oneof(
+    { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
+    fc.constantFrom(
+      (columns: readonly string[]) => `${columns.join('\t')}\n`,
+      (columns: readonly string[]) => `  ${columns.join(' \t ')} \n`,
+      (columns: readonly string[]) => `${columns.join(' ')}\r\n`,
+      (columns: readonly string[]) => `${columns.join(' ')} \n`,
+      (columns: readonly string[]) => `# ${columns.join(' ')}\n${columns.join(' ')}\n`,
+      (columns: readonly string[]) => `\n${columns.join('\v')}\n`,
+    ),
+  );
+  const someLines = fc
+    .tuple(
+      fc.array(
+        fc.record({
+          query: fc.constantFrom('q1', 'q1', 'q1', 'q10', 'q'),
+          number: fc.integer({ min: -3, max: 3 }),
+          spell: anySpelling,
+        }),
+        { minLength: 2, maxLength: 60 },
+      ),
+      fc.boolean(),
+    )
+    .map(([rows, hasLast]) => ({ rows: rows.map((row, i) => ({ ...row, id: `d\u00e9${i}` })), hasLast }));
+  const text = (lines: readonly string[], hasLast: boolean): string =>
+    hasLast ? lines.join('') : lines.join('').trimEnd();
+  const lineOf = (lines: readonly string[], place: number): number =>
+    lines
+      .slice(0, place + 1)
+      .join('')
+      .split('\n').length - 1;
+
+  it('is read as judgments, and a wrong one is named by its line', async () => {
+    await fc.assert(
+      fc.asyncProperty(someLines, fc.nat(59), async ({ rows, hasLast }, at) => {
+        const lines = rows.map(({ query, id, number, spell }) => spell([query, '0', id, String(number)]));
+        const expected = [...groupByQuery(rows)].map(
+          ([query, members]) => [query, Object.fromEntries(members.map(({ id, number }) => [id, number]))] as const,
+        );
+        expect(await qrelsOf(text(lines, hasLast))).toEqual(Object.fromEntries(expected));
+        const place = at % rows.length;
+        const wrong = lines.with(place, 'q1 0 d 1.5\n');
+        await expect(qrelsOf(wrong.join(''))).rejects.toThrow(`line ${lineOf(wrong, place)}: The grade "1.5"`);
+        const twice = [...lines, `${rows[place]?.query} 0 ${rows[place]?.id} 1\n`];
+        await expect(qrelsOf(twice.join(''))).rejects.toThrow(`line ${lineOf(twice, rows.length)}: The document`);
+      }),
+    );
+  });
+
+  it('is read as a run, and a wrong result is named by its line', async () => {
+    const aScore = fc.constantFrom(
+      '-1e-3',
+      '+2.50',
+      '14.285714285714286',
+      '0.000001',
+      '.5',
+      '3.',
+      '007',
+      '123456789012345678',
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        someLines,
+        fc.array(aScore, { minLength: 1 }),
+        fc.nat(59),
+        async ({ rows, hasLast }, scores, at) => {
+          const scored = rows.map((row, i) => ({ ...row, score: scores[i % scores.length] ?? '' }));
+          const lines = scored.map(({ query, id, score, number, spell }) =>
+            spell([query, 'Q0', id, '1', score, ...(number === 0 ? [] : ['a', 'tag'].slice(number % 2))]),
+          );
+          const run = await readRun(await fileOf(text(lines, hasLast)));
+          expect(Object.fromEntries(run)).toEqual(
+            Object.fromEntries(
+              [...groupByQuery(scored)].map(([query, members]) => [
+                query,
+                { ids: members.map(({ id }) => id), scores: members.map(({ score }) => Number(score)) },
+              ]),
+            ),
+          );
+          const place = at % rows.length;
+          const wrong = lines.with(place, 'q1 Q0 d 1 high t\n');
+          await expect(readRun(await fileOf(wrong.join('')))).rejects.toThrow(
+            `line ${lineOf(wrong, place)}: The score "high"`,
+          );
+        },
+      ),
+    );
+  });
+});
+
 function groupByQuery<Row extends { readonly query: string }>(rows: readonly Row[]): Map<string, Row[]> {
   const groups = new Map<string, Row[]>();
   for (const row of rows) groups.set(row.query, [...(groups.get(row.query) ?? []), row]);
