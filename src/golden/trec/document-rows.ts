@@ -240,23 +240,29 @@ const isBlank = (bytes: Uint8Array, at: number): boolean => bytes[at] === SPACE 
 /** No byte of a line that parts columns or ends it; of the control characters, which may do either, none is taken for one. */
 const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
-/** Documents of one query by their content. Its buffers are used again for the next query. */
+/** Numbers the documents of one query, of any file, by their ids. Its buffers are used again for the next query. */
 export class DocumentSet {
-  private documents: DocumentRows | undefined;
+  private owners: DocumentRows[] = [];
   private rows = new Int32Array(256);
-  private size = 0;
+  private hashes = new Int32Array(256);
+  private count = 0;
   /** `stamp` + number of the document, so that the documents before it was emptied are free slots. */
   private slots = new Int32Array(512);
   private stamp = 1;
 
-  /** Empties it for so many rows of a file at most. */
-  empty(documents: DocumentRows, room: number): void {
-    this.documents = documents;
-    this.stamp += this.size;
-    this.size = 0;
+  /** How many documents there are. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Empties it for so many rows at most. */
+  empty(room: number): void {
+    this.stamp += this.count;
+    this.count = 0;
     const isFull = this.stamp + room > 2 ** 31 - 1;
     if (this.rows.length < room) {
       this.rows = new Int32Array(2 ** Math.ceil(Math.log2(room)));
+      this.hashes = new Int32Array(this.rows.length);
       this.slots = new Int32Array(2 * this.rows.length);
       this.stamp = 1;
     } else if (isFull) {
@@ -265,33 +271,27 @@ export class DocumentSet {
     }
   }
 
-  /** Adds the document of a row; says whether it is new. */
-  add(row: number): boolean {
-    const { documents } = this;
-    if (documents === undefined) return false;
-    const slot = this.slotOf(documents, row);
-    if ((this.slots[slot] ?? 0) >= this.stamp) return false;
-    this.slots[slot] = this.stamp + this.size;
-    this.rows[this.size++] = row;
-    return true;
-  }
-
-  /** The row that was added with the document of a row of any file; -1 when none was. */
-  find(documents: DocumentRows, row: number): number {
-    const entry = (this.slots[this.slotOf(documents, row)] ?? 0) - this.stamp;
-    return entry < 0 ? -1 : (this.rows[entry] ?? -1);
-  }
-
-  /** The slot of this document, or the free one where it belongs. At most half of them are taken. */
-  private slotOf(from: DocumentRows, row: number): number {
-    const { slots, rows, stamp, documents } = this;
-    const hash = from.hashes[row] ?? 0;
+  /** The number of the document of a row: that which it has, or that of the next one. */
+  add(documents: DocumentRows, row: number): number {
+    const { slots, rows, hashes, owners, stamp } = this;
+    const hash = documents.hashes[row] ?? 0;
     const mask = slots.length - 1;
+    // At most half of the slots are taken.
     for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
-      const entry = (slots[slot] ?? 0) - stamp;
-      if (entry < 0 || documents === undefined) return slot;
-      const own = rows[entry] ?? 0;
-      if (documents.hashes[own] === hash && documents.equals(own, from, row)) return slot;
+      const number = (slots[slot] ?? 0) - stamp;
+      if (number < 0) {
+        slots[slot] = stamp + this.count;
+        rows[this.count] = row;
+        hashes[this.count] = hash;
+        owners[this.count] = documents;
+        return this.count++;
+      }
+      if (hashes[number] === hash && owners[number]?.equals(rows[number] ?? 0, documents, row) === true) return number;
     }
+  }
+
+  /** The row by which a document was added first. */
+  rowOf(number: number): number {
+    return this.rows[number] ?? 0;
   }
 }

@@ -75,12 +75,15 @@ export class JudgmentTable {
     return grades;
   }
 
-  /** Makes a set hold the documents of a query; returns the first row that repeats one, or -1. */
-  listIn(set: DocumentSet, query: QueryRows): number {
+  /** Makes a set hold the documents of a query, with room for more rows; returns the first row that repeats one, or -1. */
+  listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;
-    set.empty(this.documents, countOf(query));
+    set.empty(countOf(query) + more);
     for (let i = 0; i < ranges.length; i += 2) {
-      for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++) if (!set.add(row)) return row;
+      for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++) {
+        const { size } = set;
+        if (set.add(this.documents, row) < size) return row;
+      }
     }
     return -1;
   }
@@ -110,6 +113,8 @@ interface GradedRanking {
   readonly scoreTies: number;
 }
 
+/** Of each row, in the mean, before another way to sort is faster. */
+const MOST_MOVES = 8;
 const NO_ROWS: QueryRows = { ranges: [] };
 
 /** Scores by query and document id. */
@@ -119,8 +124,9 @@ export class ResultTable {
   /** The rows of the query that is ranked. */
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
-  private readonly seen = new DocumentSet();
-  private readonly judged = new DocumentSet();
+  private readonly set = new DocumentSet();
+  /** 1 for each judged document of the query that is ranked already. */
+  private taken = new Uint8Array(256);
 
   /** @param fileBytes size of the file */
   constructor(fileBytes = 0) {
@@ -180,11 +186,12 @@ export class ResultTable {
     const query = this.documents.queries.get(queryId) ?? NO_ROWS;
     const { documents, scores } = this;
     const rows = this.rowsOf(query);
-    // Most run files are written best first, so a look at the order saves the sort.
-    if (!this.isOrdered(rows)) rows.sort((a, b) => this.compare(a, b));
+    this.sort(rows);
     if (this.grades.length < rows.length) this.grades = new Float64Array(2 * rows.length);
-    this.seen.empty(documents, rows.length);
-    judgments.listIn(this.judged, judgedQuery);
+    judgments.listIn(this.set, judgedQuery, rows.length);
+    const judged = this.set.size;
+    if (this.taken.length < judged) this.taken = new Uint8Array(2 * judged);
+    this.taken.fill(0, 0, judged);
     let length = 0;
     let duplicates = 0;
     let scoreTies = 0;
@@ -192,10 +199,14 @@ export class ResultTable {
       const row = rows[place] ?? 0;
       const before = rows[place - 1] ?? 0;
       if (place > 0 && scores[before] === scores[row] && documents.compare(before, row) !== 0) scoreTies += 1;
-      const isNew = this.seen.add(row);
+      const known = this.set.size;
+      const number = this.set.add(documents, row);
+      const isJudged = number < judged;
+      const isNew = isJudged ? this.taken[number] === 0 : number >= known;
+      if (isJudged) this.taken[number] = 1;
       if (!isNew) duplicates += 1;
       if (!isNew && collapses) continue;
-      this.grades[length++] = isNew ? judgments.gradeOf(this.judged.find(documents, row)) : -1;
+      this.grades[length++] = isJudged && isNew ? judgments.gradeOf(this.set.rowOf(number)) : -1;
     }
     return { grades: this.grades, length, duplicates, scoreTies };
   }
@@ -211,9 +222,20 @@ export class ResultTable {
     return this.order.subarray(0, count);
   }
 
-  private isOrdered(rows: Int32Array): boolean {
-    for (let i = 1; i < rows.length; i++) if (this.compare(rows[i - 1] ?? 0, rows[i] ?? 0) > 0) return false;
-    return true;
+  /** Best first. Most runs are written so, or nearly, so that each row is moved to its place until that takes too long. */
+  private sort(rows: Int32Array): void {
+    let moves = 0;
+    for (let i = 1; i < rows.length; i++) {
+      const row = rows[i] ?? 0;
+      let place = i;
+      for (; place > 0 && this.compare(rows[place - 1] ?? 0, row) > 0; place--) rows[place] = rows[place - 1] ?? 0;
+      rows[place] = row;
+      moves += i - place;
+      if (moves > MOST_MOVES * rows.length) {
+        rows.sort((a, b) => this.compare(a, b));
+        return;
+      }
+    }
   }
 
   private compare(a: number, b: number): number {
