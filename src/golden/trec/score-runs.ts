@@ -116,7 +116,7 @@ async function scoreWhole(judged: JudgedQueries, path: string, settings: Scoring
 }
 
 /** A batch of so many results stays in the cache of a processor. */
-const BATCH_RESULTS = 10_000;
+const BATCH_RESULTS = 2000;
 
 /** Null where a query comes in two batches, or a line is wrong. */
 async function scoreInBatches(
