@@ -142,9 +142,8 @@ const recordSql = `
     on conflict (pipeline, minute, replica) do update set level = excluded.level
      where sampling_minutes.level < excluded.level
   )
-  select jsonb_agg(jsonb_build_object('pipeline', pipeline, 'id', id)) as keys
-    from inserted
-  having count(*) <> ${next(10)}::bigint`;
+  select (select jsonb_agg(jsonb_build_object('pipeline', pipeline, 'id', id)) from inserted) as keys
+   where (select count(*) from inserted) <> ${next(10)}::bigint`;
 
 /**
  * Stores arrivals with the samples that are not there yet, by (pipeline, id) of today and yesterday.
