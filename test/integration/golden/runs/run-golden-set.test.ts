@@ -1,0 +1,391 @@
+/** One worker at a golden run on PostgreSQL. Waits are twenty times as short; leases are by the time of the database. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createDeployments } from '../../../../src/deployments/deployments.ts';
+import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
+import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
+import { endWithoutScores } from '../../../../src/golden/runs/end-golden-run.ts';
+import { type RunProgress, runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
+import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns, type GoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets, type GoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import {
+  aFailedAnswer,
+  aFloor,
+  aNewGoldenSet,
+  anAnswer,
+  aRunSettings,
+  aWatchedPipeline,
+  documents,
+  goldenChecks,
+  goldenQueries,
+  NOON,
+} from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { putRun } from '../../../support/golden-runs.ts';
+import { hurriedClock } from '../../../support/hurried-clock.ts';
+import { MemoryRetriever, type Reply } from '../../../support/memory-retriever.ts';
+import { MemoryLogger } from '../../../support/memory-telemetry.ts';
+import { limitsOfOne } from '../../../support/retriever-gate.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const database = useDatabase();
+const clock = hurriedClock(20);
+
+interface Setting {
+  readonly queries?: number;
+  readonly settings?: Partial<RunSettings>;
+  /** What an earlier worker stored. */
+  readonly stored?: readonly QueryAnswer[];
+  /** By the number of the query, from 1; a perfect answer unless told otherwise. */
+  readonly reply?: (query: number) => Reply;
+}
+
+let made = 0;
+
+/** A running run of a set of its own, with queries that cost 5 ms each, one at a time. */
+async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [`d${n}`] }: Setting = {}) {
+  const runs = createGoldenRuns(database.pool);
+  const sets = createGoldenSets(database.pool);
+  const goldenSet = `set-${(made += 1)}`;
+  await sets.add(aNewGoldenSet({ name: goldenSet, queries: goldenQueries(queries) }), NOON);
+  const run = await putRun(
+    { runs, sets },
+    { goldenSet, settings: aRunSettings({ concurrency: 1, ...settings }) },
+    { answers: stored },
+  );
+  const logger = new MemoryLogger();
+  const progress: RunProgress[] = [];
+  const worker = {
+    stop: new AbortController(),
+    retriever: new MemoryRetriever(clock, ({ text }) => reply(Number(text.replace('question ', ''))), 100),
+  };
+  onTestFinished(() => worker.stop.abort(new Error('the test has ended')));
+  const deps = {
+    sets,
+    runs,
+    statistics,
+    baselines: createGoldenBaselines(database.pool),
+    deployments: createDeployments(database.pool),
+    rotations: createGoldenRotations(database.pool),
+    limits: limitsOfOne(clock),
+    clock,
+    logger,
+    holder: 'me',
+  };
+  /** Parts take the place of what works. */
+  const start = (parts: { readonly runs?: GoldenRuns; readonly sets?: GoldenSets } = {}) =>
+    runGoldenSet(
+      { ...deps, ...parts },
+      run,
+      aWatchedPipeline({ retriever: worker.retriever, checks: goldenChecks({ floors: [aFloor()] }) }),
+      worker.stop.signal,
+      (step) => progress.push(step),
+    );
+  /** Of a lease that has not run out. */
+  const holder = async (): Promise<string | null> => {
+    const { rows } = await database.pool.query<{ holder: string }>(
+      'select lease_holder as holder from golden_runs where id = $1 and lease_until > now()',
+      [run.id],
+    );
+    return rows[0]?.holder ?? null;
+  };
+  const end = async () => ({
+    run: await runs.find(run.id),
+    scores: await runs.scores(run.id),
+    checks: await runs.checks(run.id),
+  });
+  return { id: run.id, goldenSet, sets, runs, worker, logger, progress, start, holder, end };
+}
+
+const answersTo = (...queries: readonly number[]): QueryAnswer[] =>
+  queries.map((n) => anAnswer({ queryId: `q${n}`, documents: documents(`d${n}`) }));
+
+/** Every fifth query fails, every third of the others has its document in the second place. */
+function mixed(query: number): Reply {
+  if (query % 5 === 0) return 'error';
+  return query % 3 === 0 ? ['x', `d${query}`] : [`d${query}`];
+}
+
+/** The first so many queries fail. */
+function failing(failures: number): (query: number) => Reply {
+  return (query) => (query <= failures ? 'error' : [`d${query}`]);
+}
+
+/** What it rejects with, watched from now on. */
+function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+describe('a golden run', () => {
+  it('asks every query, scores, judges and ends', async () => {
+    const { goldenSet, worker, start, holder, end } = await aRun({ queries: 10 });
+    expect(await start()).toBe('ended');
+    expect(worker.retriever.texts).toEqual(goldenQueries(10).map(({ text }) => text));
+    const { run, scores, checks } = await end();
+    expect(run).toMatchObject({ status: 'completed', reason: null, finishedAt: expect.any(Date) });
+    expect(scores.find(({ measure, k }) => measure === 'ndcg' && k === 10)).toMatchObject({ mean: 1, n: 10 });
+    expect(checks).toEqual([
+      expect.objectContaining({ name: `ndcg@10 below 0.8 on ${goldenSet}`, verdict: 'ok', value: 1 }),
+    ]);
+    expect(await holder()).toBeNull();
+  });
+
+  it('tells its progress from nothing to everything', async () => {
+    const { progress, start } = await aRun({ queries: 3 });
+    await start();
+    expect(progress).toEqual([0, 1, 2, 3].map((answered) => ({ answered, total: 3 })));
+  });
+
+  it('counts queries that the retriever failed as 0, and says what became of them', async () => {
+    const { id, runs, start, end } = await aRun({
+      queries: 4,
+      reply: (n) => (n === 1 ? ['d1'] : n === 2 ? 'empty' : n === 3 ? 'error' : 'timeout'),
+    });
+    await start();
+    expect(await runs.outcomes(id)).toEqual({ ok: 1, empty: 1, error: 1, timeout: 1 });
+    const { scores, checks } = await end();
+    expect(scores.find(({ measure, k }) => measure === 'mrr' && k === 10)).toMatchObject({ mean: 0.25, n: 4 });
+    expect(checks[0]?.verdict).not.toBe('ok');
+  });
+
+  it('reads the version of the set that it was started with, also when a newer one is imported', async () => {
+    const { goldenSet: name, sets, worker, start } = await aRun({ queries: 2 });
+    await sets.add(aNewGoldenSet({ name, contentHash: 'newer', queries: goldenQueries(7) }), NOON);
+    await start();
+    expect(worker.retriever.asked).toHaveLength(2);
+  });
+
+  it('stores answers as it goes', async () => {
+    const { id, runs, worker, start } = await aRun({ queries: 2000 });
+    const failure = failureOf(start());
+    await waitFor(async () => (await runs.answers(id)).length > 0);
+    expect(worker.retriever.asked.length).toBeLessThan(2000);
+    worker.stop.abort(new Error('enough was seen'));
+    await failure;
+  });
+});
+
+describe('a golden run that was begun before', () => {
+  it('asks only what has no answer, and starts its progress there', async () => {
+    const { id, runs, worker, progress, start } = await aRun({ queries: 5, stored: answersTo(1, 2, 4) });
+    await start();
+    expect(worker.retriever.texts).toEqual(['question 3', 'question 5']);
+    expect(progress[0]).toEqual({ answered: 3, total: 5 });
+    expect(await runs.answers(id)).toHaveLength(5);
+  });
+
+  it('keeps a failure that is stored: a restart is no second chance', async () => {
+    const { id, runs, worker, start } = await aRun({ queries: 2, stored: [aFailedAnswer({ queryId: 'q1' })] });
+    await start();
+    expect(worker.retriever.texts).toEqual(['question 2']);
+    expect(await runs.outcomes(id)).toEqual({ ok: 1, empty: 0, error: 1, timeout: 0 });
+  });
+
+  it('only scores when every query has its answer', async () => {
+    const { worker, start, end } = await aRun({ queries: 3, stored: answersTo(1, 2, 3) });
+    expect(await start()).toBe('ended');
+    expect(worker.retriever.asked).toEqual([]);
+    expect((await end()).run?.status).toBe('completed');
+  });
+
+  it('comes to the same end as one that ran through, wherever it was interrupted, and asks nothing twice', async () => {
+    const straight = await aRun({ queries: 9, reply: mixed });
+    await straight.start();
+    const { scores, checks } = await straight.end();
+    // The sets of the runs have names of their own.
+    const judged = checks.map((check) => ({ ...check, name: expect.any(String) }));
+    for (let before = 0; before <= 9; before += 1) {
+      const { id, runs, worker, start, end } = await aRun({
+        queries: 9,
+        reply: (query) => {
+          if (query > before) worker.stop.abort(new Error('the daemon stops'));
+          return mixed(query);
+        },
+      });
+      await failureOf(start());
+      const stored = await runs.answers(id);
+      expect(stored).toHaveLength(before);
+      worker.stop = new AbortController();
+      worker.retriever = new MemoryRetriever(clock, ({ text }) => mixed(Number(text.replace('question ', ''))));
+      await start();
+      const ended = await end();
+      expect(ended.scores).toEqual(scores);
+      expect(ended.checks).toEqual(judged);
+      expect(worker.retriever.asked).toHaveLength(9 - before);
+    }
+  });
+});
+
+describe('a golden run that somebody else works on', () => {
+  it('is left to them', async () => {
+    const { id, runs, worker, start, holder } = await aRun();
+    await runs.hold(id, 'other', 15);
+    expect(await start()).toBe('held_elsewhere');
+    expect(worker.retriever.asked).toEqual([]);
+    expect(await holder()).toBe('other');
+  });
+
+  it('is taken over when their lease has run out', async () => {
+    const { id, runs, start } = await aRun();
+    await runs.hold(id, 'dead', -1);
+    expect(await start()).toBe('ended');
+  });
+
+  it('is kept by renewing the lease, however long it takes', async () => {
+    const { id, worker, start, holder } = await aRun({ queries: 2000 });
+    const failure = failureOf(start());
+    const until = new Set<number>();
+    await waitFor(async () => {
+      const { rows } = await database.pool.query<{ until: Date }>(
+        'select lease_until as until from golden_runs where id = $1 and lease_until is not null',
+        [id],
+      );
+      for (const row of rows) until.add(row.until.getTime());
+      return until.size > 3;
+    });
+    expect(await holder()).toBe('me');
+    worker.stop.abort(new Error('enough was seen'));
+    await failure;
+  });
+
+  it('is put down when the lease was lost on the way: nothing is ended, nothing is taken from the new holder', async () => {
+    const { id, runs, worker, start, holder, end } = await aRun({ queries: 2000 });
+    const done = start();
+    await waitFor(() => worker.retriever.asked.length > 0);
+    await database.pool.query(
+      `update golden_runs set lease_holder = 'other', lease_until = now() + interval '1 h' where id = $1`,
+      [id],
+    );
+    expect(await done).toBe('held_elsewhere');
+    expect(worker.retriever.asked.length).toBeLessThan(2000);
+    expect(await holder()).toBe('other');
+    expect((await runs.find(id))?.status).toBe('running');
+    expect((await end()).scores).toEqual([]);
+  });
+
+  it('is put down when it was cancelled on the way, and stays cancelled', async () => {
+    const { id, runs, worker, start, end } = await aRun({ queries: 2000 });
+    const done = start();
+    await waitFor(() => worker.retriever.asked.length > 0);
+    await runs.finish(id, endWithoutScores('cancelled', null, NOON));
+    expect(await done).toBe('held_elsewhere');
+    expect((await end()).run?.status).toBe('cancelled');
+  });
+
+  it('is not ended twice when they were quicker', async () => {
+    const { id, runs, start, end } = await aRun({ queries: 3 });
+    const quicker: GoldenRuns = {
+      ...runs,
+      async finish(runId, own) {
+        await runs.finish(id, endWithoutScores('completed', null, NOON));
+        return runs.finish(runId, own);
+      },
+    };
+    expect(await start({ runs: quicker })).toBe('held_elsewhere');
+    expect((await end()).run?.finishedAt).toEqual(NOON);
+  });
+
+  it('is gone on with when a renewal fails, as the lease may still hold', async () => {
+    const { id, runs, logger, start } = await aRun({ queries: 100 });
+    let holds = 0;
+    const away: GoldenRuns = {
+      ...runs,
+      hold: (...lease) =>
+        (holds += 1) === 2 ? Promise.reject(new Error('the database is away')) : runs.hold(...lease),
+    };
+    expect(await start({ runs: away })).toBe('ended');
+    expect(logger.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'the lease of a golden run could not be renewed',
+        fields: { run_id: id, reason: 'the database is away' },
+      },
+    ]);
+  });
+});
+
+describe('a golden run with an error budget', () => {
+  it('is void above the budget: no scores, and checks that do not know', async () => {
+    const { start, end } = await aRun({
+      queries: 20,
+      settings: { onError: 'void', errorBudget: 0.1 },
+      reply: failing(3),
+    });
+    expect(await start()).toBe('ended');
+    expect(await end()).toMatchObject({
+      run: {
+        status: 'void',
+        reason: '15.0 % of the queries failed, more than the error budget of 10.0 %.',
+      },
+      scores: [],
+      checks: [{ verdict: 'no_data', value: null }],
+    });
+  });
+
+  it('completes within the budget, the failed queries counting 0', async () => {
+    const { start, end } = await aRun({
+      queries: 20,
+      settings: { onError: 'void', errorBudget: 0.1 },
+      reply: failing(2),
+    });
+    await start();
+    const { run, scores } = await end();
+    expect(run).toMatchObject({ status: 'completed', reason: null });
+    expect(scores.find(({ measure }) => measure === 'hit_rate')).toMatchObject({ mean: 0.9, n: 20 });
+  });
+
+  it('does not count empty answers as failures', async () => {
+    const { start, end } = await aRun({
+      queries: 4,
+      settings: { onError: 'void', errorBudget: 0 },
+      reply: () => 'empty',
+    });
+    await start();
+    expect((await end()).run?.status).toBe('completed');
+  });
+
+  it('is never void when failed queries are to score 0', async () => {
+    const { start, end } = await aRun({ queries: 20, settings: { onError: 'score_zero' }, reply: failing(20) });
+    await start();
+    expect(await end()).toMatchObject({
+      run: { status: 'completed' },
+      checks: [{ verdict: 'critical', value: 0 }],
+    });
+  });
+});
+
+describe('a golden run that is stopped', () => {
+  it('stays running, keeps its answers and gives the lease back, so that another goes on at once', async () => {
+    const { id, runs, worker, start, holder } = await aRun({ queries: 2000 });
+    const failure = failureOf(start());
+    await waitFor(() => worker.retriever.asked.length > 10);
+    worker.stop.abort(new Error('the daemon stops'));
+    expect(await failure).toEqual(new Error('the daemon stops'));
+    expect(await runs.find(id)).toMatchObject({ status: 'running' });
+    expect(await holder()).toBeNull();
+    const answered = (await runs.answers(id)).map(({ queryId }) => queryId);
+    expect(answered.length).toBeGreaterThanOrEqual(10);
+    expect(answered).toEqual(goldenQueries(answered.length).map((query) => query.id));
+  });
+
+  it('rejects when its answers cannot be stored, asks no further and gives the lease back', async () => {
+    const { id, runs, worker, start, holder } = await aRun({ queries: 2000 });
+    const full: GoldenRuns = { ...runs, saveAnswers: () => Promise.reject(new Error('the disk is full')) };
+    expect(await failureOf(start({ runs: full }))).toEqual(new Error('the disk is full'));
+    expect(worker.retriever.asked.length).toBeLessThan(2000);
+    expect(await holder()).toBeNull();
+    expect((await runs.find(id))?.status).toBe('running');
+  });
+
+  it('rejects when the set cannot be read, without having asked', async () => {
+    const { sets, worker, start, holder } = await aRun();
+    const away: GoldenSets = { ...sets, queries: () => Promise.reject(new Error('the database is away')) };
+    expect(await failureOf(start({ sets: away }))).toEqual(new Error('the database is away'));
+    expect(worker.retriever.asked).toEqual([]);
+    expect(await holder()).toBeNull();
+  });
+});

@@ -1,0 +1,9 @@
+/** A clock by which waits are so many times as short as they are said to be, where a real service is waited for too. */
+import { systemClock } from '../../src/system-clock.ts';
+import type { Clock } from '../../src/time.ts';
+
+export const hurriedClock = (times: number): Clock => ({
+  now: systemClock.now,
+  monotonicMs: () => systemClock.monotonicMs() * times,
+  sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
+});
