@@ -1,0 +1,128 @@
+/** The jobs of golden runs on PostgreSQL, for a worker that watches the pipeline `docs`. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { type GoldenJobDeps, goldenJobs } from '../../../src/golden/golden-jobs.ts';
+import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
+import type { NewRun } from '../../../src/golden/rules/run.ts';
+import { newRunId } from '../../../src/golden/runs/run-golden-set.ts';
+import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenBatches } from '../../../src/golden/sql/golden-batches.ts';
+import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
+import { createJobRunner } from '../../../src/queue/job-queue.ts';
+import { systemClock as clock } from '../../../src/system-clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/time.ts';
+import { aWatchedPipeline } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { putRun } from '../../support/golden-runs.ts';
+import { silentLogger as logger } from '../../support/log.ts';
+import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
+import { MemoryRetriever } from '../../support/memory-retriever.ts';
+import { MemoryMeter } from '../../support/memory-telemetry.ts';
+import { limitsOfOne } from '../../support/retriever-gate.ts';
+
+const database = useDatabase();
+const GOLDEN = 'run-golden-set';
+const RECOVER = 'recover-golden-runs';
+
+// Others would be recovered too.
+beforeEach(async () => {
+  await database.pool.query('truncate golden_runs cascade');
+});
+
+/** A worker, and a run of one query whose deadline is so far away. */
+async function aWorker(parts: Partial<NewRun> = {}) {
+  const sets = createGoldenSets(database.pool);
+  const runs = createGoldenRuns(database.pool);
+  const rotations = createGoldenRotations(database.pool);
+  const deployments = createDeployments(database.pool);
+  const startedAt = new Date();
+  const deadlineAt = new Date(startedAt.getTime() + MINUTE_MS);
+  const { id } = await putRun({ runs, sets }, { startedAt, deadlineAt, ...parts });
+  const retriever = new MemoryRetriever(clock, () => ['doc-1']);
+  const pipeline = aWatchedPipeline({ retriever });
+  const resumed: string[] = [];
+  const resume: GoldenJobDeps['recover']['resume'] = async (run) => void resumed.push(run.id);
+  const isWatched = (name: string): boolean => name === pipeline.name;
+  /** Of which pipelines checks were judged, and how the run stood then. */
+  const evaluated: unknown[] = [];
+  const jobDeps: GoldenJobDeps = {
+    sets,
+    runs,
+    rotations,
+    deployments,
+    statistics,
+    baselines: createGoldenBaselines(database.pool),
+    batches: createGoldenBatches(database.pool),
+    limits: limitsOfOne(clock),
+    queue: new MemoryJobQueue(),
+    escalate: { runs, ticks: createGoldenTicks(database.pool), clock, logger, newRunId, resume },
+    rotate: { sets, runs, rotations, deployments, clock, logger },
+    recover: { runs, clock, logger, isWatched, resume },
+    // Texts of documents and the mix of live traffic are not looked at.
+    goldenUpkeep: null as never,
+    pipelines: [pipeline],
+    findPipeline: (name) => (isWatched(name) ? pipeline : null),
+    evaluateChecks: async (names) => void evaluated.push([names, (await runs.find(id))?.status]),
+    followWithShadows: async () => undefined,
+    lookAt: async () => undefined,
+    clock,
+    logger,
+    holder: 'me',
+  };
+  const shutdown = new AbortController();
+  const run = createJobRunner({
+    jobs: goldenJobs,
+    jobDeps,
+    clock,
+    logger,
+    meter: new MemoryMeter(),
+    shutdown: shutdown.signal,
+  });
+  return { id, runs, retriever, resumed, evaluated, run };
+}
+
+describe('the job of a golden run', () => {
+  it('has the checks of its pipeline judged once it has ended, and does nothing when it comes again', async () => {
+    const { id, runs, retriever, evaluated, run } = await aWorker();
+    expect(await run(GOLDEN, { run_id: id }, 'first')).toBe('done');
+    expect((await runs.find(id))?.status).toBe('completed');
+    const asked = retriever.asked.length;
+    expect(await run(GOLDEN, { run_id: id }, 'second')).toBe('done');
+    expect(retriever.asked).toHaveLength(asked);
+    expect(evaluated).toEqual([[['docs'], 'completed']]);
+  });
+
+  it('is done without work when there is no such run, or when another deployment watches its pipeline', async () => {
+    const { id, runs, retriever, run } = await aWorker({ pipeline: 'theirs' });
+    expect(await run(GOLDEN, { run_id: 'nope' }, 'a')).toBe('done');
+    expect(await run(GOLDEN, { run_id: id }, 'b')).toBe('done');
+    expect(retriever.asked).toEqual([]);
+    expect((await runs.find(id))?.status).toBe('running');
+  });
+
+  it('gives up when the deadline of the run has passed, and lets it go', async () => {
+    const { id, runs, run } = await aWorker({ deadlineAt: new Date(Date.now() - 1000) });
+    expect(await run(GOLDEN, { run_id: id }, 'id')).toMatchObject({ kind: 'retry' });
+    expect((await runs.find(id))?.status).toBe('running');
+    expect(await runs.hold(id, 'another', 1)).toBe(true);
+  });
+});
+
+describe('the job that recovers golden runs', () => {
+  it('resumes those that nobody works on, and leaves their checks alone', async () => {
+    const { id, resumed, evaluated, run } = await aWorker({ startedAt: new Date(Date.now() - MINUTE_MS) });
+    expect(await run(RECOVER, {}, 'id')).toBe('done');
+    expect(resumed).toEqual([id]);
+    expect(evaluated).toEqual([]);
+  });
+
+  it('has the checks of a pipeline judged when a run of it failed because nobody went on with it', async () => {
+    const startedAt = new Date(Date.now() - 7 * DAY_MS);
+    const { evaluated, run } = await aWorker({ startedAt, deadlineAt: new Date(startedAt.getTime() + MINUTE_MS) });
+    await run(RECOVER, {}, 'id');
+    expect(evaluated).toEqual([[['docs'], 'failed']]);
+  });
+});
