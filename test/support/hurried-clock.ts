@@ -3,7 +3,7 @@ import { systemClock } from '../../src/system-clock.ts';
 import type { Clock } from '../../src/time.ts';
 
 export const hurriedClock = (times: number): Clock => ({
-  now: systemClock.now,
+  now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs() * times,
   sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
 });

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { aRerunNoise } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { createRun, minutes } from '../../../support/golden-runs.ts';
+
+const database = useDatabase();
+const open = () => ({
+  runs: createGoldenRuns(database.pool),
+  sets: createGoldenSets(database.pool),
+  baselines: createGoldenBaselines(database.pool),
+});
+const noise = { all: { 'ndcg@10': aRerunNoise({ sharedVariance: 0.0001 }) } };
+const aPin = async (pipeline: string, at = minutes(0)) => {
+  const { id: runId, goldenSet } = await createRun(open(), { pipeline });
+  return { pipeline, goldenSet, runId, note: null, noise, pinnedAt: at };
+};
+
+describe('a baseline', () => {
+  it('is nothing until a person pins one', async () => {
+    expect(await open().baselines.pinned('never-pinned', 'faq')).toBeNull();
+    expect(await open().baselines.unpin('never-pinned', 'faq', 'somebody', minutes(1))).toBe(false);
+  });
+
+  it('is pinned with its noise, for its pipeline and set alone', async () => {
+    const pin = await aPin('pinned');
+    await open().baselines.pin(pin, 'somebody');
+    expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, unpinnedAt: null });
+    expect(await open().baselines.pinned('pinned', 'other')).toBeNull();
+    expect(await open().baselines.pinned('other', 'faq')).toBeNull();
+  });
+
+  it('takes the place of the one before, which stays in the history', async () => {
+    const first = await aPin('replaced', minutes(0));
+    const second = { ...(await aPin('replaced', minutes(1))), note: 'after the reindex' };
+    await open().baselines.pin(first, 'somebody');
+    await open().baselines.pin(second, 'somebody');
+    expect((await open().baselines.pinned('replaced', 'faq'))?.runId).toBe(second.runId);
+    expect(await open().baselines.list({ pipeline: 'replaced', limit: 10 })).toEqual([
+      { ...second, unpinnedAt: null },
+      { ...first, unpinnedAt: minutes(1) },
+    ]);
+    expect(await open().baselines.list({ pipeline: 'replaced', limit: 1 })).toHaveLength(1);
+  });
+
+  it('has the mean scores of its reruns while it is pinned', async () => {
+    const first = await aPin('measured', minutes(0));
+    const means = { 'ndcg@10': [0.1, 1 / 3, 1], 'hit_rate@10': [0, 0.7, 1] };
+    await open().baselines.pin(first, 'somebody', means);
+    expect(await open().baselines.means(first.runId)).toEqual(means);
+    const second = await aPin('measured', minutes(1));
+    await open().baselines.pin(second, 'somebody');
+    expect(await open().baselines.means(first.runId)).toBeNull();
+    expect(await open().baselines.means(second.runId)).toBeNull();
+  });
+
+  it('is one, however many pin at once', async () => {
+    const pins = await Promise.all(Array.from({ length: 5 }, () => aPin('raced')));
+    await Promise.all(pins.map((pin) => open().baselines.pin(pin, 'somebody')));
+    const all = await open().baselines.list({ pipeline: 'raced', limit: 10 });
+    expect(all.filter(({ unpinnedAt }) => unpinnedAt === null)).toHaveLength(1);
+  });
+
+  it('is gone once it is unpinned', async () => {
+    await open().baselines.pin(await aPin('unpinned'), 'somebody');
+    expect(await open().baselines.unpin('unpinned', 'faq', 'somebody', minutes(3))).toBe(true);
+    expect(await open().baselines.pinned('unpinned', 'faq')).toBeNull();
+  });
+});
