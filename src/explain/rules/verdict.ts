@@ -296,7 +296,7 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** A search for its own text tells that no question finds it by its vector, wherever an answer has it by chance. */
+/** Its own text does not find it in the store, so that a place that the retriever gives it is chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;
