@@ -2,7 +2,7 @@
  * `/v1/queries`, `/v1/feedback` and its summary, and the other endpoints of live traffic. 202 means that the database has
  * committed.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { type ErrorCode, type Rejection, type RejectionCode, rejectionTable } from '../errors.ts';
@@ -38,8 +38,8 @@ export interface IngestDeps {
   readonly authentication: AuthenticationSettings;
   /** Reads bodies that would hold up the main thread, in parts that do not. */
   readonly largeBodies: {
-    queries(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>>;
-    feedback(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>>;
+    readonly queries: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<LiveQuery>>>;
+    readonly feedback: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Feedback>>>;
   };
   ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
@@ -52,8 +52,9 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
   void app.register(async (scope) => {
     acceptLargeJson(scope, bodies);
 
-    scope.post('/v1/queries', options, async ({ body }, reply) => {
-      const parts = body instanceof LargeBody ? await deps.largeBodies.queries(body.pieces) : [readLiveQueries(body)];
+    scope.post('/v1/queries', options, async (request, reply) => {
+      const read = partsOf(request, readLiveQueries, deps.largeBodies.queries);
+      const parts = read instanceof Promise ? await read : read;
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const part of parts) {
         const report = await deps.ingestQueries(part.items);
@@ -63,14 +64,26 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
       return answer(reply, all, all, deps);
     });
 
-    scope.post('/v1/feedback', options, async ({ body }, reply) => {
-      const parts = body instanceof LargeBody ? await deps.largeBodies.feedback(body.pieces) : [readFeedback(body)];
+    scope.post('/v1/feedback', options, async (request, reply) => {
+      const read = partsOf(request, readFeedback, deps.largeBodies.feedback);
+      const parts = read instanceof Promise ? await read : read;
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const part of parts) add(all, part, await deps.ingestFeedback(part.items));
       const { accepted, duplicates, rejected } = all;
       return answer(reply, all, { accepted, duplicates, rejected }, deps);
     });
   });
+}
+
+/** What a body says. The request lets go of it, since vectors as text would wait for the commit beside what was made of them. */
+function partsOf<Item>(
+  request: FastifyRequest,
+  read: (body: unknown) => ParsedItems<Item>,
+  readLarge: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Item>>>,
+): readonly ParsedItems<Item>[] | Promise<Iterable<ParsedItems<Item>>> {
+  const { body } = request;
+  request.body = undefined;
+  return body instanceof LargeBody ? readLarge(body.pieces) : [read(body)];
 }
 
 /** What became of the items of a body. */
