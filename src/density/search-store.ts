@@ -38,7 +38,7 @@ const SECOND_LOOK = 16 * KEPT_CHUNKS;
 /**
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks: four times as many are
  * asked for, and sixteen times when copies took their places. Chunks are the same when their texts are, or, where the
- * store returns no text, when they are equally similar to the last digit, as copies of one vector are.
+ * store gives none, when they are equally similar to the last digit, as copies of one vector are.
  */
 export async function searchCoverage(
   store: VectorStore,
@@ -50,7 +50,7 @@ export async function searchCoverage(
   if (!Number.isFinite(length)) return { kind: 'not_measurable', reason: 'not_finite_vector' };
   let distinct: Neighbour[] = [];
   for (const k of [FIRST_LOOK, SECOND_LOOK]) {
-    const request = { vector, k, filter: {}, exact: false, withContent: true };
+    const request = { vector, k, filter: {}, exact: false, withContent: 'digest' } as const;
     const answer = await store.nearest(request, signal);
     if (answer.kind === 'unsupported') return { kind: 'not_measurable', reason: 'unsupported' };
     if (answer.kind === 'failed') {

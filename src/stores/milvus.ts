@@ -154,7 +154,7 @@ async function search(
     annsField: embedding,
     limit: request.k,
     ...(conditions.length === 0 ? {} : { filter: conditions.join(' and ') }),
-    outputFields: [id, ...contentField(store, request.withContent), ...(withVector ? [embedding] : [])],
+    outputFields: [id, ...contentField(store, request.withContent !== false), ...(withVector ? [embedding] : [])],
   };
   const rows = listOf(await calls.data('/entities/search', body, 'search', attempt)).map(fieldsOf);
   return rows.map((row) => ({ ...entryOf(store, row), score: numberOf(row['distance']) }));

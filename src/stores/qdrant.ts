@@ -219,7 +219,7 @@ async function search(
     ...(conditions.length === 0 ? {} : { filter: { must: conditions } }),
     ...(request.exact ? { params: { exact: true } } : {}),
     limit: request.k,
-    with_payload: payloadOf(store, request.withContent),
+    with_payload: payloadOf(store, request.withContent !== false),
     with_vector: needsVectors(scoreKind) && withVector(store),
   };
   const result = await post(store, { path: '/query', body, purpose: 'search' }, attempt);

@@ -42,7 +42,8 @@ export interface NearestRequest {
   readonly filter: Readonly<Record<string, string>>;
   /** Compare with every vector in place of asking the index, to measure the recall of the index. */
   readonly exact: boolean;
-  readonly withContent: boolean;
+  /** `digest`: texts are only told apart, so that a store may give something short in the place of each. */
+  readonly withContent: boolean | 'digest';
 }
 
 export interface Nearest {

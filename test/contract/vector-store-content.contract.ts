@@ -23,6 +23,19 @@ export function describeContent(bench: Bench): void {
       expect(chunks.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(expected);
     });
 
+    it('is told apart where that is all that is asked', async () => {
+      const store = bench.open(index);
+      const vector = documents[0]?.vector ?? new Float32Array();
+      const request = { vector, k: 20, filter: {}, exact: false } as const;
+      const { neighbours } = valueOf(await store.nearest({ ...request, withContent: 'digest' }, never));
+      const digests = new Map(neighbours.map(({ id, content }) => [id, content]));
+      expect(neighbours.length).toBeGreaterThan(10);
+      // No two documents have the same text.
+      expect(new Set(digests.values()).size).toBe(digests.size);
+      const again = valueOf(await store.nearest({ ...request, withContent: 'digest' }, never)).neighbours;
+      expect(new Map(again.map(({ id, content }) => [id, content]))).toEqual(digests);
+    });
+
     it('is nothing where there is nothing', async () => {
       const store = bench.open(await bench.makeIndex([], shape.dimensions));
       expect(valueOf(await store.chunks(['doc-00007'], never))).toEqual([]);

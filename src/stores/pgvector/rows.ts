@@ -216,7 +216,7 @@ export async function searchNearest(
     `${quoted(settings.id)}::text as id`,
     `${distance} as distance`,
     ...(readsVectors ? [`${quoted(settings.embedding)}::text as vector`] : []),
-    ...(request.withContent && settings.content !== null ? [`${quoted(settings.content)}::text as content`] : []),
+    ...contentColumn(settings, request.withContent),
   ];
   if (request.exact) await query(withoutIndex);
   const rows = await query<FoundRow>(
@@ -227,6 +227,13 @@ export async function searchNearest(
   );
   const neighbours = rows.map((row) => toNeighbour(row, request.vector, metric));
   return { neighbours, isShort: neighbours.length < request.k };
+}
+
+function contentColumn({ content }: TableSettings, wanted: NearestRequest['withContent']): readonly string[] {
+  if (content === null || wanted === false) return [];
+  const text = `${quoted(content)}::text`;
+  // By its bytes, whatever the collation of the column holds to be the same.
+  return [`${wanted === 'digest' ? `hashtextextended(${text} collate "C", 0)::text` : text} as content`];
 }
 
 /**

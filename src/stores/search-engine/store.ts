@@ -249,7 +249,7 @@ async function searchNearest(
     ...(request.exact
       ? comparingAll(dialect, embedding, request, shape.scoreKind, filters)
       : dialect.approximate(embedding, request, filters)),
-    ...dialect.returning(embedding, sourcesOf(store, request.withContent), needsVectors(shape.scoreKind)),
+    ...dialect.returning(embedding, sourcesOf(store, request.withContent !== false), needsVectors(shape.scoreKind)),
   };
   return hitsOf(await search(store, body, 'search', attempt)).map((hit) => ({
     ...entryOf(store, hit),

@@ -167,7 +167,7 @@ async function search(store: Weaviate, shape: Shape, request: NearestRequest, at
   const where = whereAll(conditions.filter((condition) => condition !== null));
   const query = {
     args: [nearVector(request.vector, store.vectorName), `limit: ${request.k}`, ...where],
-    properties: propertiesOf(store, request.withContent),
+    properties: propertiesOf(store, request.withContent !== false),
     additional: ['id', 'distance', ...(needsVectors(shape.scoreKind) ? [vectorField(store)] : [])],
     purpose: 'search',
   };

@@ -59,6 +59,18 @@ describe('a table of pgvector', () => {
     expect(valueOf(await store.describe(never))).toMatchObject({ count: 2, isExactCount: true });
   });
 
+  it('tells texts apart by their bytes, without giving them', async () => {
+    await pool.query(`
+      create collation ignoring (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+      create table told_apart (id text primary key, embedding vector(2), body text collate ignoring);
+      insert into told_apart values ('a', '[1,0]', 'one'), ('b', '[1,1]', 'ONE'), ('c', '[0,1]', 'one'), ('d', '[-1,0]', null)`);
+    const store = open({ table: 'told_apart', content: 'body' });
+    const found = valueOf(await store.nearest({ ...search, k: 4, withContent: 'digest' }, never)).neighbours;
+    const [a, b, c, d] = found.map(({ content }) => content);
+    expect([a === b, a === c, d]).toEqual([false, true, null]);
+    expect(found.map(({ content }) => content)).not.toContain('one');
+  });
+
   it('may keep halves, numbers and UUIDs as ids, and no fixed length', async () => {
     const uuid = '0b6a1f3e-59a7-4a57-9d2f-6a1d3c9a7b11';
     await pool.query(`
