@@ -237,7 +237,7 @@ function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
 }
 
 const isBlank = (bytes: Uint8Array, at: number): boolean => bytes[at] === SPACE || bytes[at] === TAB;
-/** No byte of a line that parts columns or ends it; of the control characters, which may do either, none is taken for one. */
+/** Nothing that parts columns or ends a line; a column with a control character in it is for others to read. */
 const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
 /** Numbers the documents of one query, of any file, by their ids. Its buffers are used again for the next query. */

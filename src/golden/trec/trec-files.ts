@@ -3,7 +3,7 @@
 import { RecalldError } from '../../errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { quoted } from '../../text/source-line.ts';
-import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
+import { type Block, BlockBuffers, type BlockHandler, forEachBlock, malformed, sizeOf } from './blocks.ts';
 import { JudgmentTable, ResultTable } from './tables.ts';
 
 const NUMBER_SIGN = 0x23;
@@ -64,18 +64,10 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
       grade,
     );
   };
-  await forEachBlock(path, (block, firstLine) => {
-    let line = firstLine;
-    for (let next = 0; next < block.bytes.length; line++) {
-      next = scanner.scan(block.bytes, next);
-      addLine(block, line);
-      if (form !== TREC_QRELS) continue;
-      const before = judgments.length;
-      next = judgments.goOn(block, next, line + 1);
-      line += judgments.length - before;
-    }
-    return line;
-  });
+  await forEachBlock(
+    path,
+    linesOf(scanner, addLine, judgments, () => form === TREC_QRELS),
+  );
   const repeat = judgments.firstRepeat();
   if (repeat !== null) throw malformed(path, repeat.line, judgedTwice(repeat.queryId, repeat.documentId));
   if (judgments.queries.size === 0) throw empty(path, 'judgments', TREC_QRELS.columns);
@@ -122,20 +114,30 @@ export async function readRunInBatches(path: string, { results, handle }: RunBat
     isEmpty = false;
     batch.add(block, start, end, scanner.starts[RUN_DOCUMENT] ?? 0, scanner.ends[RUN_DOCUMENT] ?? 0, score);
   };
-  const addBlock = (block: Block, firstLine: number): number => {
+  await forEachBlock(path, linesOf(scanner, addLine, batch), buffers);
+  if (isEmpty) throw empty(path, 'results', RUN_COLUMNS);
+  flush(null);
+}
+
+/** Adds a line that was scanned, and then those that the table reads by itself, as all of TREC may be. */
+function linesOf(
+  scanner: ColumnScanner,
+  addLine: (block: Block, line: number) => void,
+  table: JudgmentTable | ResultTable,
+  isTrec = (): boolean => true,
+): BlockHandler {
+  return (block, firstLine) => {
     let line = firstLine;
     for (let next = 0; next < block.bytes.length; line++) {
       next = scanner.scan(block.bytes, next);
       addLine(block, line);
-      const before = batch.length;
-      next = batch.goOn(block, next);
-      line += batch.length - before;
+      if (!isTrec()) continue;
+      const before = table.length;
+      next = table.goOn(block, next, line + 1);
+      line += table.length - before;
     }
     return line;
   };
-  await forEachBlock(path, addBlock, buffers);
-  if (isEmpty) throw empty(path, 'results', RUN_COLUMNS);
-  flush(null);
 }
 
 function isComment(block: Block, scanner: ColumnScanner): boolean {
