@@ -16,8 +16,8 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
+import { startPglite } from '../src/demo/rag/store.ts';
 import { startOwnPostgres } from '../test/support/own-postgres.ts';
-import { startPglite } from '../test/support/pgvector.ts';
 
 const { values } = parseArgs({ options: { documents: { type: 'string', default: '1000000' } } });
 const documents = Number(values.documents);

@@ -22,6 +22,9 @@ const MIN_LIVE_HITS = 0.65;
 /** Live queries that a quiet hour has at least. */
 const QUIET_HOUR = 30;
 
+/** No pace: the RAG service is the demo's own. */
+const MAX_PER_SECOND = 10_000;
+
 /** Between golden runs. */
 export const GOLDEN_HOURS = 2;
 
@@ -65,7 +68,7 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
       base_url: `${rag.url}/v1`,
       model: JUDGE_MODEL,
       price_per_million_tokens: { input: 0, output: 0 },
-      max_per_second: 10_000,
+      max_per_second: MAX_PER_SECOND,
     },
     pipelines: [
       {
@@ -78,12 +81,20 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
           timeout_ms: 2000,
         },
         vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
-        embedder: { kind: 'openai', base_url: `${rag.url}/v1`, model: SENTENCE_MODEL },
+        embedder: {
+          kind: 'openai',
+          base_url: `${rag.url}/v1`,
+          model: SENTENCE_MODEL,
+          max_per_second: MAX_PER_SECOND,
+        },
         sampling: { rate: 1 },
         live: { window: '1h' },
         judged: { judge: { kind: 'llm' }, ...JUDGED },
-        density: { max_per_second: 10_000, baseline: { days: BASELINE_DAYS, sessions: BASELINE_SESSIONS } },
-        golden: [{ set: GOLDEN_SET, cron, cutoffs: [1, 10], concurrency: 4, max_per_second: 2000 }],
+        density: {
+          max_per_second: MAX_PER_SECOND,
+          baseline: { days: BASELINE_DAYS, sessions: BASELINE_SESSIONS },
+        },
+        golden: [{ set: GOLDEN_SET, cron, cutoffs: [1, 10], concurrency: 4, max_per_second: MAX_PER_SECOND }],
         checks: [
           { measure: HEADLINE, below: FLOOR, severity: 'critical' },
           { density_drift: true, severity: 'critical' },

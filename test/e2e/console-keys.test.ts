@@ -2,6 +2,7 @@
 import { Pool } from 'pg';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { startPglite } from '../../src/demo/rag/store.ts';
 import {
   accessibilityProblems,
   clippedParts,
@@ -12,7 +13,6 @@ import {
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts';
 import { startTcpOutage } from '../support/outage.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';
-import { startPglite } from '../support/pgvector.ts';
 import { aDatabase, aFolder, type Daemon, runRecalld, spawnRecalld, startRecalld } from '../support/recalld.ts';
 
 const cleanups: (() => Promise<void>)[] = [];

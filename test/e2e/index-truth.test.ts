@@ -4,10 +4,10 @@ import path from 'node:path';
 import process from 'node:process';
 import { Pool } from 'pg';
 import { expect, it } from 'vitest';
+import { startPglite } from '../../src/demo/rag/store.ts';
 import { accessibilityProblems, clippedParts, describeWithBrowser, useBrowser } from '../support/browser.ts';
 import { documents, startFaultServer, when } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';
-import { startPglite } from '../support/pgvector.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const config = (store: string, retriever: string): string => `

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { jobCatalogue } from '../../src/app/jobs.ts';
+import { startPglite } from '../../src/demo/rag/store.ts';
 import { startJobs } from '../support/installation.ts';
-import { startPglite } from '../support/pgvector.ts';
 import { aDatabase, aFolder, type Daemon, embeddedConnection, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {

@@ -1,6 +1,7 @@
 /** A daemon with all that dashboards show: golden runs that got worse, live traffic, feedback, probes, deployments. */
 import { Pool } from 'pg';
 import { expect } from 'vitest';
+import { startPglite } from '../../src/demo/rag/store.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';
 import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
 import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
@@ -10,7 +11,6 @@ import { documents, json, type ReceivedRequest, startFaultServer, when } from '.
 import { startJobs } from '../support/installation.ts';
 import { silentLogger } from '../support/log.ts';
 import { aMeasurement } from '../support/measurements.ts';
-import { startPglite } from '../support/pgvector.ts';
 import { aDatabase, aFolder, type Daemon, embeddedConnection, runRecalld, startRecalld } from '../support/recalld.ts';
 import { aTopic } from '../support/uncovered-topics.ts';
 import { aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts';

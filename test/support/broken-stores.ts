@@ -1,9 +1,10 @@
 /** Stores of a few thousand chunks in which one thing is broken for one document at a time. */
 import { Pool } from 'pg';
+import { startPglite } from '../../src/demo/rag/store.ts';
 import { createPgvectorStore } from '../../src/stores/pgvector/store.ts';
 import type { VectorStore } from '../../src/stores/vector-store.ts';
 import { addRecords, createCollection, deleteRecords, openChroma, startChroma, updateRecords } from './chroma.ts';
-import { pgvectorSettings, startPglite } from './pgvector.ts';
+import { pgvectorSettings } from './pgvector.ts';
 
 export interface Chunk {
   readonly id: string;

@@ -1,33 +1,11 @@
 /** PostgreSQL with pgvector, as tests fill it: in this process (PGlite), or a live one by its address. */
-import { PGlite } from '@electric-sql/pglite';
-import { vector } from '@electric-sql/pglite-pgvector';
-import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
-import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
+import type { PgvectorServer } from '../../src/demo/rag/store.ts';
 import { createPgvectorStore, type PgvectorSettings } from '../../src/stores/pgvector/store.ts';
 import type { VectorMetric } from '../../src/stores/vector-store.ts';
 import type { StoreService, TestIndex } from '../contract/vector-store-bench.ts';
 import { startTcpOutage } from './outage.ts';
 import type { VectorDocument } from './vector-documents.ts';
-
-export interface PgvectorServer {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-/** Has one backend for all connections: a client in a transaction makes the others wait. */
-export async function startPglite(): Promise<PgvectorServer> {
-  const database = await PGlite.create({ extensions: { vector }, loadDataDir: await dataDir() });
-  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 50 });
-  await socket.start();
-  return {
-    url: `postgres://postgres@${socket.getServerConn()}/postgres`,
-    async stop() {
-      await socket.stop();
-      await database.close();
-    },
-  };
-}
 
 const operatorClasses = { cosine: 'vector_cosine_ops', l2: 'vector_l2_ops', dot: 'vector_ip_ops' } as const;
 

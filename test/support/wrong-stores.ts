@@ -4,7 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
-import { vectorText } from '../../src/stores/pgvector/rows.ts';
+import { type PgvectorServer, startPglite } from '../../src/demo/rag/store.ts';
 import { createPgvectorStore } from '../../src/stores/pgvector/store.ts';
 import { float32Bytes } from '../../src/stores/redis/connection.ts';
 import { createRedisSearchStore } from '../../src/stores/redis/search.ts';
@@ -13,7 +13,7 @@ import type { VectorStore } from '../../src/stores/vector-store.ts';
 import { addRecords, createCollection, dropCollection, openChroma, startChroma } from './chroma.ts';
 import { startFakeRedisSearch } from './fake-redis-search.ts';
 import { type Line, textOf, vectorOf } from './index-world.ts';
-import { type PgvectorServer, pgvectorSettings, startPglite } from './pgvector.ts';
+import { pgvectorSettings } from './pgvector.ts';
 
 /**
  * The first is in the manifest alone, the second in the store alone; of the third an old chunk is live too, and the
@@ -94,7 +94,7 @@ export async function fillablePgvector(): Promise<FillableStore> {
             some.map(({ doc }) => doc),
             some.map(({ version }) => version),
             some.map(({ text }) => text),
-            some.map(({ vector }) => vectorText(vector)),
+            some.map(({ vector }) => `[${vector.join()}]`),
           ],
         ),
       ),

@@ -3,6 +3,7 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
+import { vectorBytes } from '../../stores/pgvector/rows.ts';
 import type { DemoDocument } from './corpus.ts';
 
 /** A document with the vector under which it is found. */
@@ -15,10 +16,16 @@ export interface FoundDocument extends DemoDocument {
   readonly score: number;
 }
 
-/** The vector store of the demo: the table `chunks` in PostgreSQL with pgvector. */
-export interface ChunkStore {
-  /** `postgres://` address on loopback, for any PostgreSQL client; see startChunkStore for what it can take. */
+/** PostgreSQL with pgvector. */
+export interface PgvectorServer {
+  /** `postgres://` address, for any PostgreSQL client; see startPglite for what one in this process can take. */
   readonly url: string;
+  /** The data of one in this process are gone. */
+  stop(): Promise<void>;
+}
+
+/** The vector store of the demo: the table `chunks`. */
+export interface ChunkStore extends PgvectorServer {
   /** Adds the chunks in one transaction; those whose id is there already stay as they are. */
   insert(chunks: readonly Chunk[]): Promise<void>;
   /** Removes the chunks of these ids; unknown ids are no error. */
@@ -26,8 +33,6 @@ export interface ChunkStore {
   count(): Promise<number>;
   /** The k nearest by cosine distance, nearest first, ties by id. `embedding` must not be the zero vector. */
   search(embedding: Float32Array, k: number): Promise<FoundDocument[]>;
-  /** Closes the connections and the database; the data are gone. */
-  stop(): Promise<void>;
 }
 
 const schema = (dimensions: number) => `
@@ -46,34 +51,50 @@ const schema = (dimensions: number) => `
  * that stays in a transaction blocks the others. It also keeps the messages of one client together only inside a
  * transaction, so writes of more than one packet run in one.
  *
- * `onError` hears of connections that break while nobody uses them.
+ * @param settings lines of postgresql.conf
  */
-export async function startChunkStore(options: {
-  dimensions: number;
-  onError: (error: Error) => void;
-}): Promise<ChunkStore> {
+export async function startPglite(settings: string[] = []): Promise<PgvectorServer> {
   const database = await PGlite.create({
     extensions: { vector },
     // What initdb comes to, which takes longer than all else of the start.
     loadDataDir: await dataDir(),
-    // The corpus takes about 1 MB, and the default of 128 MB is allocated at once.
-    postgresqlconf: ['shared_buffers = 8MB'],
+    postgresqlconf: settings,
   });
-  await database.exec(schema(options.dimensions));
-  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 50 });
+  // A connection that ends while the database is closed asks for this afterwards, and its error would end the process;
+  // from pglite-socket 0.2.17 on it does not.
+  const isInTransaction = database.isInTransaction.bind(database);
+  database.isInTransaction = () => !database.closed && isInTransaction();
+  // Those that were reset count for ever before pglite-socket 0.2.15, so that any limit would be reached.
+  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();
-  const url = `postgres://postgres@${socket.getServerConn()}/postgres`;
+  return {
+    url: `postgres://postgres@${socket.getServerConn()}/postgres`,
+    async stop() {
+      await socket.stop();
+      await database.close();
+    },
+  };
+}
+
+/** `onError` hears of connections that break while nobody uses them. */
+export async function startChunkStore(options: {
+  dimensions: number;
+  onError: (error: Error) => void;
+}): Promise<ChunkStore> {
+  // The corpus takes about 1 MB, and the default of 128 MB is allocated at once.
+  const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
-    connectionString: url,
+    connectionString: server.url,
     // One backend serves all connections, so a second one would add waiting and no speed.
     max: 1,
     connectionTimeoutMillis: 5_000,
     query_timeout: 5_000,
   });
   pool.on('error', options.onError);
+  await pool.query(schema(options.dimensions));
 
   return {
-    url,
+    url: server.url,
     insert: (chunks) => insertChunks(pool, chunks),
     async remove(ids) {
       await pool.query('delete from chunks where id = any($1::text[])', [ids]);
@@ -85,8 +106,7 @@ export async function startChunkStore(options: {
     search: (embedding, k) => searchChunks(pool, embedding, k),
     async stop() {
       await pool.end();
-      await socket.stop();
-      await database.close();
+      await server.stop();
     },
   };
 }
@@ -121,7 +141,7 @@ async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Pro
      from chunks
      order by embedding <=> $1::vector, id
      limit $2::int`,
-    [vectorLiteral(embedding), k],
+    [vectorBytes(embedding), k],
   );
   return rows;
 }

@@ -210,31 +210,36 @@ export async function searchNearest(
   const { vectorSchema: schema, vectorType } = table;
   // What an index over another distance gives says nothing about the angle: the vectors are compared.
   const readsVectors = metric !== 'cosine';
-  const distance = `${quoted(settings.embedding)} operator(${schema}.${operators[metric].sign}) $1::${schema}.${vectorType}`;
+  const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
+  const distance = `${quoted(settings.embedding)} operator(${schema}.${operators[metric].sign}) ${asked}`;
+  const content = request.withContent === 'digest' ? contentDigest : 'content::text';
   const filter = conditionsOf(request.filter, 3);
   const columns = [
-    `${quoted(settings.id)}::text as id`,
-    `${distance} as distance`,
-    ...(readsVectors ? [`${quoted(settings.embedding)}::text as vector`] : []),
-    ...contentColumn(settings, request.withContent),
+    { name: 'id', of: quoted(settings.id), shown: 'id::text' },
+    { name: 'distance', of: distance, shown: 'distance' },
+    ...(readsVectors ? [{ name: 'vector', of: quoted(settings.embedding), shown: 'vector::text' }] : []),
+    ...(settings.content === null || request.withContent === false
+      ? []
+      : [{ name: 'content', of: quoted(settings.content), shown: content }]),
   ];
   if (request.exact) await query(withoutIndex);
+  // Texts and vectors are read, and hashes made, for the nearest alone, not for every row that is compared.
   const rows = await query<FoundRow>(
-    `select ${columns.join(', ')} from ${table.name}
-     where ${[`${quoted(settings.embedding)} is not null`, ...filter.conditions].join(' and ')}
-     order by ${distance} limit $2::int`,
-    [vectorText(request.vector), request.k, ...filter.values],
+    `select ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
+     from (
+       select ${columns.map(({ name, of }) => `${of} as ${name}`).join(', ')} from ${table.name}
+       where ${[`${quoted(settings.embedding)} is not null`, ...filter.conditions].join(' and ')}
+       order by ${distance} limit $2::int
+     ) as nearest
+     order by distance`,
+    [vectorBytes(request.vector), request.k, ...filter.values],
   );
   const neighbours = rows.map((row) => toNeighbour(row, request.vector, metric));
   return { neighbours, isShort: neighbours.length < request.k };
 }
 
-function contentColumn({ content }: TableSettings, wanted: NearestRequest['withContent']): readonly string[] {
-  if (content === null || wanted === false) return [];
-  const text = `${quoted(content)}::text`;
-  // By its bytes, whatever the collation of the column holds to be the same.
-  return [`${wanted === 'digest' ? `hashtextextended(${text} collate "C", 0)::text` : text} as content`];
-}
+/** By its bytes, whatever the collation of the column holds to be the same. */
+const contentDigest = `hashtextextended(content::text collate "C", 0)::text`;
 
 /**
  * A zero vector has no direction, and pgvector says that its cosine distance is no number: its cosine is 0, which
@@ -266,9 +271,15 @@ function conditionsOf(
   return { conditions, values };
 }
 
-/** Nine significant digits name a float32 exactly. */
-export function vectorText(vector: Float32Array): string {
-  return `[${Array.from(vector, (value) => Number(value.toPrecision(9))).join(',')}]`;
+/**
+ * As `vector_recv` of pgvector takes it in the binary format of parameters: length and a zero of 16 bits each, then
+ * float32, big-endian. PostgreSQL would spend as long on the digits of a text as on comparing hundreds of vectors.
+ */
+export function vectorBytes(vector: Float32Array): Buffer {
+  const bytes = Buffer.alloc(4 + 4 * vector.length);
+  bytes.writeUInt16BE(vector.length);
+  for (const [index, value] of vector.entries()) bytes.writeFloatBE(value, 4 + 4 * index);
+  return bytes;
 }
 
 export function parseVector(text: string): Float32Array {

@@ -1,5 +1,6 @@
 /** A store that holds better documents than users got is searched deeper for some of the drawn queries. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startPglite } from '../../../src/demo/rag/store.ts';
 import type { JudgingPlan } from '../../../src/judging/plan.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import type { StoreService, TestIndex } from '../../contract/vector-store-bench.ts';
@@ -7,7 +8,7 @@ import { useDatabase } from '../../support/database.ts';
 import { status, when } from '../../support/fault-server.ts';
 import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '../../support/judging-world.ts';
 import type { Outage } from '../../support/outage.ts';
-import { pgvectorService, startPglite } from '../../support/pgvector.ts';
+import { pgvectorService } from '../../support/pgvector.ts';
 
 /** What the store holds beside what users got: of what quality, near to the question. */
 const BETTER = 3;

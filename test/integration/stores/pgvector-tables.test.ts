@@ -1,11 +1,14 @@
 /** Tables as people make them: other types, schemas, indexes and rights than those of the contract suite. */
+import { assert, asyncProperty, float32Array } from 'fast-check';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type PgvectorServer, startPglite } from '../../../src/demo/rag/store.ts';
+import { parseVector, vectorBytes } from '../../../src/stores/pgvector/rows.ts';
 import { createPgvectorStore, type PgvectorSettings } from '../../../src/stores/pgvector/store.ts';
 import { unevenness } from '../../../src/stores/store-tests/subject.ts';
 import type { StoreDescription, VectorStore } from '../../../src/stores/vector-store.ts';
 import { never, valueOf } from '../../contract/vector-store-bench.ts';
-import { type PgvectorServer, pgvectorSettings, startPglite } from '../../support/pgvector.ts';
+import { pgvectorSettings } from '../../support/pgvector.ts';
 
 let server: PgvectorServer;
 let pool: Pool;
@@ -254,6 +257,16 @@ describe('a search through an approximate index', () => {
       await pool.query('reset enable_seqscan; reset enable_sort');
     }
   });
+});
+
+it('a vector reaches pgvector, and comes back, to the last bit', async () => {
+  const finite = float32Array({ noNaN: true, noDefaultInfinity: true, minLength: 1 });
+  await assert(
+    asyncProperty(finite, async (vector) => {
+      const { rows } = await pool.query('select $1::vector::text as text', [vectorBytes(vector)]);
+      expect(parseVector(rows[0].text).map((value) => value + 0)).toEqual(vector.map((value) => value + 0));
+    }),
+  );
 });
 
 describe('a table that cannot be read', () => {

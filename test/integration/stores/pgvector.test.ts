@@ -1,7 +1,8 @@
 import { describe } from 'vitest';
+import { type PgvectorServer, startPglite } from '../../../src/demo/rag/store.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreAbilities } from '../../contract/vector-store-bench.ts';
-import { type PgvectorServer, pgvectorService, startPglite } from '../../support/pgvector.ts';
+import { pgvectorService } from '../../support/pgvector.ts';
 
 const abilities: StoreAbilities = {
   metrics: ['cosine', 'l2', 'dot'],

@@ -1,6 +1,5 @@
-import { array, assert, float32Array, property, string } from 'fast-check';
+import { array, assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseVector, vectorText } from '../../../src/stores/pgvector/rows.ts';
 import { CallFailure, classifyFailure, TimeOver } from '../../../src/stores/pgvector/session.ts';
 import { quoted, tableParts } from '../../../src/stores/pgvector/table.ts';
 
@@ -81,14 +80,4 @@ describe('the name of a table', () => {
       }),
     );
   });
-});
-
-it('a vector comes back from its text to the last bit', () => {
-  assert(
-    property(float32Array({ noNaN: true, noDefaultInfinity: true }), (vector) => {
-      // PostgreSQL knows one zero.
-      const positive = vector.map((value) => value + 0);
-      expect(parseVector(vectorText(vector))).toEqual(positive);
-    }),
-  );
 });

@@ -1,0 +1,51 @@
+import type { Socket } from 'node:net';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startPglite } from '../../../src/demo/rag/store.ts';
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => unhandled.push(reason);
+beforeEach(() => {
+  unhandled.length = 0;
+  process.on('unhandledRejection', note);
+});
+afterEach(() => {
+  process.off('unhandledRejection', note);
+});
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
+
+it('stops while connections end, whatever each of them has come to', async () => {
+  const server = await startPglite();
+  const clients = await Promise.all(Array.from({ length: 10 }, () => connect(server.url)));
+  const ended: Promise<void>[] = [];
+  for (const client of clients) {
+    ended.push(client.end());
+    await turnOfTheLoop();
+  }
+  await server.stop();
+  await Promise.all(ended);
+  for (let turn = 0; turn < clients.length; turn += 1) await turnOfTheLoop();
+  expect(unhandled).toEqual([]);
+});
+
+it('takes new connections however many were reset before', async () => {
+  const server = await startPglite();
+  for (let broken = 0; broken < 110; broken += 1) {
+    const { connection } = (await connect(server.url)) as unknown as {
+      connection: { stream: Socket };
+    };
+    connection.stream.resetAndDestroy();
+  }
+  const client = await connect(server.url);
+  expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await client.end();
+  await server.stop();
+});
