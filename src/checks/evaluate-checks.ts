@@ -11,7 +11,7 @@ import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { Logger } from '../logger.ts';
-import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { gapWords, judgedMeasure } from '../measures/rules/measure-table.ts';
 import {
@@ -22,7 +22,6 @@ import {
 } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { defineCronJob } from '../queue/job-queue.ts';
-import type { Clock } from '../time.ts';
 import {
   type CheckStep,
   type CheckStore,
@@ -42,7 +41,7 @@ import {
   type ThresholdCheck,
 } from './rules/threshold.ts';
 
-export interface CheckJobDeps extends MeasureRetrieversDeps {
+export interface CheckJobDeps {
   /** Judges every check. */
   readonly evaluateChecks: () => Promise<void>;
 }
@@ -52,10 +51,7 @@ export const evaluateChecksJob = defineCronJob({
   does: 'Judges every check on what was measured, with hysteresis and confirmation, and notes each change of a verdict.',
   cron: '25 * * * * *',
   timeoutMs: 55_000,
-  async handle(deps: CheckJobDeps) {
-    await measureRetrievers(deps);
-    await deps.evaluateChecks();
-  },
+  handle: (deps: CheckJobDeps) => deps.evaluateChecks(),
 });
 
 /** What is stored of all pipelines, and how often it comes. */
@@ -159,16 +155,14 @@ function exact(segment: string, value: number): Reading {
   return { kind: 'value', segment, value, ciLow: null, ciHigh: null, n: 0 };
 }
 
-export interface EvaluateChecksDeps extends WatchedChecks {
+export interface EvaluateChecksDeps extends WatchedChecks, Omit<MeasureRetrieversDeps, 'pipelines'> {
   readonly densityPlans: readonly DensityPlan[];
   readonly densityStates: Pick<WatchTable, 'all'>;
-  readonly runs: Pick<GoldenRuns, 'latest'>;
+  readonly runs: MeasureRetrieversDeps['runs'] & Pick<GoldenRuns, 'latest'>;
   readonly rotations: Pick<GoldenRotations, 'list'>;
-  readonly measurements: Pick<Measurements, 'latest'>;
   readonly checkStore: Pick<CheckStore, 'standings' | 'advance'>;
   readonly intervalSeconds: IntervalOf;
   readonly liveIntervalSeconds: number;
-  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -176,16 +170,17 @@ export interface EvaluateChecksDeps extends WatchedChecks {
 const MAX_ROUNDS = 5;
 
 /**
- * Takes one step of every check: once a minute of all of them, and of those of a pipeline at once when a golden run or a
- * window of density has ended. Doing it again, or on several replicas, changes nothing more; whoever is killed in
- * between leaves it to the next. A step that another worker was faster with starts anew from what that one wrote, since
- * this one may have seen what that one could not.
+ * Measures how retrievers answered the golden runs that have ended, and takes one step of every check: once a minute of
+ * all of them, and of those of a pipeline at once when a golden run or a window of density has ended. Doing it again, or
+ * on several replicas, changes nothing more; whoever is killed in between leaves it to the next. A step that another
+ * worker was faster with starts anew from what that one wrote, since this one may have seen what that one could not.
  *
  * @param only the pipelines to look at; left out, all of them
  */
 export async function evaluateChecks(deps: EvaluateChecksDeps, only?: readonly string[]): Promise<void> {
   const isAsked = (name: string): boolean => only === undefined || only.includes(name);
   let pipelines = deps.pipelines.filter(({ name }) => isAsked(name));
+  await measureRetrievers({ ...deps, pipelines });
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = deps.clock.now();
     // What it starts from is read first: what is written in between is then newer, and refuses the step.

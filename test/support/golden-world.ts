@@ -8,7 +8,6 @@ import { createDeployments } from '../../src/deployments/deployments.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../src/golden/rules/run.ts';
-import { measureRetrievers } from '../../src/golden/runs/measure-retrievers.ts';
 import { advanceRotation } from '../../src/golden/runs/rotate-golden-set.ts';
 import { runGoldenSet } from '../../src/golden/runs/run-golden-set.ts';
 import { escalateSentinel, tickFullRun, tickSentinel } from '../../src/golden/runs/tick-golden-set.ts';
@@ -125,7 +124,6 @@ export function aGoldenWorld(
     full: (plannedAt: Date, schedulers = 1) => tick(tickFullRun, plannedAt, schedulers),
     sentinel: (plannedAt: Date, schedulers = 1) => tick(tickSentinel, plannedAt, schedulers),
     async gauges() {
-      await measureRetrievers(checks);
       await evaluateChecks(checks);
       const gauges = await readStoredGauges({
         runs: stores.runs,

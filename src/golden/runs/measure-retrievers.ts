@@ -19,7 +19,7 @@ import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 export interface MeasureRetrieversDeps {
-  readonly pipelines: readonly WatchedPipeline[];
+  readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden'>[];
   readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95' | 'answers' | 'contexts'>;
   readonly baselines: Pick<GoldenBaselines, 'pinned'>;
   readonly measurements: Pick<Measurements, 'latest' | 'record'>;

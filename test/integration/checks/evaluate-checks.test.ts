@@ -3,7 +3,6 @@ import { createCheckStore, readCheckGauges } from '../../../src/checks/check-sto
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
 import type { QueryAnswer } from '../../../src/golden/rules/run.ts';
-import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
@@ -195,8 +194,7 @@ describe('the checks of a retriever', () => {
       anAnswer({ queryId: 'c' }),
     ];
     await putRun(deps, { startedAt: NOON }, { answers, end: anEnd({ finishedAt: NOON }) });
-    await measureRetrievers(deps);
-    await measureRetrievers(deps);
+    await evaluateChecks(deps);
     await evaluateChecks(deps);
     const series = { pipeline: 'docs', measure: 'retriever_error_ratio', segment: 'golden_set=faq' };
     expect(await measurements.series(series, NOON, new Date(NOON.getTime() + 1000))).toMatchObject([
@@ -224,7 +222,7 @@ describe('the stability of answers', () => {
       'somebody',
     );
     await clock.advance(180_000);
-    await measureRetrievers(deps);
+    await evaluateChecks(deps);
     const series = { pipeline: 'docs', measure: 'rbo', segment: 'golden_set=faq' };
     expect(await measurements.series(series, NOON, new Date(NOON.getTime() + 200_000))).toMatchObject([
       { value: 1, n: 2, details: { k: 10, against: pinned.id } },
@@ -273,7 +271,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
   });
 
   it('do not leave what one could not see yet to the next minute', async () => {
-    const { clock, deps, checkStore, measure } = aWorld([{ ...errors, confirm: 1 }]);
+    const { clock, deps, checkStore, measurements, measure } = aWorld([{ ...errors, confirm: 1 }]);
     await measure(0.01);
     await evaluateChecks(deps);
     await clock.advance(300_000);
@@ -284,7 +282,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
       async advance(steps: Parameters<typeof checkStore.advance>[0]) {
         if (isFirst) {
           isFirst = false;
-          const earlier = { ...deps, measurements: { latest: async () => [] } };
+          const earlier = { ...deps, measurements: { ...measurements, latest: async () => [] } };
           await evaluateChecks(earlier);
         }
         return checkStore.advance(steps);

@@ -4,6 +4,8 @@ import { createCheckStore, readCheckGauges } from '../../../src/checks/check-sto
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import { readDensityGauges } from '../../../src/density/gauges.ts';
 import { requestRebaseline } from '../../../src/density/learn-baseline.ts';
+import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
@@ -35,7 +37,8 @@ async function gauges({ stream, database }: ReturnType<typeof useStream>): Promi
     pipelines: [aWatchedPipeline({ name: stream.plan.pipeline, golden: [] })],
     densityPlans: stream.deps.plans,
     densityStates: stream.deps.tables.watch,
-    runs: { latest: async () => [] },
+    runs: createGoldenRuns(database.pool),
+    baselines: createGoldenBaselines(database.pool),
     rotations: { list: async () => [] },
     checkStore: createCheckStore(database.pool),
     intervalSeconds: () => null,

@@ -12,7 +12,6 @@ import { createIncidents } from '../../../src/diagnosis/incidents.ts';
 import { compareGoldenRuns, toCompared } from '../../../src/golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../src/golden/rules/run.ts';
 import { scoreRun } from '../../../src/golden/rules/score-run.ts';
-import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
@@ -114,7 +113,6 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
       comparisons: compared.slice(-1).map(({ comparison }) => ({ kind: 'baseline', ...comparison })),
     });
     clock.set(hours(hour + 0.2));
-    await measureRetrievers(deps);
     await evaluateChecks(deps);
     return id;
   };

@@ -6,6 +6,8 @@ import { createCheckStore, readCheckGauges } from '../../../../src/checks/check-
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
 import { judgeGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
+import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
 import { createMeasurements } from '../../../../src/measures/measurements.ts';
 import type { GaugeSample } from '../../../../src/metrics/meter.ts';
@@ -256,7 +258,8 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
       pipelines,
       densityPlans: [],
       densityStates: { all: async () => new Map() },
-      runs: { latest: async () => [] },
+      runs: createGoldenRuns(database.pool),
+      baselines: createGoldenBaselines(database.pool),
       measurements,
       checkStore,
       rotations: { list: async () => [] },
