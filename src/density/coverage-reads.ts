@@ -1,5 +1,6 @@
 /** Reads of the coverage of live queries over a period in which they occurred. */
 import type { Pool } from 'pg';
+import { firstDayOf } from '../live/sql/live-windows.ts';
 import { namingOutage } from '../postgres/pool.ts';
 import { vectorOfBytes } from '../postgres/values.ts';
 import type { ChanceGroup } from './rules/sessions.ts';
@@ -49,14 +50,15 @@ interface CoveredRow extends Omit<CoveredQuery, 'vector'> {
 /** A vector of 1,536 numbers is 6 kB. */
 const BATCH_ROWS = 1_000;
 
-/** What is late by more than this arrives in no window. */
-const LATEST_ARRIVAL_DAYS = 2;
+/** Told of both tables, since each has its own partitions. */
+const firstDay = firstDayOf('$2');
 
 /** Where and which; what else is asked of a row of `query_coverage`, which may be missing, differs. */
 const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
-   and q.received_on >= ($2::timestamptz at time zone 'utc')::date - ${LATEST_ARRIVAL_DAYS}`;
-const coverage = 'query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id';
+   and q.received_on >= ${firstDay}`;
+const coverage = `query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+   and c.received_on >= ${firstDay}`;
 
 interface TallyRow {
   readonly status: 'measured' | 'not_measurable' | 'open' | 'untouched';

@@ -79,6 +79,20 @@ export interface CoverageAdmission {
   readonly leftOut: number;
 }
 
+/** The days of a time of receipt, so that their partitions alone are planned for. */
+function receivedBetween(table: 'c' | 'q'): string {
+  return `${table}.received_on >= ($2::timestamptz at time zone 'utc')::date
+   and ${table}.received_on <= ($3::timestamptz at time zone 'utc')::date`;
+}
+
+/** Samples of a time of receipt that have no row; the index of the time leads to them. */
+const withoutRow = `
+  from live_queries q
+ where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
+   and ${receivedBetween('q')}
+   and not exists (select 1 from query_coverage c
+                    where c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id)`;
+
 interface ClaimedRow extends Omit<ClaimedQuery, 'vector'> {
   readonly embedding: Buffer | null;
   readonly fromText: boolean;
@@ -110,32 +124,11 @@ export function coverageTable(pool: Pool) {
      * Takes queries that nobody else holds: the oldest first. Whatever their worker does, each has one row, and one
      * that dies keeps none from the others after its lease.
      */
-    claim: ({ pipeline, from, until, limit, now, leaseUntil }: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
+    claim: (request: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
       namingOutage(pool, async () => {
-        const { rows } = await pool.query<ClaimedRow>(
-          `with due as (
-             select received_on, id from query_coverage
-              where pipeline = $1::text and status = 'open' and due_at <= $5::timestamptz
-              order by due_at limit $4::integer for update skip locked
-           ), retaken as (
-             update query_coverage c set attempts = attempts + 1, due_at = $6::timestamptz
-               from due where (c.received_on, c.pipeline, c.id) = (due.received_on, $1::text, due.id)
-             returning c.received_on, c.id, c.attempts, c.from_text
-           ), fresh as (
-             select q.received_on, q.id ${withoutRow} order by q.received_at
-              limit greatest(0, $4::integer - (select count(*) from due)::integer)
-           ), taken as (
-             insert into query_coverage (received_on, pipeline, id, status, attempts, due_at, thinning, nearest)
-             select received_on, $1::text, id, 'open', 1, $6::timestamptz, 1, '[]' from fresh
-              order by received_on, id
-             on conflict do nothing
-             returning received_on, id, attempts, from_text
-           ), claimed as (select * from retaken union all select * from taken)
-           select q.received_on::text as "receivedOn", q.id, q.text, q.embedding, claimed.from_text as "fromText", claimed.attempts - 1 as attempts
-             from claimed join live_queries q on q.received_on = claimed.received_on and q.pipeline = $1::text and q.id = claimed.id`,
-          [pipeline, from, until, limit, now, leaseUntil],
-        );
-        return rows.map(toClaimed);
+        const retaken = await retake(pool, request);
+        const fresh = await takeFresh(pool, { ...request, limit: request.limit - retaken.length });
+        return [...retaken, ...fresh].map(toClaimed);
       }),
 
     /** Writes what came of queries that were claimed; of those that were erased meanwhile nothing. */
@@ -172,6 +165,52 @@ export function coverageTable(pool: Pool) {
 }
 
 export type CoverageTable = ReturnType<typeof coverageTable>;
+
+/** Taken before, and given back or left behind. There are none most of the time, and to look costs less than to plan for them. */
+async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
+  const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
+  const waiting = await pool.query(`select 1 from ${due} limit 1`, [pipeline, now]);
+  if (waiting.rows.length === 0) return [];
+  const { rows } = await pool.query<ClaimedRow>(
+    `with due as (
+       select received_on, id from ${due} order by due_at limit $3::integer for update skip locked
+     ), retaken as (
+       update query_coverage c set attempts = attempts + 1, due_at = $4::timestamptz
+         from due where (c.received_on, c.pipeline, c.id) = (due.received_on, $1::text, due.id)
+       returning c.received_on, c.id, c.attempts, c.from_text
+     )
+     select ${claimedColumns}
+       from retaken c join live_queries q on q.received_on = c.received_on and q.pipeline = $1::text and q.id = c.id`,
+    [pipeline, now, limit, leaseUntil],
+  );
+  return rows;
+}
+
+async function takeFresh(
+  pool: Pool,
+  { pipeline, from, until, limit, leaseUntil }: Omit<ClaimRequest, 'now'>,
+): Promise<ClaimedRow[]> {
+  if (limit <= 0) return [];
+  const { rows } = await pool.query<ClaimedRow>(
+    `with fresh as (
+       select q.received_on, q.id ${withoutRow} order by q.received_at limit $4::integer
+     ), taken as (
+       insert into query_coverage (received_on, pipeline, id, status, attempts, due_at, thinning, nearest)
+       select received_on, $1::text, id, 'open', 1, $5::timestamptz, 1, '[]' from fresh
+        order by received_on, id
+       on conflict do nothing
+       returning received_on, id, attempts, from_text
+     )
+     select ${claimedColumns}
+       from taken c join live_queries q on q.received_on = c.received_on and q.pipeline = $1::text and q.id = c.id
+      where ${receivedBetween('q')}`,
+    [pipeline, from, until, limit, leaseUntil],
+  );
+  return rows;
+}
+
+const claimedColumns =
+  'q.received_on::text as "receivedOn", q.id, q.text, q.embedding, c.from_text as "fromText", c.attempts - 1 as attempts';
 
 function toClaimed({ embedding, fromText, ...query }: ClaimedRow): ClaimedQuery {
   return { ...query, vector: embedding === null || fromText ? null : vectorOfBytes(embedding) };
@@ -217,14 +256,6 @@ interface AdmissionRow {
   calm_since: Date | null;
 }
 
-/** Samples of a time of receipt that have no row; the index of the time leads to them. */
-const withoutRow = `
-  from live_queries q
- where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
-   and q.received_on >= ($2::timestamptz at time zone 'utc')::date and q.received_on <= ($3::timestamptz at time zone 'utc')::date
-   and not exists (select 1 from query_coverage c
-                    where c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id)`;
-
 async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> {
   const [admissions, arrived, admitted] = await Promise.all([
     pool.query<AdmissionRow>(
@@ -239,7 +270,8 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
       `select count(*)::integer as n, min(q.received_at) as oldest
          from query_coverage c join live_queries q on (q.received_on, q.pipeline, q.id) = (c.received_on, c.pipeline, c.id)
         where c.pipeline = $1::text and c.status = 'open' and c.attempts = 0
-          and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz`,
+          and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
+          and ${receivedBetween('q')} and ${receivedBetween('c')}`,
       [pipeline, from, until],
     ),
   ]);

@@ -31,9 +31,17 @@ interface ClickRow {
   occurred_at: Date;
 }
 
-/** Of what is received within the tolerance of clocks before it occurred, the day may be the one before. */
+/**
+ * First day on which what occurred from `since` on, a parameter of a statement, can have been received. It is stored by
+ * that day, so that the partitions of earlier ones are neither planned for nor read. Of what is received within the
+ * tolerance of clocks before it occurred, the day may be the one before.
+ */
+export function firstDayOf(since: `$${number}`): string {
+  return `((${since}::timestamptz - interval '1 hour') at time zone 'utc')::date`;
+}
+
 const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
-        and received_on >= (($2::timestamptz - interval '1 hour') at time zone 'utc')::date`;
+        and received_on >= ${firstDayOf('$2')}`;
 
 export function createLiveWindows(pool: Pool): LiveWindows {
   const read = async <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
@@ -93,7 +101,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       const rows = await read<ClickRow>(
         `select query_id, document_id, rank, occurred_at from feedback
           where pipeline = $1::text and query_id = any($2::text[]) and kind = 'click' and counted
-            and received_on >= (($3::timestamptz - interval '1 hour') at time zone 'utc')::date
+            and received_on >= ${firstDayOf('$3')}
           order by occurred_at, id`,
         [pipeline, [...queryIds], since],
       );
@@ -104,7 +112,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       const rows = await read(
         `select 1 from feedback
           where pipeline = $1::text and kind = 'click' and counted
-            and received_on >= (($2::timestamptz - interval '1 hour') at time zone 'utc')::date
+            and received_on >= ${firstDayOf('$2')}
           limit 1`,
         [pipeline, since],
       );
@@ -118,7 +126,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
                   (array_agg(sentiment order by occurred_at desc, received_at desc, id collate "C" desc))[1] as sentiment
              from feedback
             where pipeline = $1::text and query_id = any($2::text[]) and kind <> 'click'
-              and received_on >= (($3::timestamptz - interval '1 hour') at time zone 'utc')::date
+              and received_on >= ${firstDayOf('$3')}
             group by query_id, kind, document_id, case when document_id is null then rank end, user_hash
          )
          select query_id, (count(*) filter (where sentiment = 'positive'))::integer as positive,

@@ -151,6 +151,13 @@ describe('a sampled query', () => {
     expect((await coverage.tally(period)).notMeasurable).toEqual({ [reason]: 1 });
   });
 
+  it('of a service whose clock is some minutes ahead is of the day that it says, though it came on the day before', async () => {
+    const midnight = 12 * HOUR;
+    await ask({ receivedAt: after(midnight - 2 * MINUTE), occurredAt: after(midnight + MINUTE) });
+    const period = { pipeline: 'docs', from: after(midnight), until: after(midnight + HOUR), scoredSince: null };
+    expect((await coverage.tally(period)).untouched).toBe(1);
+  });
+
   it('that finds few chunks is measured by the nearest, and says so', async () => {
     store.hold(chunks.slice(0, 2));
     await ask({});
