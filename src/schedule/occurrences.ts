@@ -146,6 +146,8 @@ function lookUp(timezone: string, day: number): ClockDay {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function offsetMs(timezone: string, at: number): number {
+  // Most schedules have this one, and to make a format takes longer than all else of a schedule.
+  if (timezone === 'UTC') return 0;
   let format = formats.get(timezone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });

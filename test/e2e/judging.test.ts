@@ -50,7 +50,8 @@ describeWithBrowser('judged live relevance', () => {
       'recalld.yaml': config(judge.url, retriever.url),
     });
     try {
-      const daemon = await serve();
+      // Without the hourly job that judges too: it would take what the commands of the test are to do.
+      const daemon = await serve('--roles', 'api,worker');
       const examined = await recalld('doctor');
       expect(examined.stdout).toContain(`go to ${judge.url}, for at most $50 a day.`);
       expect((await recalld('judge run --pipeline docs')).stdout).toContain('0 queries drawn.');

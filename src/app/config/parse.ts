@@ -82,13 +82,12 @@ export function parseConfig(
   env: Environment,
   readSecret: (path: string) => string,
 ): Config {
-  const schema = configJsonSchema();
   const tree = text === null ? {} : readYaml(text, source);
   const value = replaceVariables(tree, env, source);
-  const variables = applyEnvironment(value, schema, env, readSecret);
+  const variables = applyEnvironment(value, env, readSecret);
   const result = configSchema.safeParse(value);
   if (result.success) return result.data;
-  const problems = explainIssues(result.error.issues, { schema, value, variables });
+  const problems = explainIssues(result.error.issues, { schema: configJsonSchema(), value, variables });
   throw new RecalldError(
     'config_invalid',
     problems.length === 1
@@ -154,6 +153,8 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
 /** The variables of the environment that override the config. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
+const PREFIX = 'RECALLD_';
+
 export interface EnvironmentVariable {
   readonly name: string;
   readonly path: readonly string[];
@@ -175,7 +176,7 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
     return properties.flatMap(([key, child]) => (isMapping(child) ? leaves(child, [...path, key]) : []));
   }
   if (node.type === 'array') return [];
-  const name = `RECALLD_${path.join('_').toUpperCase()}`;
+  const name = `${PREFIX}${path.join('_').toUpperCase()}`;
   const types = branches(node).flatMap(({ type }) => type ?? []);
   return [{ name, path, secret: node['secret'] !== undefined, types }];
 }
@@ -189,12 +190,14 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
  */
 function applyEnvironment(
   tree: Record<string, unknown>,
-  schema: JsonSchema,
   env: Environment,
   readSecret: (path: string) => string,
 ): Map<string, string> {
   const applied = new Map<string, string>();
-  for (const { name, path, secret, types } of environmentVariables(schema)) {
+  // To make the schema takes longer than to read a config, which is mostly a file alone.
+  // On Windows names are found in whatever case they have.
+  if (!Object.keys(env).some((name) => name.toUpperCase().startsWith(PREFIX))) return applied;
+  for (const { name, path, secret, types } of environmentVariables(configJsonSchema())) {
     const fileName = `${name}_FILE`;
     const file = secret ? env[fileName] : undefined;
     const direct = env[name];

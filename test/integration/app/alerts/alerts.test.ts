@@ -4,7 +4,15 @@ import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import type { RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { missing } from '../../../support/missing.ts';
-import { inputSeries, type RuleTest, runPromtool, type Signal, signal } from '../../../support/promtool.ts';
+import {
+  inputSeries,
+  type RuleTest,
+  rulesOfAlert,
+  runPromtool,
+  type Signal,
+  signal,
+  writtenRules,
+} from '../../../support/promtool.ts';
 import { type AlertUnderTest, aCase, type CaseName, caseNames, inapplicable } from './cases.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { goldenFixtures } from './golden-fixtures.ts';
@@ -30,25 +38,10 @@ const settings: RuleSettings = {
   ],
 };
 
-interface WrittenRule {
-  readonly record?: string;
-  readonly expr: string;
-  readonly alert?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
 const document = ruleFile(settings);
 const catalogued = ruleGroups(settings).flatMap(({ alerts }) => alerts);
-const written = document.groups.flatMap((group) => group.rules as readonly WrittenRule[]);
+const written = writtenRules(document);
 
-/** The rule file with this alert alone and what is recorded for it, which promtool plays many times faster. */
-function rulesOf(alert: string): string {
-  const rule = written.find((each) => each.alert === alert);
-  const recordings = written.filter(({ record }) => record !== undefined && rule?.expr.includes(record));
-  const groups = [{ name: 'under test', rules: [...recordings, ...written.filter((each) => each.alert === alert)] }];
-  return stringify({ groups }, { lineWidth: 0 });
-}
 const fixtures: readonly AlertFixture[] = [
   ...goldenFixtures,
   ...liveFixtures,
@@ -97,7 +90,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     const tests = caseNames
       .filter((name) => excused[name] === undefined && isFor(name, fixture))
       .map((name) => aCase(underTest(fixture), name));
-    expect(runPromtool(rulesOf(fixture.alert), tests, `${fixture.step ?? 1}m`)).toBe('');
+    expect(runPromtool(rulesOfAlert(document, fixture.alert), tests, `${fixture.step ?? 1}m`)).toBe('');
   });
 });
 
@@ -171,7 +164,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
         },
       ],
     };
-    expect(runPromtool(rulesOf(alert), [test])).toBe('');
+    expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
   });
 
   it.each([
@@ -182,6 +175,6 @@ describe.skipIf(missing('promtool'))('an alert', () => {
       expr: `ALERTS{alertname="${alert}", alertstate="firing"}`,
       exp_samples: [],
     });
-    expect(runPromtool(rulesOf(alert), [test], '5m')).toBe('');
+    expect(runPromtool(rulesOfAlert(document, alert), [test], '5m')).toBe('');
   });
 });
