@@ -34,8 +34,10 @@ async function timesOf(folder: string, args: readonly string[]): Promise<Step[]>
   });
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   const steps: Step[] = [];
+  const told: string[] = [];
   let [what, since] = ['start, and healthy hours', performance.now()];
   for await (const line of createInterface({ input: child.stdout })) {
+    told.push(line);
     const next = CHAPTER.exec(line)?.[1];
     if (next === undefined) continue;
     const now = performance.now();
@@ -43,6 +45,6 @@ async function timesOf(folder: string, args: readonly string[]): Promise<Step[]>
     [what, since] = [next, now];
   }
   const code = await ended;
-  if (code !== 0) throw new Error(`recalld demo ended with ${code}.`);
+  if (code !== 0) throw new Error(`recalld demo ended with ${code}:\n${told.join('\n')}`);
   return [...steps, { what, ms: performance.now() - since }];
 }
