@@ -16,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 umask 077
 printf '127.0.0.1:%s:recalld:recalld:%s\n' "$port" "$(cat "$folder/postgres/recalld.password")" >"$work/pass"
 source="host=127.0.0.1 port=$port user=recalld dbname=recalld passfile=$work/pass sslmode=disable"
-ask() { psql "$1" --no-psqlrc --quiet --tuples-only --no-align -v ON_ERROR_STOP=1 -c "$2"; }
+run() { psql "$@" --no-psqlrc --quiet --tuples-only --no-align -v ON_ERROR_STOP=1; }
+ask() { run "$1" -c "$2"; }
 
 version='select max(version) from recalld_schema_version'
 [ "$(ask "$source" "$version")" = "$(ask "$target" "$version")" ] || {
@@ -24,30 +25,42 @@ version='select max(version) from recalld_schema_version'
 [ "$(ask "$target" 'select (select count(*) from golden_sets) + (select count(*) from live_queries)')" = 0 ] || {
   echo 'the target is not empty' >&2; exit 2; }
 
-# Partitions of days and months that the target does not have yet, then the tables, those that others refer to first.
-echo 'set client_min_messages = warning;' >"$work/move.sql"
-ask "$source" "
-  select format('create table if not exists %I partition of %I %s;', c.relname, p.relname, pg_get_expr(c.relpartbound, c.oid))
-    from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-   where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1" >>"$work/move.sql"
-ask "$source" "
-  with recursive referring as (
-    select conrelid as table_id, confrelid as other from pg_constraint where contype = 'f' and conparentid = 0 and conrelid <> confrelid
-  ), depth as (
-    select oid as table_id, 0 as n from pg_class
-     where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace and relname <> 'recalld_schema_version'
-    union select r.table_id, d.n + 1 from depth d join referring r on r.other = d.table_id
-  ), tables as (
-    select t.table_id, max(t.n) as n, string_agg(distinct quote_ident(a.attname), ', ') as columns
-      from depth t join pg_attribute a on a.attrelid = t.table_id and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-     group by 1)
-  select format('delete from %s;' || chr(10) || '\copy %s (%s) from program ''psql \"\$SOURCE\" --no-psqlrc --quiet -c \"copy (select %s from %s) to stdout\"''',
-                table_id::regclass, table_id::regclass, columns, columns, table_id::regclass)
-    from tables order by n, table_id::regclass::text" >>"$work/move.sql"
-# Numbers that the tables go on from.
-ask "$source" "
-  select format('select setval(pg_get_serial_sequence(%L, %L), coalesce(max(%I), 0) + 1, false) from %I;', c.relname, a.attname, a.attname, c.relname)
-    from pg_attribute a join pg_class c on c.oid = a.attrelid
-   where a.attidentity <> '' and c.relnamespace = 'public'::regnamespace and not c.relispartition" >>"$work/move.sql"
-SOURCE=$source psql "$target" --no-psqlrc --quiet --single-transaction -v ON_ERROR_STOP=1 -f "$work/move.sql" >/dev/null
+# What the target is to do, told from one snapshot, since the jobs of the daemon go on writing. The target keeps nothing
+# of it before it is told to, which a source that ends early never does.
+cat >"$work/tell.sql" <<'SQL'
+begin isolation level repeatable read read only;
+\echo '\\o /dev/null'
+\echo 'begin; set local client_min_messages = warning;'
+
+-- Partitions of days and months that the target does not have yet.
+select format('create table if not exists %I partition of %I %s;', c.relname, p.relname, pg_get_expr(c.relpartbound, c.oid))
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+ where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1;
+
+-- The tables, those that others refer to first.
+with recursive referring as (
+  select conrelid as table_id, confrelid as other from pg_constraint where contype = 'f' and conparentid = 0 and conrelid <> confrelid
+), depth as (
+  select oid as table_id, 0 as n from pg_class
+   where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace and relname <> 'recalld_schema_version'
+  union select r.table_id, d.n + 1 from depth d join referring r on r.other = d.table_id
+), tables as (
+  select t.table_id, max(t.n) as n, string_agg(distinct quote_ident(a.attname), ', ') as columns
+    from depth t join pg_attribute a on a.attrelid = t.table_id and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+   group by 1)
+select format('select %L', format(E'delete from %s;\ncopy %s (%s) from stdin;', table_id::regclass, table_id::regclass, columns)),
+       format('copy (select %s from %s) to stdout', columns, table_id::regclass),
+       'select ''\.'''
+  from tables order by n, table_id::regclass::text \gexec
+
+-- Numbers that the tables go on from.
+select format('select setval(pg_get_serial_sequence(%L, %L), coalesce(max(%I), 0) + 1, false) from %I;', c.relname, a.attname, a.attname, c.relname)
+  from pg_attribute a join pg_class c on c.oid = a.attrelid
+ where a.attidentity <> '' and c.relnamespace = 'public'::regnamespace and not c.relispartition;
+
+\echo 'commit;'
+\echo '\\echo moved'
+SQL
+[ "$(run "$source" -f "$work/tell.sql" | run "$target")" = moved ] || {
+  echo 'the move ended early, and nothing of it was kept' >&2; exit 3; }
 echo "moved $(ask "$target" 'select count(*) from live_queries') live queries, $(ask "$target" 'select count(*) from golden_runs') golden runs and all that belongs to them"

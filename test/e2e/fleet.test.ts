@@ -1,10 +1,13 @@
 /** From one process to a fleet: the data move, only the config changes, and roles come and go. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { aDatabase, aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const script = path.resolve(import.meta.dirname, '../../deploy/postgres/move-embedded.sh');
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
@@ -16,6 +19,12 @@ pipelines:
     sampling: {rate: 1}
     privacy: {text: keep}
 `;
+
+/** Long ago, so that no job makes it. */
+const anotherMonth = `
+  create table measurements_another partition of measurements for values from ('2020-01-01Z') to ('2020-02-01Z');
+  insert into measurements (pipeline, measure, window_start, window_end, measured_at, value, n, details)
+  values ('docs', 'error_ratio', '2020-01-01Z', '2020-01-02Z', '2020-01-02Z', 0, 1, '{}')`;
 
 describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
   it('moves into a PostgreSQL elsewhere with all it has stored, and goes on there with another config', async () => {
@@ -52,13 +61,26 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
       says: true,
     });
     expect(await runRecalld(['migrate'], folder, fleet)).toMatchObject({ code: 0 });
-    const moved = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
-    expect({ code: moved.status, stderr: moved.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(moved.stdout).toContain('moved 20 live queries');
+    const [job, before] = [await aDatabase(folder), await aDatabase(folder)];
+    const waiting = `from pg_stat_activity where application_name = 'psql' and wait_event_type = 'Lock'`;
+    /** What the script says when something happens while it copies one of the first tables. */
+    const moveDuring = async (happens: string): Promise<unknown[]> => {
+      await job.query('begin; lock table hash_keys in access exclusive mode');
+      const move = spawn(script, ['.recalld', url], { cwd: folder });
+      const told = Promise.all([text(move.stdout), text(move.stderr), once(move, 'close')]);
+      await waitFor(async () => (await before.query(`select ${waiting}`)).rowCount === 1);
+      await job.query(`${happens}; commit`);
+      return told;
+    };
+    const kept = expect.stringContaining('the move ended early, and nothing of it was kept\n');
+    expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', kept, [3, null]]);
+    // The jobs of the daemon go on: one writes to a later table, in a partition that was not there.
+    const moved = expect.stringContaining('moved 20 live queries');
+    expect(await moveDuring(anotherMonth)).toEqual([moved, '', [0, null]]);
     const again = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
     expect(again).toMatchObject({ status: 2, stderr: 'the target is not empty\n' });
 
-    const [before, after] = [await aDatabase(folder), new Client({ connectionString: url })];
+    const after = new Client({ connectionString: url });
     await after.connect();
     const content = async (client: Client): Promise<unknown[]> =>
       (
