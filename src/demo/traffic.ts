@@ -26,7 +26,7 @@ export interface DividedQuestions {
   readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
 }
 
-const GOLDEN = 200;
+const GOLDEN = 100;
 
 /** The same division in every run. @throws RecalldError when the data of the demo cannot be read */
 export async function divideQuestions(): Promise<DividedQuestions> {
