@@ -1,6 +1,5 @@
 /** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import type { RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { missing } from '../../../support/missing.ts';
@@ -103,7 +102,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
   }
 
   it('on a check does not flap when every other hourly run is on the other side of the threshold', () => {
-    const hourly = stringify(ruleFile({ ...settings, holdSeconds: 5400 }), { lineWidth: 0 });
+    const hourly = rulesOfAlert(ruleFile({ ...settings, holdSeconds: 5400 }), 'RecalldCheckCritical');
     const noisy = checkStates(floorCheck, (m) => (Math.floor(m / 60) % 2 === 0 ? 'critical' : 'ok'));
     const firing = 'ALERTS{alertname="RecalldCheckCritical", alertstate="firing"}';
     const test = playing(noisy, 600, 1, {
@@ -114,7 +113,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
   });
 
   it('says that a deployment is gone though another under the same Prometheus is well, by any labels', () => {
-    const apart = stringify(ruleFile({ ...settings, groupLabels: ['cluster', 'namespace'] }), { lineWidth: 0 });
+    const apart = rulesOfAlert(ruleFile({ ...settings, groupLabels: ['cluster', 'namespace'] }), 'RecalldAbsent');
     const info = alive.find(({ name }) => name === 'recalld_build_info');
     const of = (namespace: string, end: number): Signal => ({
       name: 'recalld_build_info',
