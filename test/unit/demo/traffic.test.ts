@@ -43,7 +43,7 @@ it('asks about what the store holds, in sessions of one article, more by day, th
 
 it('asks none of the golden questions', async () => {
   const golden = new Set(questions.golden.map(({ id }) => id));
-  expect(golden.size).toBe(200);
+  expect(golden.size).toBe(100);
   const asked = (await aDay({ article: 0.1, answers: 0.1 })).flat().map(({ id }) => questionOf(id));
   expect(asked.filter((id) => golden.has(id))).toEqual([]);
   expect(questions.golden.filter(({ document }) => missingPassages.includes(document))).toEqual([]);
