@@ -72,8 +72,8 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
       await job.query(`${happens}; commit`);
       return told;
     };
-    const kept = expect.stringContaining('the move ended early, and nothing of it was kept\n');
-    expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', kept, [3, null]]);
+    const nothingKept = expect.stringContaining('the move ended early, and nothing of it was kept\n');
+    expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', nothingKept, [3, null]]);
     // The jobs of the daemon go on: one writes to a later table, in a partition that was not there.
     const moved = expect.stringContaining('moved 20 live queries');
     expect(await moveDuring(anotherMonth)).toEqual([moved, '', [0, null]]);
