@@ -8,7 +8,7 @@ import { hashText } from './hashed-tfidf.ts';
  * index      a third of the documents are missing, as after an index build that stopped half-way
  * stale      every document is cut in two with new ids, as after a re-chunk: the labels of golden sets go stale
  * embedding  questions are embedded by another model than the documents, so that similarity means nothing
- * slow       one search in eight takes 0.4 s longer, as when one of eight replicas is overloaded
+ * slow       one search in eight takes 0.8 s longer, as when one of eight replicas is overloaded
  * outage     every search is answered with status 503
  */
 export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage'] as const;
@@ -54,7 +54,7 @@ export function gapOf(id: string): Gap | null {
 
 /** Of the `slow` fault: one search in so many is late, by so much. */
 export const SLOW_ONE_IN = 8;
-export const SLOW_MS = 400;
+export const SLOW_MS = 800;
 
 /**
  * The third of the ids (rounded down) that the `index` fault drops: those with the lowest seeded hash. The choice

@@ -35,7 +35,7 @@ export function diagnose(observed: Observations): Findings {
   const effects = effectsOf(observed, signs);
   const ranking = rankCauses(undenied(signs), effects, failedShareOf(observed.run));
   const { title, action } = causeTexts[ranking.cause];
-  return { ...ranking, title, action, summary: summarise(ranking, effects), signs };
+  return { ...ranking, title, action, summary: summarise(ranking, effects, signs), signs };
 }
 
 /** What a part of the store may lack or hold without these showing it. */
@@ -64,10 +64,10 @@ function undenied(signs: readonly Sign[]): readonly Sign[] {
   return isKnown ? signs.filter(({ name, state }) => wellStates[name] !== state) : signs;
 }
 
-function summarise(ranking: CauseRanking, effects: readonly Effect[]): string {
+function summarise(ranking: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string {
   const { cause, ranked } = ranking;
   const beside = besideOf(ranked, cause);
-  if (cause === 'unknown') return joined(unknownSentences(ranking, effects));
+  if (cause === 'unknown') return joined(unknownSentences(ranking, effects, signs));
   const { title, action } = causeTexts[cause];
   const trust = `${ranking.confidence} confidence, ${probabilityText(ranking.probability)}`;
   if (beside !== null) {
@@ -81,10 +81,13 @@ function summarise(ranking: CauseRanking, effects: readonly Effect[]): string {
 /** A guess that is less likely is none. */
 const MIN_GUESS = 0.2;
 
-function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[]): string[] {
+function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string[] {
   const { action } = causeTexts.unknown;
-  if (effects.length > 0 && effects.every(({ size }) => size === 0))
-    return ['Cause unknown: what is in alarm is as it was in the last good run.', action];
+  if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
+    const names = effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []);
+    const now = signs.flatMap(({ name, sentence }) => (names.includes(name) ? sentence : []));
+    return ['Cause unknown: what is in alarm is much as it was in the last good run.', ...now, action];
+  }
   const guesses = ranked
     .filter(({ cause, probability }) => cause !== 'unknown' && probability >= MIN_GUESS)
     .slice(0, 2)

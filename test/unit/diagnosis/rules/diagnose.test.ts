@@ -331,10 +331,15 @@ describe('a diagnosis', () => {
       }
   });
 
-  it('says that what is in alarm is as it was when it is', () => {
-    const { cause, summary } = diagnose({ ...observing({ deployments: [aDeployment({})] }), alarmed: ['latency'] });
+  it('says that what is in alarm is much as it was when it is, with both figures', () => {
+    const { cause, summary } = diagnose({
+      ...observing({ run: { latency95Ms: 58 }, deployments: [aDeployment({})] }),
+      alarmed: ['latency'],
+    });
     expect(cause).toBe('unknown');
-    expect(summary).toMatch(/^Cause unknown: what is in alarm is as it was in the last good run\./);
+    expect(summary).toMatch(
+      /^Cause unknown: what is in alarm is much as it was in the last good run\. Answers took 58 ms .*, 30 ms before\. Compare/,
+    );
   });
 
   it('fits into an annotation, with numbers and what to do', () => {
