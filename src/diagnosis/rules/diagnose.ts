@@ -84,8 +84,8 @@ const MIN_GUESS = 0.2;
 function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string[] {
   const { action } = causeTexts.unknown;
   if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
-    const names = effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []);
-    const now = signs.flatMap(({ name, sentence }) => (names.includes(name) ? sentence : []));
+    const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
+    const now = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
     return ['Cause unknown: what is in alarm is much as it was in the last good run.', ...now, action];
   }
   const guesses = ranked
