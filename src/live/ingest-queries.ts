@@ -202,8 +202,8 @@ function similarityOf({ results }: LiveQuery): number | null {
 class ArrivalTally {
   readonly now: Date;
   /** Mostly one of each, and never more than a few: they are looked through. */
-  counts: Mutable<ArrivalCount>[] = [];
-  levels: Mutable<MinuteLevel>[] = [];
+  readonly counts: Mutable<ArrivalCount>[] = [];
+  readonly levels: Mutable<MinuteLevel>[] = [];
   private readonly minute: Date;
 
   constructor(now: Date) {
@@ -214,10 +214,10 @@ class ArrivalTally {
   add(pipeline: string, outcome: QueryOutcome, level: number): void {
     const { minute } = this;
     const count = this.counts.find((one) => one.pipeline === pipeline && one.outcome === outcome);
-    if (count === undefined) this.counts = [...this.counts, { pipeline, minute, outcome, queries: 1 }];
+    if (count === undefined) this.counts.push({ pipeline, minute, outcome, queries: 1 });
     else count.queries += 1;
     const last = this.levels.find((one) => one.pipeline === pipeline);
-    if (last === undefined) this.levels = [...this.levels, { pipeline, minute, level }];
+    if (last === undefined) this.levels.push({ pipeline, minute, level });
     else last.level = level;
   }
 }

@@ -104,18 +104,17 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/** Whether a short text has no more than so many brackets that open, in strings or not: most need no closer look. */
+/** Whether a text has no more than so many brackets that open, in strings or not: most need no closer look. */
 function hasFewMarks(text: string, most: number): boolean {
-  if (text.length > SHORT) return false;
   let marks = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit === 0x7b || unit === 0x5b) marks += 1;
+  for (const mark of ['{', '[']) {
+    for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + 1)) {
+      marks += 1;
+      if (marks > most) return false;
+    }
   }
-  return marks <= most;
+  return true;
 }
-
-const SHORT = 4096;
 
 /** The line, from 1, in which each array and object of valid JSON opens, in the order of the text. */
 export function containerLines(json: string): number[] {
