@@ -25,7 +25,7 @@ const QUIET_HOUR = 30;
 /** No pace: the RAG service is the demo's own. */
 const MAX_PER_SECOND = 10_000;
 
-/** Its services are on the same machine: what fails twice is down, and an outage is told the sooner. */
+/** Of its search and embedder, which are on the same machine: what fails twice is down, and that is told the sooner. */
 const RETRIES = 1;
 
 /** Between golden runs. */

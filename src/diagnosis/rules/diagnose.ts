@@ -85,8 +85,9 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], 
   const { action } = causeTexts.unknown;
   if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
-    const now = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
-    return ['Cause unknown: what is in alarm is much as it was in the last good run.', ...now, action];
+    const figures = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
+    // Last, since there may be more of them than have room.
+    return ['Cause unknown: what is in alarm is much as it was in the last good run.', action, ...figures];
   }
   const guesses = ranked
     .filter(({ cause, probability }) => cause !== 'unknown' && probability >= MIN_GUESS)

@@ -338,8 +338,17 @@ describe('a diagnosis', () => {
     });
     expect(cause).toBe('unknown');
     expect(summary).toMatch(
-      /^Cause unknown: what is in alarm is much as it was in the last good run\. Answers took 58 ms .*, 30 ms before\. Compare/,
+      /^Cause unknown: what is in alarm is much as it was in the last good run\. Compare .* Answers took 58 ms .*, 30 ms before\.$/,
     );
+  });
+
+  it('says what to do also where more is as it was than has room', () => {
+    const { cause, summary } = diagnose({
+      ...observing({}),
+      alarmed: ['latency', 'labels', 'density', 'recall', 'canary'],
+    });
+    expect(cause).toBe('unknown');
+    expect(summary).toContain('Compare the runs query by query');
   });
 
   it('fits into an annotation, with numbers and what to do', () => {
