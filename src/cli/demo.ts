@@ -1,5 +1,6 @@
 /** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { assertCanListen } from '../app/http/server.ts';
 import { type ChapterName, chapters } from '../demo/chapters.ts';
 import { reportStory } from '../demo/story.ts';
 import { RecalldError } from '../errors.ts';
@@ -28,18 +29,22 @@ export function demoCommand(command: Command, signal: AbortSignal): Command {
 
 async function demo({ port, once, fault }: DemoOptions, signal: AbortSignal): Promise<void> {
   requireDemoPackages();
-  const told = await reportStory({
-    port,
-    stay: !once,
-    signal,
-    chapters: chapters.filter(({ name }) => fault === 'story' || name === fault),
-    output: { print: printLine, progress: showProgressLine, styled },
-  }).catch((error: unknown) => {
+  let told: boolean;
+  try {
+    await assertCanListen({ host: '127.0.0.1', port }, 'server.port');
+    told = await reportStory({
+      port,
+      stay: !once,
+      signal,
+      chapters: chapters.filter(({ name }) => fault === 'story' || name === fault),
+      output: { print: printLine, progress: showProgressLine, styled },
+    });
+  } catch (error) {
     // The demo writes its own config, so the way out is not in a file.
     if (!(error instanceof RecalldError) || error.code !== 'port_in_use') throw error;
     const message = `Port ${port} is taken by another process; choose one with --port, or --port 0 for any.`;
     throw new RecalldError('port_in_use', message, { cause: error });
-  });
+  }
   if (!told) process.exitCode = EXIT_CHECK_FAILED;
 }
 

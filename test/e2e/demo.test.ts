@@ -50,7 +50,7 @@ describe('recalld demo', () => {
     onTestFinished(() => other.close());
     const { port } = new URL(other.url);
     const { code, stderr } = await runRecalld(['demo', '--once', '--port', port], await aFolder());
-    expect(code).toBe(2);
+    expect(code, stderr).toBe(2);
     expect(stderr).toBe(
       `recalld: Port ${port} is taken by another process; choose one with --port, or --port 0 for any.\n`,
     );
@@ -64,7 +64,7 @@ describe('recalld demo', () => {
     });
     demo.child.kill('SIGINT');
     const { code, stderr } = await demo.finished;
-    expect(code).toBe(130);
+    expect(code, stderr).toBe(130);
     expect(stderr).toBe('');
     await waitFor(() => family.every((pid) => !isAlive(pid)), { timeoutMs: 60_000 });
   });

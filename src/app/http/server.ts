@@ -1,5 +1,7 @@
 /** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import { type AuditDeps, addAudit } from '../../access/audit-routes.ts';
 import { identifyCallers, refuseForeignPages } from '../../access/authentication.ts';
@@ -235,6 +237,22 @@ function refusalSentence(status: number): string {
 
 function pathOf(url: string): string {
   return url.split('?')[0] ?? url;
+}
+
+/**
+ * Takes the address for a moment, so that a start that takes long need not begin where it could not listen in the end.
+ *
+ * @param setting of the config that names the port
+ * @throws RecalldError port_in_use
+ */
+export async function assertCanListen({ host, port }: HttpAddress, setting: string): Promise<void> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, host), 'listening');
+  } catch (cause) {
+    throw listenFailure(cause, { host, port }, setting);
+  }
+  await new Promise((closed) => server.close(closed));
 }
 
 function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: string): Error {

@@ -85,10 +85,9 @@ export async function startChunkStore(options: {
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,
-    // One backend serves all connections, so a second one would add waiting and no speed.
+    // One backend serves all connections, so a second one would add waiting and no speed. It is of this process, which
+    // embeds the corpus meanwhile: a limit of time would tell of a slow machine alone.
     max: 1,
-    connectionTimeoutMillis: 5_000,
-    query_timeout: 5_000,
   });
   pool.on('error', options.onError);
   await pool.query(schema(options.dimensions));

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RecalldError } from '../../errors.ts';
@@ -24,30 +25,19 @@ export const host = '127.0.0.1';
  * @throws RecalldError `embedded_database_failed` if the system gives none.
  */
 export async function freePort(): Promise<number> {
-  const port = await listenOn(0);
-  if (port !== null) return port;
-  throw new RecalldError(
-    'embedded_database_failed',
-    `The embedded PostgreSQL needs a free port on ${host}, and the system gives none.`,
-  );
-}
-
-/** Whether nobody listens on that port of the loopback address, now. */
-async function isFree(port: number): Promise<boolean> {
-  return (await listenOn(port)) !== null;
-}
-
-/** Takes the port (0 = any) for a moment; null if it cannot be had. */
-async function listenOn(port: number): Promise<number | null> {
   const server = createServer();
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(null));
-    server.listen(port, host, () => {
-      const address = server.address();
-      const found = typeof address === 'object' && address !== null ? address.port : null;
-      server.close(() => resolve(found));
-    });
-  });
+  try {
+    await once(server.listen(0, host), 'listening');
+  } catch (cause) {
+    throw new RecalldError(
+      'embedded_database_failed',
+      `The embedded PostgreSQL needs a free port on ${host}, and the system gives none.`,
+      { cause },
+    );
+  }
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
 }
 
 // Starts and stops the PostgreSQL server of a cluster.
@@ -106,6 +96,9 @@ function settings(port: number): Record<string, string | number> {
   };
 }
 
+/** What the server says last when another program has its port; it may be gone again before we could look ourselves. */
+const ofTakenPort = /could not create any TCP\/IP sockets/;
+
 /** What the next server says of backends that are left, or they themselves, who write to the same log. */
 const ofKilledServer = /pre-existing shared memory block|unexpected postmaster exit/;
 
@@ -123,10 +116,11 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
     try {
       const server = await startOn(port, log, setup);
       if (server !== null) return server;
+      const lastError = await log.lastError();
       // Another program may have taken the port between our look and the server's start.
-      const portWasTaken = setup.port === undefined && attempt < attempts && !(await isFree(port));
+      const portWasTaken = setup.port === undefined && attempt < attempts && ofTakenPort.test(lastError);
       // Backends of a server that was killed alone end when they notice, and the next server waits for them.
-      const isStillInUse = ofKilledServer.test(await log.lastError());
+      const isStillInUse = ofKilledServer.test(lastError);
       if (!portWasTaken && !(isStillInUse && Date.now() < patienceEnd)) throw await startError(setup.dataDir, log);
       if (isStillInUse) await delay(100);
     } finally {

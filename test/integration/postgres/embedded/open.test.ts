@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -145,6 +147,24 @@ describe('one process', () => {
     const next = await open();
     expect(await query(next.connection, 'select 1 as answer')).toEqual([{ answer: 1 }]);
     await statement;
+  });
+
+  it('gets its database again where it was reached before, or is told that somebody else has the port', async () => {
+    const database = await open();
+    const { port } = database.connection;
+    const [pid = ''] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    await database.died;
+    await waitFor(() => processesIn(dataDir).length === 0);
+    const other = createServer();
+    await once(other.listen(port, '127.0.0.1'), 'listening');
+    await expect(database.restart()).rejects.toMatchObject({
+      code: 'embedded_database_failed',
+      message: expect.stringContaining('could not create any TCP/IP sockets'),
+    });
+    await new Promise((closed) => other.close(closed));
+    await database.restart();
+    expect(await query(database.connection, 'select 1 as answer')).toEqual([{ answer: 1 }]);
   });
 
   it('is not told of a death when it stopped the database itself', async () => {
