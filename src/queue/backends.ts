@@ -1,11 +1,14 @@
 /** The two stores that BullMQ can keep jobs in. We open the connections, so we close them. */
 import {
   assertSchemaCompatibility,
-  createPostgresBackend,
+  type BackendFactory,
   createRedisBackend,
   isPgPool,
   type JobsOptions,
   LATEST_SCHEMA_VERSION,
+  PostgresConnection,
+  type PostgresConnectionOptions,
+  PostgresQueueBackend,
   type Processor,
   runMigrations,
   SchemaMigrationRequiredError,
@@ -83,27 +86,45 @@ function workerOptions(lostAfterMs: number) {
   };
 }
 
-/** Connections of a process that enqueues and counts; what comes beyond waits for its turn. */
-const SHARED_CONNECTIONS = 4;
+/** Sessions of a process: on one its workers listen, and what needs a further one waits for its turn. */
+const POOL_SIZE = 5;
 
-/** One pool for producers and workers; each worker keeps one connection of it to listen on, so the pool grows by it. */
+/**
+ * What all queues and workers of a process speak through. BullMQ would give each its own, and with it each worker a
+ * session to listen in, although all of them listen to the same channel.
+ */
+class SharedConnection extends PostgresConnection {
+  /** For one of them: the others go on. */
+  override async close(): Promise<void> {}
+
+  /** For all of them. */
+  end(): Promise<void> {
+    return super.close();
+  }
+}
+
 export async function openPostgresBackend(
   { connection, name = 'recalld queue' }: Extract<BackendSettings, { kind: 'postgres' }>,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,
 ): Promise<Backend> {
   const pool = new Pool({
     ...connection,
-    max: SHARED_CONNECTIONS,
+    max: POOL_SIZE,
     keepAlive: true,
+    // Workers that begin to listen do not wait for each other.
+    pipeline: true,
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
     application_name: name,
     options: `-c search_path=${SCHEMA}`,
   });
   pool.on('error', report);
-  // Nobody but this listens to a connection that is checked out, and an error that nobody hears ends the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.setMaxListeners(0);
+  pool.on('connect', (client) => {
+    // Nobody but this listens to a connection that is checked out, and an error that nobody hears ends the process.
+    client.on('error', () => undefined);
+    // Each worker looks at what comes on the one that listens.
+    client.setMaxListeners(0);
+  });
   try {
     await migrateSchema(pool);
   } catch (cause) {
@@ -116,20 +137,25 @@ export async function openPostgresBackend(
     );
   }
   if (!isPgPool(pool)) throw new Error('bullmq does not take the pool of this pg');
-  const classes = withBackend(createPostgresBackend);
+  const shared = new SharedConnection(pool);
+  shared.setMaxListeners(0);
+  // A worker is ready when the session is there that it listens in.
+  const inShared: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
+    of,
+    options,
+    { withBlockingConnection } = {},
+  ) => new PostgresQueueBackend(shared, of, options, true, withBlockingConnection === true ? name : undefined);
+  const classes = withBackend(inShared);
   return {
     queue: (name) => new classes.Queue(name, { connection: pool }),
-    worker(name, processor, concurrency) {
-      pool.options.max += 1;
-      return new classes.Worker(name, processor, {
-        connection: pool,
-        concurrency,
-        ...workerOptions(lostAfterMs),
-      });
-    },
+    worker: (name, processor, concurrency) =>
+      new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions(lostAfterMs) }),
     // Nothing to do: no query outlasts the answer limit.
     abandon: () => undefined,
-    close: () => pool.end(),
+    async close() {
+      await shared.end();
+      await pool.end();
+    },
   };
 }
 

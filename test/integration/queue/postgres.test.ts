@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openJobQueue } from '../../../src/queue/bullmq.ts';
 import { describeJobQueue } from '../../contract/job-queue.contract.ts';
 import { describeJobQueueOutages } from '../../contract/job-queue-outage.contract.ts';
@@ -35,6 +35,30 @@ describe('the job queue in PostgreSQL', () => {
     const opened = await Promise.all(opening);
     await Promise.all(opened.map((queue) => queue.close()));
     await expect(own.drop()).resolves.toBeUndefined();
+  });
+
+  it('needs no more sessions of its server for many jobs than for few, and uses them as its libraries want', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    const own = await createDatabase('empty');
+    const jobs = Array.from({ length: 20 }, () => aJob());
+    const backend = { kind: 'postgres', connection: own.connection, name: 'recalld of this test' } as const;
+    const queue = await openJobQueue({ backend, jobs, logger: silentLogger });
+    const handler = aHandler();
+    await queue.work(handler.run);
+    await Promise.all(jobs.map(({ name }) => queue.enqueue(name, {}, name)));
+    await waitFor(() => handler.calls.length === jobs.length);
+    const sessions = await administer(
+      'select application_name as name from pg_stat_activity where datname = $1::text',
+      [own.connection.database],
+    );
+    expect(sessions.length).toBeLessThanOrEqual(5);
+    expect(new Set(sessions.map(({ name }) => name))).toEqual(new Set(['recalld of this test']));
+    await queue.close();
+    expect(warnings).toEqual([]);
+    await own.drop();
   });
 
   it('runs every job although its connections are killed again and again', async () => {
