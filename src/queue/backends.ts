@@ -71,20 +71,23 @@ const SCHEMA = 'bullmq';
 const MAX_LOST_WORKERS = 10;
 
 /**
- * A worker without a job is told of the next one by its store, and looks by itself too, should the word be lost: as
- * seldom as BullMQ lets one wait on Redis, since at its usual five seconds this is most of what an idle daemon asks.
+ * A worker without a job is told of the next one by its store, and looks by itself too, should the word be lost: seldom,
+ * since at BullMQ's usual five seconds this is most of what an idle daemon asks. Ten is the most that it waits on Redis.
  */
-const IDLE_SECONDS = 10;
+const IDLE_SECONDS = { redis: 10, postgres: 30 };
 
-function workerOptions(lostAfterMs: number) {
+function workerOptions(kind: BackendSettings['kind'], lostAfterMs: number) {
   return {
     lockDuration: lostAfterMs,
     stalledInterval: lostAfterMs / 2,
     maxStalledCount: MAX_LOST_WORKERS,
     runRetryDelay: 1000,
-    drainDelay: IDLE_SECONDS,
+    drainDelay: IDLE_SECONDS[kind],
   };
 }
+
+/** A session that nobody speaks in may be lost without a word of that; the system finds it out some ten seconds later. */
+const KEEP_ALIVE_MS = 10_000;
 
 /** Sessions of a process: on one its workers listen, and what needs a further one waits for its turn. */
 const POOL_SIZE = 5;
@@ -111,6 +114,7 @@ export async function openPostgresBackend(
     ...connection,
     max: POOL_SIZE,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     // Workers that begin to listen do not wait for each other.
     pipeline: true,
     connectionTimeoutMillis: answerLimitMs,
@@ -149,7 +153,7 @@ export async function openPostgresBackend(
   return {
     queue: (name) => new classes.Queue(name, { connection: pool }),
     worker: (name, processor, concurrency) =>
-      new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions(lostAfterMs) }),
+      new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions('postgres', lostAfterMs) }),
     // Nothing to do: no query outlasts the answer limit.
     abandon: () => undefined,
     async close() {
@@ -228,7 +232,7 @@ export async function openRedisBackend(
     queue: (name) => new classes.Queue(name, { connection: producer, prefix: keyPrefix(settings, name) }),
     worker(name, processor, concurrency) {
       const prefix = keyPrefix(settings, name);
-      const options = { connection: worker, concurrency, prefix, ...workerOptions(lostAfterMs) };
+      const options = { connection: worker, concurrency, prefix, ...workerOptions('redis', lostAfterMs) };
       const bullmqWorker = new classes.Worker(name, processor, options);
       return {
         on: (event, listener) => bullmqWorker.on(event, listener),
