@@ -58,6 +58,8 @@ export async function startDaemon(folder: string, nodeOptions: readonly string[]
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const url = await urlFrom(child, child.stderr, (line) => {
+    // Node.js itself may warn of something, in words of its own.
+    if (!line.startsWith('{')) return undefined;
     const { msg, url: ready } = JSON.parse(line) as { msg?: string; url?: string };
     return msg === 'recalld is ready' ? ready : undefined;
   });
