@@ -4,7 +4,6 @@
  * together. Small JSON bodies are parsed, large ones stay in the pieces in which they came where a route asks for it.
  */
 import type { IncomingMessage } from 'node:http';
-import { StringDecoder } from 'node:string_decoder';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hasGoodKey } from '../access/authentication.ts';
@@ -269,9 +268,7 @@ function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number)
 function parsed(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   if (first === undefined) return undefined;
-  if (pieces.length === 1) return parseJson(first.toString('utf8'));
-  const decoder = new StringDecoder('utf8');
-  return parseJson(pieces.map((piece) => decoder.write(piece)).join('') + decoder.end());
+  return parseJson((pieces.length === 1 ? first : Buffer.concat(pieces)).toString('utf8'));
 }
 
 /** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */

@@ -40,7 +40,9 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   bytes.writeInt32BE(values.length, 12);
   bytes.writeInt32BE(1, 16);
   let end = HEAD_BYTES;
-  for (const value of values) {
+  // By index: an iterator makes an object for each value of each row.
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] ?? null;
     const length = value === null ? NULL_LENGTH : writeElement(bytes, end + 4, type, value);
     bytes.writeInt32BE(length, end);
     end += 4 + Math.max(0, length);

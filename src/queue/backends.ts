@@ -106,6 +106,7 @@ class SharedConnection extends PostgresConnection {
   }
 }
 
+/** Brings the schema of the queue up to date. @throws RecalldError queue_unreachable */
 export async function openPostgresBackend(
   { connection, name = 'recalld queue' }: Extract<BackendSettings, { kind: 'postgres' }>,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,

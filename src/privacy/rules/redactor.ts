@@ -143,12 +143,14 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
     start: match.index,
     end: match.index + match[0].length,
   }));
+  let gaps = gapsBetween(taken, folded.text.length);
   let finds: Find[] = [];
   for (const detector of all) {
     const { kind, find } = detector;
     const shortest = detectors.includes(detector) ? SHORTEST : 1;
     const found: Find[] = [];
-    for (const gap of gapsBetween(taken, folded.text.length, shortest)) {
+    for (const gap of gaps) {
+      if (gap.end - gap.start < shortest) continue;
       for (const { start, end } of find(folded.text.slice(gap.start, gap.end))) {
         found.push({ kind, start: gap.start + start, end: gap.start + end });
       }
@@ -156,6 +158,7 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
     if (found.length === 0) continue;
     finds = finds.concat(found);
     taken = taken.concat(found).toSorted((a, b) => a.start - b.start);
+    gaps = gapsBetween(taken, folded.text.length);
   }
   if (finds.length === 0) return { finds, redacted: text };
   const parts: string[] = [];
@@ -169,15 +172,15 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
   return { finds, redacted: parts.join('') };
 }
 
-/** What lies between spans in ascending order, and is not shorter than `shortest`. */
-function gapsBetween(spans: readonly Span[], length: number, shortest: number): Span[] {
+/** What lies between spans in ascending order. */
+function gapsBetween(spans: readonly Span[], length: number): Span[] {
   const gaps: Span[] = [];
   let start = 0;
   for (const span of spans) {
-    if (span.start - start >= shortest) gaps.push({ start, end: span.start });
+    if (span.start > start) gaps.push({ start, end: span.start });
     start = span.end;
   }
-  if (length - start >= shortest) gaps.push({ start, end: length });
+  if (length > start) gaps.push({ start, end: length });
   return gaps;
 }
 
