@@ -51,6 +51,7 @@ export const errorTable = {
   file_unwritable: { kind: 'input', meaning: 'An output file cannot be written.' },
   manifest_unreadable: { kind: 'unreachable', meaning: 'The manifest of what the index should hold cannot be read.' },
   file_malformed: { kind: 'input', meaning: 'A line of an input file does not have the form of its format.' },
+  nothing_matches: { kind: 'input', meaning: 'A run and its judgments have no query or no document in common.' },
   golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
   export_impossible: {
     kind: 'input',

@@ -13,6 +13,8 @@ const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
+/** A byte order mark in UTF-8. */
+const [MARK_1, MARK_2, MARK_3] = [0xef, 0xbb, 0xbf] as const;
 
 /** What parts columns: blanks (space, tab, vertical tab, form feed), or only tabs, so that a column may hold spaces. */
 export type Separator = 'blanks' | 'tabs';
@@ -48,13 +50,16 @@ export class ColumnScanner {
     for (const code of [...separators[separator], LINE_FEED, CARRIAGE_RETURN]) this.separates[code] = 1;
   }
 
-  /** Scans the line at `start`, which ends with a line feed or with the bytes; returns where the next one starts. */
+  /**
+   * Scans the line at `start`, which ends with a line feed or with the bytes; returns where the next one starts. A byte
+   * order mark in front of the line is skipped: files that were joined have one in the middle.
+   */
   scan(bytes: Uint8Array, start: number): number {
     const { starts, ends, separates } = this;
     const { length } = bytes;
     let count = 0;
     let isBroken = false;
-    let i = start;
+    let i = bytes[start] === MARK_1 && bytes[start + 1] === MARK_2 && bytes[start + 2] === MARK_3 ? start + 3 : start;
     for (;;) {
       let code = i < length ? (bytes[i] ?? 0) : LINE_FEED;
       if (code > SPACE || separates[code] === 0) {

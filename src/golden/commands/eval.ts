@@ -11,6 +11,7 @@ import {
   type OfflineEvaluation,
 } from '../trec/score-runs.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
+import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
 /** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */
 const ROWS_PER_CHUNK = 1000;
@@ -20,11 +21,12 @@ const ROWS_PER_CHUNK = 1000;
  * like numbers and lose one called `__proto__`. A bound without limit (dcg of one query) is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
-  const { counts, metrics } = evaluation;
+  const { run, metrics } = evaluation;
   const metricEntries = metrics.map(
     ({ key, summary }) => `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(metricJson(summary))}`,
   );
-  yield `{\n  "counts": ${JSON.stringify(countsForJson(counts))},\n  "metrics": {\n${metricEntries.join(',\n')}\n  }`;
+  yield `{\n  "counts": ${JSON.stringify(countsJson(run))},\n  "mismatch": ${JSON.stringify(mismatchJson(run))},\n`;
+  yield `  "notes": ${JSON.stringify(notesOf(run))},\n  "metrics": {\n${metricEntries.join(',\n')}\n  }`;
   if (withQueries) {
     yield ',\n  "per_query": {';
     const names = metrics.map(({ key }) => JSON.stringify(formatMetricKey(key)));
@@ -39,8 +41,8 @@ function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean):
 
 /** The report for a terminal: a table of means, the counts in words and, if wanted, a line of tab-separated values per query. */
 function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
-  const { counts, metrics } = evaluation;
-  yield `${summaryTable(metrics)}\n\n${describeCounts(counts).join('\n')}\n`;
+  const { run, metrics } = evaluation;
+  yield `${summaryTable(metrics)}\n\n${[describeCounts(run.counts), ...notesOf(run)].join('\n')}\n`;
   if (withQueries) {
     yield `\n${['query', ...metrics.map(({ key }) => formatMetricKey(key))].join('\t')}\n`;
     yield* chunked(evaluation, (queryId, row) => {
@@ -62,17 +64,6 @@ function* chunked(
   }
 }
 
-function countsForJson(counts: EvaluationCounts): Record<string, number> {
-  return {
-    judged_queries: counts.judgedQueries,
-    answered: counts.answered,
-    missing: counts.missing,
-    ignored_unjudged_queries: counts.ignoredUnjudgedQueries,
-    duplicate_documents: counts.duplicateDocuments,
-    score_ties: counts.scoreTies,
-  };
-}
-
 function summaryTable(metrics: readonly MetricScores[]): string {
   const rows = metrics.map(({ key, summary }) => [
     formatMetricKey(key),
@@ -84,21 +75,14 @@ function summaryTable(metrics: readonly MetricScores[]): string {
   return formatTable(['metric', 'mean', '95 % interval', 'queries', 'method'], rows, 1);
 }
 
-function describeCounts(counts: EvaluationCounts): string[] {
-  const { judgedQueries, answered, missing, ignoredUnjudgedQueries, duplicateDocuments, scoreTies } = counts;
-  const lines = [
+function describeCounts(counts: EvaluationCounts): string {
+  const { judgedQueries, answered, missing, judgedDocuments, judgedDocumentsFound } = counts;
+  return (
     `Judged queries ${judgedQueries}, answered ${answered}, missing ${missing}; ` +
-      `run queries without judgments (ignored) ${ignoredUnjudgedQueries}; ` +
-      `duplicate documents ${duplicateDocuments}; score ties ${scoreTies}.`,
-  ];
-  if (answered === 0) {
-    lines.push('No judged query has results in the run, so every score is 0. Do both files use the same query ids?');
-  } else if (missing === 1) {
-    lines.push('1 judged query has no results in the run; it scores 0 and stays in the means.');
-  } else if (missing > 1) {
-    lines.push(`${missing} judged queries have no results in the run; they score 0 and stay in the means.`);
-  }
-  return lines;
+    `judged documents ${judgedDocuments}, found ${judgedDocumentsFound}; ` +
+    `run queries without judgments (ignored) ${counts.ignoredUnjudgedQueries}; ` +
+    `duplicate documents ${counts.duplicateDocuments}; score ties ${counts.scoreTies}.`
+  );
 }
 
 function decimal(value: number): string {
@@ -116,7 +100,7 @@ interface EvalOptions extends TrecOptions {
  * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` would, without a database.
  *
  * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
- * `file_malformed` for the files.
+ * `file_malformed` for the files, and, after the report, `nothing_matches` for a run without any judged document.
  *
  * @param output where the report goes
  */
@@ -136,6 +120,7 @@ export function evalCommand(command: Command, _signal: AbortSignal, output: Writ
       });
       const format = options.json === true ? evaluationAsJson : evaluationAsText;
       await writeAll(output, format(evaluation, options.perQuery === true));
+      refuseMismatch(options.qrels, [evaluation.run]);
     });
 }
 

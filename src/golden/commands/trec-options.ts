@@ -44,6 +44,12 @@ Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k 
 Documents are ordered by score, ties by document id, both descending; the rank column is ignored, as in trec_eval.
 Means are over all judged queries: one without results scores 0 (trec_eval -c). Duplicates: collapse keeps the first
 place of a document and closes the gap, occupy keeps the later places empty, reject stops with an error.
+Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which makes
+ties of scores that differ in their eighth digit.
+
+A run has six columns (or five, without the tag) separated by blanks, or by tabs alone where an id holds blanks; or a
+first line that names its columns, such as "query-id document-id rank". A run without any judged document ends with
+exit code 2, and says how the ids differ.
 `;
 
 /** @throws RecalldError `metric_unknown` or `usage` */

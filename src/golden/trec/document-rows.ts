@@ -2,7 +2,10 @@
 import { parseGrade, parseScore } from '../../ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
-const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20] as const;
+const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
+
+/** A rank of so many digits is exact in 32 bits. */
+export const EXACT_RANK = 9;
 
 /** Lines that are shorter on average, or more than so many, make the arrays grow. */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
@@ -62,6 +65,22 @@ export class DocumentRows {
    * @returns its number, which is that of the rows before it
    */
   add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): number {
+    return this.put(block, this.queryAt(block, queryStart, queryEnd), start, end);
+  }
+
+  /** Makes a query, which has no rows yet, that of the rows that `addNext` adds. */
+  startQuery(queryId: string): void {
+    this.last = { ranges: [] };
+    this.queries.set(queryId, this.last);
+    this.lastIdLength = -1;
+  }
+
+  /** Adds a row of the query that was started. @returns its number */
+  addNext(block: Block, start: number, end: number): number {
+    return this.put(block, this.last ?? { ranges: [] }, start, end);
+  }
+
+  private put(block: Block, { ranges }: QueryRows, start: number, end: number): number {
     if (this.block !== block) {
       this.block = block;
       this.blocks.push(block);
@@ -72,7 +91,6 @@ export class DocumentRows {
     this.starts[row] = start;
     this.ends[row] = end;
     this.hashes[row] = hashOfBytes(block.bytes, start, end);
-    const { ranges } = this.queryAt(block, queryStart, queryEnd);
     if (ranges[ranges.length - 1] === row) ranges[ranges.length - 1] = row + 1;
     else ranges.push(row, row + 1);
     return row;
@@ -87,14 +105,14 @@ export class DocumentRows {
   }
 
   /**
-   * Adds lines from `start` on, as long as they are of the query of the row before and written as nearly all
-   * are: TREC, one blank between columns, and a run with a tag. A large file is mostly such lines, and one loop over their
+   * Adds judgments from `start` on, as long as they are of the query of the row before and written as nearly all
+   * are: TREC, one blank between columns. A large file is mostly such lines, and one loop over their
    * bytes, which makes nothing for a line, takes half of what it takes to find columns first and read them then.
    *
-   * @param numbers are set for each row: the scores of a run, the grades of judgments
+   * @param grades are set for each row
    * @returns where the first line stands that is another one, or is for others to read or to refuse
    */
-  goOn(block: Block, start: number, kind: 'run' | 'qrels', numbers: Float64Array): number {
+  goOn(block: Block, start: number, grades: Float64Array): number {
     const { bytes } = block;
     const { starts, ends, hashes, blockOf, lastId, lastIdLength } = this;
     const ranges = this.last?.ranges ?? [];
@@ -122,27 +140,77 @@ export class DocumentRows {
       while (isWord(bytes, i));
       const idEnd = i;
       if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      if (kind === 'run') {
-        // The rank.
-        do i++;
-        while (isWord(bytes, i));
-        if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      }
       const numberStart = i;
       do i++;
       while (isWord(bytes, i));
-      const number = kind === 'run' ? parseScore(bytes, numberStart, i) : parseGrade(bytes, numberStart, i);
-      if (kind === 'run') {
-        if (!isBlank(bytes, i++)) break;
-        // The tag, and whatever follows it.
-        while (bytes[i] !== LINE_FEED && bytes[i] !== CARRIAGE_RETURN) i++;
-      }
-      if (bytes[i] !== LINE_FEED || Number.isNaN(number)) break;
+      const grade = parseGrade(bytes, numberStart, i);
+      if (bytes[i] !== LINE_FEED || Number.isNaN(grade)) break;
       blockOf[row] = blockNumber;
       starts[row] = idStart;
       ends[row] = idEnd;
       hashes[row] = hash;
-      numbers[row] = number;
+      grades[row] = grade;
+      line = i + 1;
+    }
+    this.count = row;
+    ranges[ranges.length - 1] = row;
+    return line;
+  }
+
+  /**
+   * Adds results of a run as `goOn` adds judgments: lines of the six columns of TREC with one separator between them.
+   *
+   * @param blank what separates columns beside a tab: a space, or nothing (a tab) where ids may hold spaces
+   * @param scores and ranks are set for each row
+   */
+  goOnRun(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
+    const { bytes } = block;
+    const { starts, ends, hashes, blockOf, lastId, lastIdLength } = this;
+    const ranges = this.last?.ranges ?? [];
+    const from = this.count;
+    const { length } = bytes;
+    if (this.block !== block || ranges[ranges.length - 1] !== from || bytes[length - 1] !== LINE_FEED) return start;
+    const blockNumber = this.blocks.length - 1;
+    const room = hashes.length;
+    let line = start;
+    let row = from;
+    for (; row < room && line < length; row++) {
+      let i = 0;
+      while (i < lastIdLength && bytes[line + i] === lastId[i]) i++;
+      if (i < lastIdLength) break;
+      i += line;
+      if (!parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      // The second column.
+      do i++;
+      while (isInWord(bytes, i, blank));
+      if (!parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      const idStart = i;
+      let hash = HASH_OF_NOTHING;
+      do hash = hashOf(hash, bytes[i++] ?? 0);
+      while (isInWord(bytes, i, blank));
+      const idEnd = i;
+      if (bytes[i - 1] === SPACE || !parts(bytes, i++, blank)) break;
+      const rankStart = i;
+      let rank = 0;
+      for (let digit = (bytes[i] ?? 0) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[++i] ?? 0) - ZERO)
+        rank = (rank * 10 + digit) | 0;
+      if (i === rankStart || i - rankStart > EXACT_RANK || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      const scoreStart = i;
+      do i++;
+      while (isWord(bytes, i));
+      const score = parseScore(bytes, scoreStart, i);
+      if (Number.isNaN(score) || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      // The tag.
+      do i++;
+      while (isInWord(bytes, i, blank));
+      if (bytes[i] === CARRIAGE_RETURN) i++;
+      if (bytes[i] !== LINE_FEED) break;
+      blockOf[row] = blockNumber;
+      starts[row] = idStart;
+      ends[row] = idEnd;
+      hashes[row] = hash;
+      scores[row] = score;
+      ranks[row] = rank;
       line = i + 1;
     }
     this.count = row;
@@ -227,18 +295,23 @@ export function enlarged<Numbers extends Uint32Array | Int32Array | Float64Array
 }
 
 /** FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
-const HASH_OF_NOTHING = 0x811c9dc5 | 0;
-const hashOf = (before: number, byte: number): number => Math.imul(before ^ byte, 0x01000193);
+export const HASH_OF_NOTHING = 0x811c9dc5 | 0;
+export const hashOf = (before: number, byte: number): number => Math.imul(before ^ byte, 0x01000193);
 
-function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
+export function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
   let hash = HASH_OF_NOTHING;
   for (let i = start; i < end; i++) hash = hashOf(hash, bytes[i] ?? 0);
   return hash;
 }
 
 const isBlank = (bytes: Uint8Array, at: number): boolean => bytes[at] === SPACE || bytes[at] === TAB;
+/** Whether columns are separated here: by a tab, or by what may separate them beside it. */
+export const parts = (bytes: Uint8Array, at: number, blank: number): boolean => bytes[at] === TAB || bytes[at] === blank;
+/** Whether a column goes on here, with a space in it where only tabs separate columns. */
+export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean =>
+  (bytes[at] ?? 0) > SPACE || (bytes[at] === SPACE && blank !== SPACE);
 /** Nothing that parts columns or ends a line; a column with a control character in it is for others to read. */
-const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
+export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
 /** Numbers the documents of one query, of any file, by their ids. Its buffers are used again for the next query. */
 export class DocumentSet {

@@ -4,8 +4,12 @@ import { createGradeEvaluator } from '../../ir/evaluate.ts';
 import type { MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
-import type { JudgmentTable, ResultTable } from './tables.ts';
-import { readQrels, readRunInBatches } from './trec-files.ts';
+import { describeIdDifference, type IdDifference } from '../rules/id-mismatch.ts';
+import type { QueryRows } from './document-rows.ts';
+import type { ResultTable } from './result-table.ts';
+import { readRunByQuery, readRunInBatches } from './run-file.ts';
+import type { JudgmentTable } from './tables.ts';
+import { readQrels } from './trec-files.ts';
 
 export interface ScoringSettings {
   readonly keys: readonly MetricKey[];
@@ -20,6 +24,12 @@ export interface EvaluationCounts {
   readonly answered: number;
   /** Judged queries without any; they score 0. */
   readonly missing: number;
+  /** Judged queries without a document of the relevance level; they score 0 in most measures, and stay in the means. */
+  readonly queriesWithoutRelevant: number;
+  /** Judgments with a grade of 0 or more. */
+  readonly judgedDocuments: number;
+  /** Of these, those whose document is among the results of its query. */
+  readonly judgedDocumentsFound: number;
   /** Queries of the run without judgments; they do not count. */
   readonly ignoredUnjudgedQueries: number;
   /** Places that repeat a document of the same ranking, over judged queries. */
@@ -31,14 +41,39 @@ export interface EvaluationCounts {
   readonly scoreTies: number;
 }
 
+/** The difference of a document that is judged for one query and returned for another. */
+export const OTHER_QUERY = 'query';
+
+/** A run that has nothing of the judgments. */
+export interface RunMismatch extends IdDifference {
+  /** Which ids never match. */
+  readonly ids: 'query' | 'document';
+}
+
 export interface TrecScores {
+  /** The file of the run. */
+  readonly path: string;
   readonly counts: EvaluationCounts;
+  /** Null when at least one judged document is found, or none is judged. */
+  readonly mismatch: RunMismatch | null;
+  /** Neighbors by score of which the better one has the better, or the worse, rank. */
+  readonly ranks: { readonly agree: number; readonly disagree: number };
+  /** The first document that was found to repeat in the results of a query. */
+  readonly repeat: RepeatedDocument | null;
   /** One column per key, one value per judged query. */
   readonly columns: readonly Float64Array[];
 }
 
+export interface RepeatedDocument {
+  readonly queryId: string;
+  readonly documentId: string;
+  readonly times: number;
+}
+
 interface JudgedQueries {
   readonly judgments: JudgmentTable;
+  readonly judgedDocuments: number;
+  readonly queriesWithoutRelevant: number;
   /** Every judged query, in code-point order whatever the order of the file. */
   readonly ids: readonly string[];
   /** Of each id in that order. */
@@ -55,12 +90,19 @@ interface RunScores {
   readonly unjudged: Set<string>;
   duplicateDocuments: number;
   scoreTies: number;
+  judgedFound: number;
+  ranksAgree: number;
+  ranksDisagree: number;
+  repeat: RepeatedDocument | null;
+  /** Document ids of queries that both have, as long as none of the judged ones is found. */
+  readonly judgedIds: Set<string>;
+  readonly returnedIds: Set<string>;
 }
 
 /**
  * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged
- * query without results scores 0. A run is read in batches of whole queries. Where a query stands in two of them, or
- * a line is wrong, it is read again as a whole, so that nothing else tells which way it went.
+ * query without results scores 0. A run is read in batches of whole queries; where a query stands in two of them, the
+ * run is read again, and its results are kept by query until its end.
  *
  * @returns the judged queries in code-point order of their ids, and the scores of each run
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
@@ -70,12 +112,12 @@ export async function scoreTrecRuns(
   runPaths: readonly string[],
   settings: ScoringSettings,
 ): Promise<{ readonly queryIds: readonly string[]; readonly scores: readonly TrecScores[] }> {
-  const judged = await readJudgedQueries(qrelsPath);
+  const judged = await readJudgedQueries(qrelsPath, settings.relevanceLevel);
   const scores: TrecScores[] = [];
   for (const path of runPaths) {
     // A pipe can be read but once.
     const inBatches = (await isFile(path)) ? await scoreInBatches(judged, path, settings) : null;
-    scores.push(scoresOf(judged, inBatches ?? (await scoreWhole(judged, path, settings))));
+    scores.push(scoresOf(path, judged, inBatches ?? (await scoreByQuery(judged, path, settings))));
   }
   return { queryIds: judged.ids, scores };
 }
@@ -85,40 +127,73 @@ async function isFile(path: string): Promise<boolean> {
   return found?.isFile() === true;
 }
 
-function scoresOf({ ids }: JudgedQueries, scores: RunScores): TrecScores {
-  const { columns, unjudged, duplicateDocuments, scoreTies } = scores;
+function scoresOf(path: string, judged: JudgedQueries, scores: RunScores): TrecScores {
+  const { ids, queriesWithoutRelevant, judgedDocuments } = judged;
+  const { columns, unjudged, duplicateDocuments, scoreTies, judgedFound, ranksAgree, ranksDisagree, repeat } = scores;
   const answered = scores.answered.reduce((sum, isAnswered) => sum + isAnswered, 0);
   return {
+    path,
     counts: {
       judgedQueries: ids.length,
       answered,
       missing: ids.length - answered,
+      queriesWithoutRelevant,
+      judgedDocuments,
+      judgedDocumentsFound: judgedFound,
       ignoredUnjudgedQueries: unjudged.size,
       duplicateDocuments,
       scoreTies,
     },
+    mismatch: judgedDocuments > 0 && judgedFound === 0 ? mismatchOf(judged, scores, answered) : null,
+    ranks: { agree: ranksAgree, disagree: ranksDisagree },
+    repeat,
     columns,
   };
 }
 
-async function readJudgedQueries(qrelsPath: string): Promise<JudgedQueries> {
-  const judgments = await readQrels(qrelsPath);
-  const ids = [...judgments.queries.keys()].toSorted(compareCodePoints);
-  return { judgments, ids, places: new Map(ids.map((id, place) => [id, place])) };
+function mismatchOf({ ids }: JudgedQueries, scores: RunScores, answered: number): RunMismatch {
+  const shared = [...scores.judgedIds].find((id) => scores.returnedIds.has(id));
+  if (shared !== undefined) return { ids: 'document', judged: shared, returned: shared, differences: [OTHER_QUERY] };
+  return answered === 0
+    ? { ids: 'query', ...describeIdDifference(ids, [...scores.unjudged]) }
+    : { ids: 'document', ...describeIdDifference([...scores.judgedIds], [...scores.returnedIds]) };
 }
 
-/** All lines of the run at once. */
-async function scoreWhole(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
+async function readJudgedQueries(qrelsPath: string, relevanceLevel: number): Promise<JudgedQueries> {
+  const judgments = await readQrels(qrelsPath);
+  let [judgedDocuments, queriesWithoutRelevant] = [0, 0];
+  for (const query of judgments.queries.values()) {
+    let most = -1;
+    for (const grade of judgments.gradesOf(query)) {
+      if (grade >= 0) judgedDocuments += 1;
+      if (grade > most) most = grade;
+    }
+    if (most < relevanceLevel) queriesWithoutRelevant += 1;
+  }
+  const ids = [...judgments.queries.keys()].toSorted(compareCodePoints);
+  const places = new Map(ids.map((id, place) => [id, place]));
+  return { judgments, judgedDocuments, queriesWithoutRelevant, ids, places };
+}
+
+/** A run in any order. */
+async function scoreByQuery(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
   const scores = noScores(judged, settings);
-  const handle = scorer(judged, path, settings, scores);
-  await readRunInBatches(path, { results: Number.POSITIVE_INFINITY, handle });
+  const isJudged = (queryId: string): boolean => {
+    if (judged.places.has(queryId)) return true;
+    scores.unjudged.add(queryId);
+    return false;
+  };
+  await readRunByQuery(path, isJudged, scorer(judged, path, settings, scores));
   return scores;
 }
 
 /** A batch of so many results stays in the cache of a processor. */
 const BATCH_RESULTS = 2000;
 
-/** Null where a query comes in two batches, or a line is wrong. */
+/** Thrown out of the reading of a run, which then cannot be scored in batches. */
+const splitQuery = new Error('a query stands in two batches');
+
+/** Null where a query stands in two batches. */
 async function scoreInBatches(
   judged: JudgedQueries,
   path: string,
@@ -127,15 +202,15 @@ async function scoreInBatches(
   const scores = noScores(judged, settings);
   const score = scorer(judged, path, settings, scores);
   const handle = (batch: ResultTable): void => {
-    for (const id of batch.queryIds) if (isIn(scores, judged, id)) throw new Error('a query stands in two batches');
+    for (const id of batch.queryIds) if (isIn(scores, judged, id)) throw splitQuery;
     score(batch);
   };
   try {
     await readRunInBatches(path, { results: BATCH_RESULTS, handle });
     return scores;
-  } catch {
-    // Read as a whole, the run says what is wrong.
-    return null;
+  } catch (error) {
+    if (error === splitQuery) return null;
+    throw error;
   }
 }
 
@@ -146,7 +221,19 @@ function isIn({ answered, unjudged }: RunScores, { places }: JudgedQueries, id: 
 
 function noScores({ ids }: JudgedQueries, { keys }: ScoringSettings): RunScores {
   const columns = keys.map(() => new Float64Array(ids.length));
-  return { columns, answered: new Uint8Array(ids.length), unjudged: new Set(), duplicateDocuments: 0, scoreTies: 0 };
+  return {
+    columns,
+    answered: new Uint8Array(ids.length),
+    unjudged: new Set(),
+    duplicateDocuments: 0,
+    scoreTies: 0,
+    judgedFound: 0,
+    ranksAgree: 0,
+    ranksDisagree: 0,
+    repeat: null,
+    judgedIds: new Set(),
+    returnedIds: new Set(),
+  };
 }
 
 /** Adds the scores of a batch to those of its run. */
@@ -168,11 +255,43 @@ function scorer(
       scores.answered[place] = 1;
       scores.scoreTies += ranked.scoreTies;
       scores.duplicateDocuments += ranked.duplicates;
+      scores.judgedFound += ranked.judgedFound;
+      scores.ranksAgree += ranked.ranksAgree;
+      scores.ranksDisagree += ranked.ranksDisagree;
+      if (ranked.duplicates > 0) scores.repeat ??= repeatOf(batch, id);
+      if (scores.judgedFound === 0) sampleIds(scores, judgments, judged, batch, id);
       if (duplicates === 'reject' && ranked.duplicates > 0) refuseRepeat(batch, id, `${path}: The query "${id}"`);
       const values = evaluate(ranked.grades, ranked.length, judgments.gradesOf(judged));
       for (const [i, column] of scores.columns.entries()) column[place] = values[i] ?? 0;
     }
   };
+}
+
+/** So many ids show how those of judgments and run differ, so many of a query at most. */
+const [SAMPLED_IDS, SAMPLED_OF_QUERY] = [2000, 100] as const;
+
+function sampleIds(
+  { judgedIds, returnedIds }: RunScores,
+  judgments: JudgmentTable,
+  query: QueryRows,
+  batch: ResultTable,
+  queryId: string,
+): void {
+  if (judgedIds.size >= SAMPLED_IDS || returnedIds.size >= SAMPLED_IDS) return;
+  const [start = 0, end = 0] = query.ranges;
+  const rows = Array.from({ length: Math.min(SAMPLED_OF_QUERY, end - start) }, (_, i) => start + i);
+  // A relevant document is the better example.
+  for (const row of rows.toSorted((a, b) => judgments.gradeOf(b) - judgments.gradeOf(a))) {
+    judgedIds.add(judgments.documents.text(row));
+  }
+  for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
+}
+
+function repeatOf(batch: ResultTable, queryId: string): RepeatedDocument | null {
+  const times = new Map<string, number>();
+  for (const id of batch.get(queryId)?.ids ?? []) times.set(id, (times.get(id) ?? 0) + 1);
+  const [documentId, most] = [...times].toSorted((a, b) => b[1] - a[1])[0] ?? ['', 0];
+  return most < 2 ? null : { queryId, documentId, times: most };
 }
 
 /** @throws RecalldError file_malformed */
@@ -194,7 +313,7 @@ export interface MetricScores {
 }
 
 export interface OfflineEvaluation {
-  readonly counts: EvaluationCounts;
+  readonly run: TrecScores;
   /** Every judged query, in code-point order of the ids whatever the order of the files. */
   readonly queryIds: readonly string[];
   /** Aligned with the requested keys. */
@@ -209,12 +328,12 @@ export interface OfflineEvaluation {
  */
 export async function evaluateTrecFiles(request: OfflineEvaluationRequest): Promise<OfflineEvaluation> {
   const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, [request.runPath], request);
-  const [{ counts, columns }] = scores as [TrecScores];
+  const [run] = scores as [TrecScores];
   return {
-    counts,
+    run,
     queryIds,
     metrics: request.keys.map((key, i) => {
-      const values = columns[i] ?? new Float64Array(queryIds.length);
+      const values = run.columns[i] ?? new Float64Array(queryIds.length);
       return { key, summary: summarize(values, key.measure), values };
     }),
   };

@@ -1,10 +1,10 @@
-/** The files of TREC and BEIR: judgments, and the results of a run. */
+/** Files of judgments: those of TREC and BEIR. */
 
 import { RecalldError } from '../../errors.ts';
-import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
+import { ColumnScanner, parseGrade } from '../../ir/trec-line.ts';
 import { quoted } from '../../text/source-line.ts';
-import { type Block, BlockBuffers, type BlockHandler, forEachBlock, malformed, sizeOf } from './blocks.ts';
-import { JudgmentTable, ResultTable } from './tables.ts';
+import { type Block, type BlockHandler, forEachBlock, malformed, sizeOf } from './blocks.ts';
+import { JudgmentTable } from './tables.ts';
 
 const NUMBER_SIGN = 0x23;
 
@@ -21,9 +21,6 @@ const TREC_QRELS: QrelsForm = {
   grade: 3,
 };
 const BEIR_QRELS: QrelsForm = { columns: ['query-id', 'corpus-id', 'score'], document: 1, grade: 2 };
-const RUN_COLUMNS = ['query-id', 'Q0', 'document-id', 'rank', 'score', 'tag'];
-const RUN_DOCUMENT = 2;
-const RUN_SCORE = 4;
 /** The query id is the first column of every form. */
 const QUERY = 0;
 
@@ -74,57 +71,12 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
   return judgments;
 }
 
-/** A batch has room for lines of so many bytes, and grows for shorter ones. */
-const ROOM_BYTES = 60;
-
-/** Some lines of a run at a time, whole queries where their lines stand together. */
-export interface RunBatches {
-  /** A batch ends with the query in which it has come to so many results. */
-  readonly results: number;
-  /** Given each batch, which is emptied after it. */
-  readonly handle: (batch: ResultTable) => void;
-}
-
-/**
- * Reads a TREC run (`query-id Q0 document-id rank score tag`, columns parted by blanks). As in trec_eval the second
- * column, the rank and whatever follows the score are ignored, and so are empty lines and lines that start with `#`;
- * unlike there, the tag may be missing.
- *
- * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a score that is no finite
- * decimal number, not UTF-8 text, no document at all. What the handler throws passes through.
- */
-export async function readRunInBatches(path: string, { results, handle }: RunBatches): Promise<void> {
-  const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
-  const buffers = new BlockBuffers();
-  const scanner = new ColumnScanner(RUN_COLUMNS.length, 'blanks');
-  let isEmpty = true;
-  const flush = (scanned: Block | null): void => {
-    handle(batch);
-    buffers.giveBack(batch.clear().filter((block) => block !== scanned));
-  };
-  const addLine = (block: Block, line: number): void => {
-    if (scanner.count === 0 || isComment(block, scanner)) return;
-    if (scanner.count < RUN_COLUMNS.length - 1) {
-      throw malformed(path, line, wrongColumns('A result', RUN_COLUMNS, scanner.count));
-    }
-    const score = parseScore(block.bytes, scanner.starts[RUN_SCORE] ?? 0, scanner.ends[RUN_SCORE] ?? 0);
-    if (Number.isNaN(score)) throw malformed(path, line, badScore(column(block, scanner, RUN_SCORE)));
-    const [start, end] = [scanner.starts[QUERY] ?? 0, scanner.ends[QUERY] ?? 0];
-    if (batch.length >= results && !batch.goesOn(block, start, end)) flush(block);
-    isEmpty = false;
-    batch.add(block, start, end, scanner.starts[RUN_DOCUMENT] ?? 0, scanner.ends[RUN_DOCUMENT] ?? 0, score);
-  };
-  await forEachBlock(path, linesOf(scanner, addLine, batch), buffers);
-  if (isEmpty) throw empty(path, 'results', RUN_COLUMNS);
-  flush(null);
-}
-
 /** Adds a line that was scanned, and then those that the table reads by itself, as all of TREC may be. */
 function linesOf(
   scanner: ColumnScanner,
   addLine: (block: Block, line: number) => void,
-  table: JudgmentTable | ResultTable,
-  isTrec = (): boolean => true,
+  table: JudgmentTable,
+  isTrec: () => boolean,
 ): BlockHandler {
   return (block, firstLine) => {
     let line = firstLine;
@@ -161,10 +113,6 @@ function wrongColumns(what: string, columns: readonly string[], found: number): 
 
 function badGrade(text: string): string {
   return `The grade ${quoted(text)} is not an integer; write a whole number such as 0, 1 or 2.`;
-}
-
-function badScore(text: string): string {
-  return `The score ${quoted(text)} in column 5 is not a finite decimal number; write it as 12.5 or 1e-3.`;
 }
 
 function judgedTwice(query: string, document: string): string {

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Block } from '../../../../src/golden/trec/blocks.ts';
 import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
-import { JudgmentTable, ResultTable } from '../../../../src/golden/trec/tables.ts';
+import { ResultTable } from '../../../../src/golden/trec/result-table.ts';
+import { JudgmentTable } from '../../../../src/golden/trec/tables.ts';
 import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/ir/ranking.ts';
 
 type Row = readonly [query: string, id: string, score: number];
@@ -13,7 +14,7 @@ function tableOf(rows: readonly Row[]): ResultTable {
   for (const [query, id, score] of rows) {
     const block = new Block(Buffer.from(`${query} ${id}`), 'file', 1);
     const end = Buffer.byteLength(query);
-    table.add(block, 0, end, end + 1, block.bytes.length, score);
+    table.add(block, 0, end, end + 1, block.bytes.length, score, 0);
   }
   return table;
 }

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
-import type { JudgmentTable, ResultTable } from '../../../../src/golden/trec/tables.ts';
-import { readQrels, readRunInBatches } from '../../../../src/golden/trec/trec-files.ts';
+import type { ResultTable } from '../../../../src/golden/trec/result-table.ts';
+import { readRunInBatches } from '../../../../src/golden/trec/run-file.ts';
+import type { JudgmentTable } from '../../../../src/golden/trec/tables.ts';
+import { readQrels } from '../../../../src/golden/trec/trec-files.ts';
 import type { ScoredDocuments } from '../../../../src/ir/ranking.ts';
 
 let folder: string;

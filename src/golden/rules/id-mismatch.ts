@@ -1,0 +1,197 @@
+/** How ids differ that should be the same: those of judgments and those that a retriever or a run returns. */
+
+import { quoted } from '../../text/source-line.ts';
+
+/** One id of each side, and by what they differ. */
+export interface IdDifference {
+  readonly judged: string;
+  readonly returned: string;
+  /** In words that follow `differ in`; empty where the ids have nothing in common. */
+  readonly differences: readonly string[];
+}
+
+interface Rule {
+  readonly name: string;
+  readonly apply: (id: string) => string;
+}
+
+/** In the order in which they are applied: each works on what the ones before have left. */
+const rules: readonly Rule[] = [
+  { name: 'percent-encoding', apply: decodePercents },
+  { name: 'their Unicode normal form (NFC, NFD)', apply: (id) => id.normalize('NFC') },
+  { name: 'compatibility characters of Unicode', apply: (id) => id.normalize('NFKC') },
+  { name: 'invisible characters', apply: (id) => id.replaceAll(/[\p{Cf}\p{Cc}]/gu, '') },
+  { name: 'quotation marks', apply: (id) => id.replace(/^\s*(["'`])(.*)\1\s*$/s, '$2') },
+  { name: 'blanks', apply: (id) => id.replaceAll(/\s+/gu, '') },
+  { name: 'case', apply: (id) => id.toLowerCase() },
+  { name: 'a trailing .0', apply: (id) => id.replace(/^([+-]?\d+)\.0+$/, '$1') },
+  { name: 'leading zeros', apply: (id) => id.replace(/^0+(?=\d)/, '') },
+  { name: 'hyphens and underscores', apply: (id) => id.replaceAll(/[-_]/g, '') },
+];
+
+const everyRule: ReadonlySet<Rule> = new Set(rules);
+
+/** More pairs than this tell nothing new about what all ids have in common. */
+const MOST_PAIRS = 200;
+
+/**
+ * Looks for a judged and a returned id that are the same but for the case, the encoding, zeros, a prefix and the like.
+ *
+ * @param judged and `returned` have at least one id each and none in common
+ * @returns the pair whose difference is the commonest; without one, the first ids of both sides and no difference
+ */
+export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
+  return (
+    differenceOfForm(judged, returned) ??
+    differenceOfAffix(judged, returned) ?? { judged: judged[0] ?? '', returned: returned[0] ?? '', differences: [] }
+  );
+}
+
+/** `differ in case and the prefix "kb/"`, or that no common form was found. */
+export function differenceInWords({ differences }: Pick<IdDifference, 'differences'>): string {
+  if (differences.length === 0) return 'have no form in common';
+  const [last = '', ...others] = differences.toReversed();
+  return `differ in ${others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`}`;
+}
+
+/** The pair for a message: in quotes, with escapes for what cannot be seen. */
+export function shownIds({ judged, returned }: Pick<IdDifference, 'judged' | 'returned'>): readonly [string, string] {
+  // A letter and its accent look the same in one character and in two.
+  const unseen = judged.normalize('NFC') === returned.normalize('NFC') ? /[\p{C}\p{M}]|[^\p{ASCII}]/gu : /\p{C}/gu;
+  const shown = (id: string): string => quoted(id).replaceAll(unseen, escaped);
+  return [shown(judged), shown(returned)];
+}
+
+const escaped = (character: string): string =>
+  `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`;
+
+function canonical(id: string, left: ReadonlySet<Rule> = everyRule): string {
+  let form = id;
+  for (const rule of rules) if (left.has(rule)) form = rule.apply(form);
+  return form;
+}
+
+/** As few rules as make the two the same, which all together do; a weaker one before a stronger one. */
+function neededRules(judged: string, returned: string): string[] {
+  if (judged === returned) return [];
+  const needed = new Set(rules);
+  for (const rule of rules.toReversed()) {
+    needed.delete(rule);
+    if (canonical(judged, needed) !== canonical(returned, needed)) needed.add(rule);
+  }
+  return [...needed].map(({ name }) => name);
+}
+
+interface FoundDifference {
+  readonly pair: IdDifference;
+  count: number;
+}
+
+function differenceOfForm(judged: readonly string[], returned: readonly string[]): IdDifference | null {
+  const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
+  const found = new Map<string, FoundDifference>();
+  let pairs = 0;
+  for (const id of returned) {
+    const form = canonical(id);
+    const twin = byForm.get(form);
+    if (form === '' || twin === undefined || twin === id) continue;
+    count(found, { judged: twin, returned: id, differences: neededRules(twin, id) });
+    if (++pairs === MOST_PAIRS) break;
+  }
+  return commonest(found);
+}
+
+/** A prefix or suffix that the ids of one side have more, or another than those of the other side. */
+function differenceOfAffix(judged: readonly string[], returned: readonly string[]): IdDifference | null {
+  const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
+  const judgedParts = partsOf(judged);
+  const found = new Map<string, FoundDifference>();
+  let pairs = 0;
+  for (const id of returned) {
+    const pair = longerJudged(id, judgedParts) ?? longerReturned(id, byForm) ?? otherAffix(id, judgedParts);
+    if (pair === null) continue;
+    count(found, pair);
+    if (++pairs === MOST_PAIRS) break;
+  }
+  return commonest(found);
+}
+
+function longerJudged(returned: string, judgedParts: ReadonlyMap<string, Part>): IdDifference | null {
+  const part = judgedParts.get(canonical(returned));
+  if (part === undefined) return null;
+  const differences = [...neededRules(part.kept, returned), `the ${part.side} ${JSON.stringify(affixOf(part))}`];
+  return { judged: part.id, returned, differences };
+}
+
+function longerReturned(returned: string, judgedByForm: ReadonlyMap<string, string>): IdDifference | null {
+  for (const [form, part] of partsOf([returned])) {
+    const judged = judgedByForm.get(form);
+    if (judged === undefined) continue;
+    const differences = [...neededRules(judged, part.kept), `the ${part.side} ${JSON.stringify(affixOf(part))}`];
+    return { judged, returned, differences };
+  }
+  return null;
+}
+
+function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): IdDifference | null {
+  for (const [form, part] of partsOf([returned])) {
+    const other = form.length < LEAST_COMMON ? undefined : judgedParts.get(form);
+    if (other === undefined || other.side !== part.side) continue;
+    const affixes = `${JSON.stringify(affixOf(other))}, ${JSON.stringify(affixOf(part))}`;
+    return { judged: other.id, returned, differences: [...neededRules(other.kept, part.kept), `the ${part.side} (${affixes})`] };
+  }
+  return null;
+}
+
+/** Shorter ends in common are chance. */
+const LEAST_COMMON = 4;
+
+interface Part {
+  readonly id: string;
+  readonly side: 'prefix' | 'suffix';
+  /** The id without it, as written. */
+  readonly kept: string;
+}
+
+const affixOf = ({ id, side, kept }: Part): string =>
+  side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
+
+/** Every beginning and end of the ids that a separator, or a change between letters and digits, sets off, by its form. */
+function partsOf(ids: readonly string[]): Map<string, Part> {
+  const parts = new Map<string, Part>();
+  for (const id of ids) {
+    for (const { index } of id.matchAll(/(?<=[^\p{L}\p{N}])|(?=[^\p{L}\p{N}])|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu)) {
+      if (index === 0 || index === id.length) continue;
+      const [before, behind] = [id.slice(0, index), id.slice(index)];
+      for (const [kept, side] of [
+        [behind, 'prefix'],
+        [before, 'suffix'],
+      ] as const) {
+        const form = canonical(kept);
+        if (/[\p{L}\p{N}]/u.test(form) && !parts.has(form)) parts.set(form, { id, side, kept });
+      }
+    }
+  }
+  return parts;
+}
+
+function count(found: Map<string, FoundDifference>, pair: IdDifference): void {
+  const key = pair.differences.join('\n');
+  const entry = found.get(key) ?? { pair, count: 0 };
+  entry.count += 1;
+  found.set(key, entry);
+}
+
+function commonest(found: ReadonlyMap<string, FoundDifference>): IdDifference | null {
+  return [...found.values()].toSorted((a, b) => b.count - a.count)[0]?.pair ?? null;
+}
+
+/** Also of forms, where a plus is a blank. */
+function decodePercents(id: string): string {
+  const spaced = id.replaceAll('+', ' ');
+  try {
+    return spaced.includes('%') ? decodeURIComponent(spaced) : spaced;
+  } catch {
+    return spaced;
+  }
+}

@@ -1,0 +1,228 @@
+/** The results of a run file, or of a part of one, kept as numbers. */
+import type { ScoredDocuments } from '../../ir/ranking.ts';
+import type { Block } from './blocks.ts';
+import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
+import type { JudgmentTable } from './tables.ts';
+
+/** The ranking that trec_eval makes of the results of a query, as the grades of its places. */
+interface GradedRanking {
+  /** Of the documents, best first, -1 where there is no judgment; valid until the next ranking is asked for. */
+  readonly grades: Float64Array;
+  readonly length: number;
+  /** Judged documents of the query that are in the ranking. */
+  readonly judgedFound: number;
+  /** Places that repeat a document. */
+  readonly duplicates: number;
+  /** Places with the score of the other document right before them. */
+  readonly scoreTies: number;
+  /** Neighbors by score of which the better one has the better, or the worse, rank. */
+  readonly ranksAgree: number;
+  readonly ranksDisagree: number;
+}
+
+/** Of each row, in the mean, before another way to sort is faster: at first, and when scores are all but sorted. */
+const [FIRST_MOVES, MOST_MOVES] = [1, 8] as const;
+const NO_ROWS: QueryRows = { ranges: [] };
+const SPACE = 0x20;
+/** No separator beside the tab. */
+const TAB = 0x09;
+
+/** Scores and ranks by query and document id. */
+export class ResultTable {
+  private readonly documents: DocumentRows;
+  private scores: Float64Array;
+  private ranks: Int32Array;
+  /** The rows of the query that is ranked. */
+  private order = new Int32Array(256);
+  private grades = new Float64Array(256);
+  private readonly set = new DocumentSet();
+  /** 1 for each judged document of the query that is ranked already. */
+  private taken = new Uint8Array(256);
+  /** Scores of the query that is sorted, each with the place of its row in its lowest bits. */
+  private keys = new Float64Array(256);
+  private unsorted = new Int32Array(256);
+
+  /** @param fileBytes size of the file */
+  constructor(fileBytes = 0) {
+    this.documents = new DocumentRows(fileBytes);
+    this.scores = new Float64Array(this.documents.room);
+    this.ranks = new Int32Array(this.documents.room);
+  }
+
+  /** In the order of the file. */
+  get queryIds(): Iterable<string> {
+    return this.documents.queries.keys();
+  }
+
+  /** Number of results. */
+  get length(): number {
+    return this.documents.size;
+  }
+
+  /** Whether a line with its query id at `[start, end)` goes on with the query of the last one. */
+  goesOn(block: Block, start: number, end: number): boolean {
+    return this.documents.isOfLastQuery(block, start, end);
+  }
+
+  /** Forgets all results. @returns the blocks that they stood in, which nobody reads any more */
+  clear(): readonly Block[] {
+    return this.documents.clear();
+  }
+
+  /** Adds a result whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. */
+  add(
+    block: Block,
+    queryStart: number,
+    queryEnd: number,
+    start: number,
+    end: number,
+    score: number,
+    rank: number,
+  ): void {
+    this.place(this.documents.add(block, queryStart, queryEnd, start, end), score, rank);
+  }
+
+  /** Makes a query, which has no results yet, that of the results that `addNext` adds. */
+  startQuery(queryId: string): void {
+    this.documents.startQuery(queryId);
+  }
+
+  /** Adds a result of the query that was started, whose document id stands at `[start, end)` of the block. */
+  addNext(block: Block, start: number, end: number, score: number, rank: number): void {
+    this.place(this.documents.addNext(block, start, end), score, rank);
+  }
+
+  private place(row: number, score: number, rank: number): void {
+    const { room } = this.documents;
+    if (room > this.scores.length) {
+      this.scores = enlarged(new Float64Array(room), this.scores);
+      this.ranks = enlarged(new Int32Array(room), this.ranks);
+    }
+    this.scores[row] = score;
+    this.ranks[row] = rank;
+  }
+
+  /** Adds the results of a run in the columns of TREC from `start` on as `DocumentRows.goOnRun` does. */
+  goOn(block: Block, start: number, hasTabs: boolean): number {
+    return this.documents.goOnRun(block, start, hasTabs ? TAB : SPACE, this.scores, this.ranks);
+  }
+
+  /** The documents of a query in the order of the file, not yet ranked and with repeats. */
+  get(queryId: string): ScoredDocuments | undefined {
+    const query = this.documents.queries.get(queryId);
+    if (query === undefined) return undefined;
+    const rows = Array.from(this.rowsOf(query));
+    return { ids: rows.map((row) => this.documents.text(row)), scores: rows.map((row) => this.scores[row] ?? 0) };
+  }
+
+  /**
+   * Ranks the documents of a query as `orderLikeTrecEval` does, and looks up their grades.
+   *
+   * @param judgedQuery the query among the judgments
+   * @param collapses whether a place that repeats a document is taken out; else it stays, without a judgment
+   * @param queryId one of `queryIds`
+   */
+  rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean): GradedRanking {
+    const query = this.documents.queries.get(queryId) ?? NO_ROWS;
+    const { documents, scores, ranks } = this;
+    const rows = this.rowsOf(query);
+    this.sort(rows);
+    if (this.grades.length < rows.length) this.grades = new Float64Array(2 * rows.length);
+    judgments.listIn(this.set, judgedQuery, rows.length);
+    const judged = this.set.size;
+    if (this.taken.length < judged) this.taken = new Uint8Array(2 * judged);
+    this.taken.fill(0, 0, judged);
+    let length = 0;
+    let judgedFound = 0;
+    let duplicates = 0;
+    let scoreTies = 0;
+    let ranksAgree = 0;
+    let ranksDisagree = 0;
+    for (let place = 0; place < rows.length; place++) {
+      const row = rows[place] ?? 0;
+      const before = rows[place - 1] ?? 0;
+      if (place > 0) {
+        if (scores[before] !== scores[row]) {
+          const step = (ranks[row] ?? 0) - (ranks[before] ?? 0);
+          if (step > 0) ranksAgree += 1;
+          else if (step < 0) ranksDisagree += 1;
+        } else if (documents.compare(before, row) !== 0) scoreTies += 1;
+      }
+      const known = this.set.size;
+      const number = this.set.add(documents, row);
+      const isJudged = number < judged;
+      const isNew = isJudged ? this.taken[number] === 0 : number >= known;
+      if (isJudged) this.taken[number] = 1;
+      if (!isNew) duplicates += 1;
+      if (!isNew && collapses) continue;
+      const grade = isJudged && isNew ? judgments.gradeOf(this.set.rowOf(number)) : -1;
+      if (grade >= 0) judgedFound += 1;
+      this.grades[length++] = grade;
+    }
+    return { grades: this.grades, length, judgedFound, duplicates, scoreTies, ranksAgree, ranksDisagree };
+  }
+
+  /** The rows of a query in the order of the file; valid until the next ones are asked for. */
+  private rowsOf(query: QueryRows): Int32Array {
+    const count = countOf(query);
+    if (this.order.length < count) this.order = new Int32Array(2 * count);
+    let filled = 0;
+    for (let i = 0; i < query.ranges.length; i += 2) {
+      for (let row = query.ranges[i] ?? 0; row < (query.ranges[i + 1] ?? 0); row++) this.order[filled++] = row;
+    }
+    return this.order.subarray(0, count);
+  }
+
+  /** Best first. Most runs are written so, or nearly, so that each row is moved to its place until that takes too long. */
+  private sort(rows: Int32Array): void {
+    if (this.moveToPlaces(rows, FIRST_MOVES)) return;
+    this.sortByScore(rows);
+    if (!this.moveToPlaces(rows, MOST_MOVES)) rows.sort((a, b) => this.compare(a, b));
+  }
+
+  /** Sorts by insertion; gives up, with the rows in some order, when they have to be moved far. */
+  private moveToPlaces(rows: Int32Array, mostMoves: number): boolean {
+    let moves = 0;
+    for (let i = 1; i < rows.length; i++) {
+      const row = rows[i] ?? 0;
+      let place = i;
+      for (; place > 0 && this.compare(rows[place - 1] ?? 0, row) > 0; place--) rows[place] = rows[place - 1] ?? 0;
+      rows[place] = row;
+      moves += i - place;
+      if (moves > mostMoves * rows.length) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Sorts by score, but for scores that differ in their last bits: these hold the place of the row, so that doubles
+   * alone are sorted, without a call for each comparison.
+   */
+  private sortByScore(rows: Int32Array): void {
+    const { length } = rows;
+    if (this.keys.length < length) {
+      this.keys = new Float64Array(2 * length);
+      this.unsorted = new Int32Array(2 * length);
+    }
+    const keys = this.keys.subarray(0, length);
+    const words = new Uint32Array(keys.buffer);
+    const mask = 2 ** Math.ceil(Math.log2(length)) - 1;
+    this.unsorted.set(rows);
+    for (let i = 0; i < length; i++) {
+      keys[i] = this.scores[rows[i] ?? 0] ?? 0;
+      words[LOW_WORD + 2 * i] = (((words[LOW_WORD + 2 * i] ?? 0) & ~mask) | i) >>> 0;
+    }
+    keys.sort();
+    for (let i = 0; i < length; i++) {
+      rows[i] = this.unsorted[(words[LOW_WORD + 2 * (length - 1 - i)] ?? 0) & mask] ?? 0;
+    }
+  }
+
+  private compare(a: number, b: number): number {
+    const difference = (this.scores[b] ?? 0) - (this.scores[a] ?? 0);
+    return difference !== 0 ? difference : this.documents.compare(b, a);
+  }
+}
+
+/** Where the lower half of a double stands among its two words. */
+const LOW_WORD = new Uint32Array(Float64Array.of(1).buffer)[0] === 0 ? 0 : 1;

@@ -1,0 +1,184 @@
+/** Reads the results of a run file: TREC, or columns that a header names. */
+import { RecalldError } from '../../errors.ts';
+import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
+import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
+import { ResultTable } from './result-table.ts';
+import {
+  decideRunLayout,
+  isTrecLayout,
+  MAX_COLUMNS,
+  parseRank,
+  problemOf,
+  type RunLayout,
+  type RunLine,
+  TREC_LINE,
+  wrongColumns,
+} from './run-layout.ts';
+import { RunPartitions } from './run-partitions.ts';
+
+const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
+/** A layout is decided by at most so many lines, from the first block that has one. */
+const SAMPLE_LINES = 200;
+/** What 32 bits hold. */
+const MAX_RANK = 2 ** 31 - 1;
+
+/** A batch has room for lines of so many bytes, and grows for shorter ones. */
+const ROOM_BYTES = 60;
+
+/** Takes the results of a run. */
+interface RunSink {
+  /** How many results it has taken. */
+  readonly length: number;
+  add(
+    block: Block,
+    queryStart: number,
+    queryEnd: number,
+    start: number,
+    end: number,
+    score: number,
+    rank: number,
+  ): void;
+  /** Takes the lines from `start` on that it reads faster by itself; returns where the first other one stands. */
+  goOn(block: Block, start: number, hasTabs: boolean): number;
+}
+
+/** Some lines of a run at a time, whole queries where their lines stand together. */
+export interface RunBatches {
+  /** A batch ends with the query in which it has come to so many results. */
+  readonly results: number;
+  /** Given each batch, which is emptied after it. */
+  readonly handle: (batch: ResultTable) => void;
+}
+
+/**
+ * Reads a run whose queries stand together: `query-id Q0 document-id rank score tag`, of which the tag may be missing,
+ * or the columns that the first line names. The separator (blanks, or tabs alone, so that ids may hold blanks), the
+ * number of columns and the header are decided once for the file. As in trec_eval the order is that of the scores; a
+ * run without scores is ordered by rank. Empty lines are skipped, and lines that start with `#`.
+ *
+ * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is no whole
+ * number, a score that is no finite decimal number, a file that can be read in two ways, not UTF-8 text, no result.
+ * What the handler throws passes through.
+ */
+export async function readRunInBatches(path: string, { results, handle }: RunBatches): Promise<void> {
+  const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
+  const buffers = new BlockBuffers();
+  const flush = (scanned: Block | null): void => {
+    handle(batch);
+    buffers.giveBack(batch.clear().filter((block) => block !== scanned));
+  };
+  // The length of a batch goes back to 0, which only `goOn` must not do.
+  const sink: RunSink = {
+    get length() {
+      return batch.length;
+    },
+    add(block, queryStart, queryEnd, ...rest) {
+      if (batch.length >= results && !batch.goesOn(block, queryStart, queryEnd)) flush(block);
+      batch.add(block, queryStart, queryEnd, ...rest);
+    },
+    goOn: (block, start, hasTabs) => batch.goOn(block, start, hasTabs),
+  };
+  await readResults(path, sink, buffers);
+  flush(null);
+}
+
+/**
+ * Reads a run as `readRunInBatches` does whatever the order of its lines, once, and hands over whole queries.
+ *
+ * @param isJudgedQuery is asked once for each query id; the results of other queries are not kept
+ */
+export async function readRunByQuery(
+  path: string,
+  isJudgedQuery: (queryId: string) => boolean,
+  handle: (results: ResultTable) => void,
+): Promise<void> {
+  const partitions = new RunPartitions(await sizeOf(path), isJudgedQuery, path);
+  await readResults(path, partitions, new BlockBuffers(), true);
+  partitions.drain(handle);
+}
+
+/** @param isCopied whether the sink keeps nothing of a block */
+async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, isCopied = false): Promise<void> {
+  let layout: RunLayout | null = null;
+  let scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
+  let hasResult = false;
+  const addLine = (block: Block, line: number, read: RunLayout): void => {
+    const { bytes } = block;
+    const { starts, ends, count } = scanner;
+    if (count === 0 || line === read.headerLine || bytes[starts[0] ?? 0] === NUMBER_SIGN) return;
+    if (count !== read.columns.length) throw malformed(path, line, wrongColumns(read, count));
+    trim(bytes, scanner);
+    const [queryStart, queryEnd] = [starts[read.query] ?? 0, ends[read.query] ?? 0];
+    const [start, end] = [starts[read.document] ?? 0, ends[read.document] ?? 0];
+    const rank = read.rank === null ? 0 : rankAt(block, starts[read.rank] ?? 0, ends[read.rank] ?? 0);
+    const score = read.score === null ? -rank : parseScore(bytes, starts[read.score] ?? 0, ends[read.score] ?? 0);
+    if (queryStart === queryEnd || start === end || Number.isNaN(rank) || Number.isNaN(score)) {
+      throw malformed(path, line, problemOf(cellsOf(block, scanner), read) ?? wrongColumns(read, count));
+    }
+    hasResult = true;
+    sink.add(block, queryStart, queryEnd, start, end, score, Math.max(-MAX_RANK, Math.min(MAX_RANK, rank)));
+  };
+  await forEachBlock(
+    path,
+    (block, firstLine) => {
+      if (layout === null) {
+        layout = decideRunLayout(path, sampleOf(block, firstLine));
+        if (layout !== null) scanner = new ColumnScanner(MAX_COLUMNS, layout.separator);
+      }
+      const isTrec = layout !== null && isTrecLayout(layout);
+      const hasTabs = layout?.separator === 'tabs';
+      let line = firstLine;
+      for (let next = 0; next < block.bytes.length; line++) {
+        next = scanner.scan(block.bytes, next);
+        if (layout === null) continue;
+        addLine(block, line, layout);
+        if (!isTrec) continue;
+        const before = sink.length;
+        next = sink.goOn(block, next, hasTabs);
+        line += sink.length - before;
+      }
+      if (isCopied) buffers.giveBack([block]);
+      return line;
+    },
+    buffers,
+  );
+  if (!hasResult) throw new RecalldError('file_malformed', `${path} holds no results; it needs lines of "${TREC_LINE}".`);
+}
+
+/** As `parseRank`; what is a plain integer needs no string, which a block makes of all its bytes. */
+function rankAt(block: Block, start: number, end: number): number {
+  const rank = parseGrade(block.bytes, start, end);
+  return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;
+}
+
+/** The first lines of a block with columns, as text. */
+function sampleOf(block: Block, firstLine: number): RunLine[] {
+  const lines: RunLine[] = [];
+  const scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
+  let line = firstLine;
+  for (let start = 0; start < block.bytes.length && lines.length < SAMPLE_LINES; line++) {
+    const next = scanner.scan(block.bytes, start);
+    const isComment = block.bytes[scanner.starts[0] ?? 0] === NUMBER_SIGN;
+    if (scanner.count !== 0 && !isComment) lines.push({ line, text: lineText(block, start, next) });
+    start = next;
+  }
+  return lines;
+}
+
+const lineText = (block: Block, start: number, end: number): string =>
+  block
+    .slice(start, Math.min(end, block.bytes.length))
+    .replace(/^\ufeff/, '')
+    .replace(/\r?\n?$/, '');
+
+function cellsOf(block: Block, { starts, ends, count }: ColumnScanner): string[] {
+  return Array.from({ length: Math.min(count, MAX_COLUMNS) }, (_, i) => block.slice(starts[i] ?? 0, ends[i] ?? 0));
+}
+
+/** Takes the spaces around columns away, which only those that tabs separate can have. */
+function trim(bytes: Uint8Array, { starts, ends, count }: ColumnScanner): void {
+  for (let i = 0; i < count; i++) {
+    while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[starts[i] ?? 0] === SPACE) starts[i] = (starts[i] ?? 0) + 1;
+    while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[(ends[i] ?? 0) - 1] === SPACE) ends[i] = (ends[i] ?? 0) - 1;
+  }
+}

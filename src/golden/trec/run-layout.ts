@@ -1,0 +1,213 @@
+/** How the lines of a run file are written: decided once for the file, from its first lines. */
+import { parseScore, type Separator } from '../../ir/trec-line.ts';
+import { quoted } from '../../text/source-line.ts';
+import { malformed } from './blocks.ts';
+
+export interface RunLayout {
+  readonly separator: Separator;
+  /** Names of the columns; every line has as many. */
+  readonly columns: readonly string[];
+  readonly query: number;
+  readonly document: number;
+  /** Null where no column holds it. */
+  readonly rank: number | null;
+  /** Null where no column holds it; then a result scores minus its rank. */
+  readonly score: number | null;
+  /** The line that names the columns, from 1; null without one. */
+  readonly headerLine: number | null;
+}
+
+/** A line of the file, without its line end. */
+export interface RunLine {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** More columns than a header may name. */
+export const MAX_COLUMNS = 64;
+const TREC_COLUMNS = ['query-id', 'Q0', 'document-id', 'rank', 'score', 'tag'];
+
+/** True for the six columns of TREC, as nearly all runs have them. */
+export function isTrecLayout({ columns, headerLine }: RunLayout): boolean {
+  return headerLine === null && columns.length === TREC_COLUMNS.length;
+}
+
+/** What a file without results needs, for a message. */
+export const TREC_LINE: string = TREC_COLUMNS.join(' ');
+
+/**
+ * Decides by the first lines of a run which columns it has and what separates them: TREC with or without a tag, or the
+ * columns that a header names.
+ *
+ * @param lines without empty lines and comments, the first of the file first
+ * @returns null without a line
+ * @throws RecalldError `file_malformed` where the lines are no run, or fit two layouts
+ */
+export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLayout | null {
+  const [first] = lines;
+  if (first === undefined) return null;
+  if (first.text.includes('\r')) throw malformed(path, first.line, wrongColumns(trec('blanks', TREC_COLUMNS), -1));
+  const header = headerOf(path, first);
+  if (header !== null) return header;
+  const fitting = (first.text.includes('\t') ? (['tabs', 'blanks'] as const) : (['blanks'] as const)).flatMap((by) => {
+    const cells = cellsOf(first.text, by);
+    const layout = trec(by, TREC_COLUMNS.slice(0, Math.max(cells.length, TREC_COLUMNS.length - 1)));
+    return problemOf(cells, layout) === null ? [layout] : [];
+  });
+  if (fitting.length === 0) throw malformed(path, first.line, problemOfFirst(first.text));
+  const throughout = fitting.filter((layout) => lines.every(({ text }) => fits(text, layout)));
+  const [layout = fitting[0], other] = throughout;
+  if (layout === undefined) return null;
+  if (other !== undefined) {
+    const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
+    if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
+  }
+  refuseNumericTags(path, lines, layout);
+  return layout;
+}
+
+/** Null for the cells of a line that fits; else what is wrong with it and the fix. */
+export function problemOf(cells: readonly string[], layout: RunLayout): string | null {
+  if (cells.length !== layout.columns.length) return wrongColumns(layout, cells.length);
+  for (const column of [layout.query, layout.document]) {
+    if (cells[column] === '') return `Column ${column + 1} ("${layout.columns[column]}") is empty; write the id.`;
+  }
+  const rank = layout.rank === null ? null : (cells[layout.rank] ?? '');
+  if (rank !== null && Number.isNaN(parseRank(rank))) {
+    const hint = layout.separator === 'blanks' ? '; if an id holds a blank, separate the columns by tabs' : '';
+    return `The rank ${quoted(rank)} in column ${(layout.rank ?? 0) + 1} is not a whole number${hint}.`;
+  }
+  const score = layout.score === null ? null : (cells[layout.score] ?? '');
+  if (score === null || isScore(score)) return null;
+  const fix = /^[+-]?nan$/i.test(score) ? 'leave the line out' : 'write it as 12.5 or 1e-3';
+  return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
+}
+
+/** Names how many columns a line has, or that a carriage return stands inside it (-1). */
+export function wrongColumns({ columns, separator }: RunLayout, found: number): string {
+  const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
+  if (found < 0) return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
+  const hint = found > columns.length && separator === 'blanks';
+  return `${needed}, but the line has ${found}${hint ? '; if an id holds a blank, separate the columns by tabs' : ''}.`;
+}
+
+/** A whole number such as `7` or `7.0`; NaN for anything else. */
+export function parseRank(text: string): number {
+  return /^[+-]?[0-9]+(?:\.0*)?$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function isScore(text: string): boolean {
+  const bytes = Buffer.from(text);
+  return !Number.isNaN(parseScore(bytes, 0, bytes.length));
+}
+
+function trec(separator: Separator, columns: readonly string[]): RunLayout {
+  return { separator, columns, query: 0, document: 2, rank: 3, score: 4, headerLine: null };
+}
+
+function cellsOf(text: string, separator: Separator): string[] {
+  const cells = text.split(separator === 'tabs' ? /\t+/ : /[ \t\v\f]+/).map((cell) => cell.replace(/^ +| +$/g, ''));
+  return cells.slice(cells[0] === '' ? 1 : 0, cells.at(-1) === '' ? -1 : undefined);
+}
+
+function fits(text: string, layout: RunLayout): boolean {
+  return problemOf(cellsOf(text, layout.separator), layout) === null;
+}
+
+/** The columns that are read. */
+function readOf(text: string, layout: RunLayout): readonly string[] {
+  const cells = cellsOf(text, layout.separator);
+  return [layout.query, layout.document, layout.rank ?? -1, layout.score ?? -1].map((column) => cells[column] ?? '');
+}
+
+function isReadAlike(text: string, one: RunLayout, other: RunLayout): boolean {
+  const [a, b] = [readOf(text, one), readOf(text, other)];
+  return a.every((cell, i) => cell === b[i]);
+}
+
+function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
+  const readings = [one, other].map((layout) => {
+    const by = layout.separator === 'tabs' ? 'tabs' : 'blanks and tabs';
+    return `separated by ${by} the document is ${quoted(readOf(text, layout)[1] ?? '')}`;
+  });
+  return `The line can be read in two ways: ${readings.join(', ')}. Give every line all six columns "${TREC_LINE}".`;
+}
+
+/** An id with one blank and no tag has six columns too, the last of which is then the score. */
+function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
+  if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
+  const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);
+  const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
+    /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
+  const tags = new Set(rows.map(([, , , , , tag]) => tag));
+  const [first] = lines;
+  if (first === undefined || tags.size < 2 || !rows.every(looksShifted)) return;
+  const [, , document = '', rank = ''] = rows[0] ?? [];
+  throw malformed(
+    path,
+    first.line,
+    `The line can be read in two ways: the document is ${quoted(document)} and the last column a tag, or the document is ` +
+      `${quoted(`${document} ${rank}`)} and the last column the score. Separate the columns by tabs.`,
+  );
+}
+
+const roles = {
+  query: [['queryid', 'qid', 'topicid'], ['query', 'topic']],
+  document: [['documentid', 'docid', 'docno', 'corpusid', 'pid', 'passageid', 'chunkid'], ['document', 'doc', 'passage']],
+  rank: [['rank']],
+  score: [['score', 'similarity', 'sim']],
+} as const;
+
+/** Null when the first line names no columns. */
+function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
+  const separator = text.includes('\t') ? 'tabs' : 'blanks';
+  const columns = cellsOf(text, separator);
+  const names = columns.map((name) => name.toLowerCase().replaceAll(/[ _-]/g, ''));
+  const places = (role: keyof typeof roles): number[] => {
+    for (const known of roles[role]) {
+      const found = names.flatMap((name, i) => ((known as readonly string[]).includes(name) ? [i] : []));
+      if (found.length > 0) return found;
+    }
+    return [];
+  };
+  const found = { query: places('query'), document: places('document'), rank: places('rank'), score: places('score') };
+  if (found.query.length === 0 || found.document.length === 0) return null;
+  for (const [role, own] of Object.entries(found)) {
+    if (own.length < 2) continue;
+    const both = own.map((place) => quoted(columns[place] ?? '')).join(' and ');
+    throw malformed(path, line, `The header has ${both}, and either can be the ${role}; rename or remove one.`);
+  }
+  const [rank = null, score = null] = [found.rank[0], found.score[0]];
+  if (columns.length > MAX_COLUMNS) {
+    throw malformed(path, line, `The header names ${columns.length} columns; keep at most ${MAX_COLUMNS}.`);
+  }
+  if (rank === null && score === null) {
+    throw malformed(path, line, 'The header names neither a rank nor a score; a run needs one of the two.');
+  }
+  return { separator, columns, query: found.query[0] ?? 0, document: found.document[0] ?? 0, rank, score, headerLine: line };
+}
+
+/** What is wrong with the first line of a file that is no TREC run, with what it may be instead. */
+function problemOfFirst(text: string): string {
+  const separator = text.includes('\t') ? 'tabs' : 'blanks';
+  const cells = cellsOf(text, separator);
+  if (/^\s*[[{]/.test(text)) {
+    return `This is JSON, and a run is needed: lines of "${TREC_LINE}". Write a line for each query and document, with the score in column 5.`;
+  }
+  const plain = cellsOf(text, 'blanks');
+  if (plain.length < 5 && text.split(',').length > 2) {
+    return `The columns are separated by commas, and a run is needed: lines of "${TREC_LINE}", separated by tabs or blanks.`;
+  }
+  if (cells.length === 3) {
+    return (
+      'A line of 3 columns can be "query-id document-id rank" (MS MARCO) or "query-id document-id score". Add a first ' +
+      `line that says which, such as ${separator === 'tabs' ? '"query-id<TAB>document-id<TAB>rank"' : '"query-id document-id rank"'}, or write "${TREC_LINE}".`
+    );
+  }
+  const layout = trec(separator, TREC_COLUMNS.slice(0, cells.length === 5 ? 5 : 6));
+  const problem = problemOf(cells, layout) ?? wrongColumns(layout, cells.length);
+  if (cells.length !== 4) return problem;
+  return /^[0-9]+$/.test(cells[2] ?? '') && isScore(cells[3] ?? '')
+    ? `${problem} If they are query, document, rank and score, add a first line "${['query-id', 'document-id', 'rank', 'score'].join(separator === 'tabs' ? '<TAB>' : ' ')}".`
+    : problem;
+}

@@ -1,0 +1,344 @@
+/** The results of a run whose queries do not stand together, kept small, and handed over by query. */
+import { parseScore } from '../../ir/trec-line.ts';
+import { Block } from './blocks.ts';
+import { EXACT_RANK, enlarged, HASH_OF_NOTHING, hashOf, hashOfBytes, isInWord, isWord, parts } from './document-rows.ts';
+import { ResultTable } from './result-table.ts';
+
+const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
+
+/** A partition of so many bytes of a file stays in the cache of a processor while it is scored. */
+const PARTITION_BYTES = 2 ** 20;
+const [LEAST_PARTITIONS, MOST_PARTITIONS] = [64, 1024] as const;
+
+/**
+ * Keeps of each result its document id, score and rank, apart for groups of queries: what is scored together then lies
+ * together in memory, wherever in the file it came from.
+ */
+export class RunPartitions {
+  private readonly queries = new QueryNumbers();
+  /** 1 for each query number with judgments. */
+  private isJudged = new Uint8Array(1024);
+  private readonly partitions: Partition[];
+  private readonly isJudgedQuery: (queryId: string) => boolean;
+  private readonly path: string;
+  private readonly slabs = new Slabs();
+  /** A double that goes from one function to the next is an object, so that it goes as two words. */
+  private readonly score = new Float64Array(1);
+  private readonly scoreWords = new Int32Array(this.score.buffer);
+  private count = 0;
+
+  /**
+   * @param fileBytes size of the file; 0 when unknown
+   * @param isJudgedQuery is asked once for each query id; what is not judged is counted and not kept
+   */
+  constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean, path: string) {
+    this.isJudgedQuery = isJudgedQuery;
+    this.path = path;
+    const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, fileBytes / PARTITION_BYTES)));
+    const partitions = Math.min(MOST_PARTITIONS, Math.max(LEAST_PARTITIONS, wanted));
+    this.partitions = Array.from({ length: partitions }, () => new Partition());
+  }
+
+  /** Number of results, those of queries without judgments included. */
+  get length(): number {
+    return this.count;
+  }
+
+  /** Adds a result whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. */
+  add(
+    { bytes }: Block,
+    queryStart: number,
+    queryEnd: number,
+    start: number,
+    end: number,
+    score: number,
+    rank: number,
+  ): void {
+    const query = this.numberOf(bytes, queryStart, queryEnd, hashOfBytes(bytes, queryStart, queryEnd));
+    this.score[0] = score;
+    this.keep(query, bytes, start, end, rank);
+  }
+
+  /**
+   * Adds lines from `start` on that have the six columns of TREC with one separator between them.
+   *
+   * @returns where the first line stands that is written otherwise
+   */
+  goOn({ bytes }: Block, start: number, hasTabs: boolean): number {
+    const { length } = bytes;
+    if (bytes[length - 1] !== LINE_FEED) return start;
+    const blank = hasTabs ? TAB : SPACE;
+    let line = start;
+    while (line < length) {
+      let i = line;
+      // A byte order mark or a comment is for others to read.
+      if (!isWord(bytes, i) || bytes[i] === 0xef || bytes[i] === 0x23) break;
+      let hash = HASH_OF_NOTHING;
+      do hash = hashOf(hash, bytes[i++] ?? 0);
+      while (isInWord(bytes, i, blank));
+      const queryEnd = i;
+      if (bytes[i - 1] === SPACE || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      do i++;
+      while (isInWord(bytes, i, blank));
+      if (!parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      const idStart = i;
+      do i++;
+      while (isInWord(bytes, i, blank));
+      const idEnd = i;
+      if (bytes[i - 1] === SPACE || !parts(bytes, i++, blank)) break;
+      const rankStart = i;
+      let rank = 0;
+      for (let digit = (bytes[i] ?? 0) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[++i] ?? 0) - ZERO)
+        rank = (rank * 10 + digit) | 0;
+      if (i === rankStart || i - rankStart > EXACT_RANK || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      const scoreStart = i;
+      do i++;
+      while (isWord(bytes, i));
+      const score = parseScore(bytes, scoreStart, i);
+      if (Number.isNaN(score) || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
+      do i++;
+      while (isInWord(bytes, i, blank));
+      if (bytes[i] === CARRIAGE_RETURN) i++;
+      if (bytes[i] !== LINE_FEED) break;
+      this.score[0] = score;
+      this.keep(this.numberOf(bytes, line, queryEnd, hash), bytes, idStart, idEnd, rank);
+      line = i + 1;
+    }
+    return line;
+  }
+
+  /** Hands over whole queries, some at a time, and forgets them. The table is emptied after each call. */
+  drain(handle: (results: ResultTable) => void): void {
+    const table = new ResultTable();
+    for (const [index, partition] of this.partitions.entries()) {
+      partition.addTo(table, index, this.partitions.length, this.queries, this.path);
+      handle(table);
+      table.clear();
+      this.partitions[index] = new Partition();
+    }
+  }
+
+  private numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
+    const known = this.queries.size;
+    const number = this.queries.numberOf(bytes, start, end, hash);
+    if (number === known) {
+      if (this.isJudged.length <= number) {
+        const more = new Uint8Array(2 * number);
+        more.set(this.isJudged);
+        this.isJudged = more;
+      }
+      this.isJudged[number] = this.isJudgedQuery(this.queries.text(number)) ? 1 : 0;
+    }
+    return number;
+  }
+
+  /** Keeps a result with the score that is set. */
+  private keep(query: number, bytes: Buffer, start: number, end: number, rank: number): void {
+    this.count++;
+    if (this.isJudged[query] === 0) return;
+    const { partitions } = this;
+    partitions[query & (partitions.length - 1)]?.add(this.slabs, query, bytes, start, end, rank, this.scoreWords);
+  }
+}
+
+/** A piece of memory with the records of one partition. */
+interface Piece {
+  readonly words: Int32Array;
+  readonly bytes: Buffer;
+  /** In words. */
+  filled: number;
+}
+
+/** Memory of pieces is asked for together: a million small buffers keep the garbage collector busy. */
+const [PIECE_WORDS, SLAB_BYTES] = [8 * 1024, 4 * 2 ** 20] as const;
+const WORD = 4;
+
+class Slabs {
+  private slab = new ArrayBuffer(0);
+  private used = 0;
+
+  piece(leastWords: number): Piece {
+    const size = WORD * Math.max(PIECE_WORDS, leastWords);
+    if (this.used + size > this.slab.byteLength) {
+      this.slab = new ArrayBuffer(Math.max(SLAB_BYTES, size));
+      this.used = 0;
+    }
+    const from = this.used;
+    this.used += size;
+    return {
+      words: new Int32Array(this.slab, from, size / WORD),
+      bytes: Buffer.from(this.slab, from, size),
+      filled: 0,
+    };
+  }
+}
+
+/** Words of a record in front of the bytes of its document id: query number, length of the id, rank and score. */
+const HEAD = 5;
+const [QUERY_WORD, LENGTH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3] as const;
+const wordsOf = (idBytes: number): number => HEAD + ((idBytes + WORD - 1) >> 2);
+
+/** Results of some queries as records, one after the other. */
+class Partition {
+  private readonly pieces: Piece[] = [];
+  private last: Piece | undefined;
+  private count = 0;
+  private idBytes = 0;
+
+  /** @param score the two words of a double */
+  add(slabs: Slabs, query: number, bytes: Buffer, start: number, end: number, rank: number, score: Int32Array): void {
+    const length = end - start;
+    const size = wordsOf(length);
+    let piece = this.last;
+    if (piece === undefined || piece.filled + size > piece.words.length) {
+      piece = slabs.piece(size);
+      this.last = piece;
+      this.pieces.push(piece);
+    }
+    const { words, bytes: target, filled: at } = piece;
+    words[at + QUERY_WORD] = query;
+    words[at + LENGTH_WORD] = length;
+    words[at + RANK_WORD] = rank;
+    words[at + SCORE_WORD] = score[0] ?? 0;
+    words[at + SCORE_WORD + 1] = score[1] ?? 0;
+    const to = WORD * (at + HEAD) - start;
+    for (let i = start; i < end; i++) target[to + i] = bytes[i] ?? 0;
+    piece.filled = at + size;
+    this.count++;
+    this.idBytes += length;
+  }
+
+  /**
+   * Adds its results query after query, each in the order of the file.
+   *
+   * @param first the query numbers are this one and every one `step` further
+   */
+  addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers, path: string): void {
+    const { count } = this;
+    if (count === 0) return;
+    const slots = Math.ceil((queries.size - first) / step);
+    const next = new Int32Array(slots + 1);
+    const [pieceOf, places, order] = [new Int32Array(count), new Int32Array(count), new Int32Array(count)];
+    // A counting sort by query.
+    let row = 0;
+    for (const [index, { words, filled }] of this.pieces.entries()) {
+      for (let at = 0; at < filled; at += wordsOf(words[at + LENGTH_WORD] ?? 0)) {
+        const slot = ((words[at + QUERY_WORD] ?? 0) - first) / step;
+        next[slot + 1] = (next[slot + 1] ?? 0) + 1;
+        pieceOf[row] = index;
+        places[row++] = at;
+      }
+    }
+    for (let slot = 1; slot < slots; slot++) next[slot] = (next[slot] ?? 0) + (next[slot - 1] ?? 0);
+    for (row = 0; row < count; row++) {
+      const slot = ((this.pieces[pieceOf[row] ?? 0]?.words[(places[row] ?? 0) + QUERY_WORD] ?? 0) - first) / step;
+      const place = next[slot] ?? 0;
+      order[place] = row;
+      next[slot] = place + 1;
+    }
+    // The ids of a query lie together in one block.
+    const ids = Buffer.allocUnsafeSlow(this.idBytes);
+    const ends = new Int32Array(count);
+    let end = 0;
+    for (let i = 0; i < count; i++) {
+      const piece = this.pieces[pieceOf[order[i] ?? 0] ?? 0];
+      if (piece === undefined) continue;
+      const from = places[order[i] ?? 0] ?? 0;
+      const length = piece.words[from + LENGTH_WORD] ?? 0;
+      const start = WORD * (from + HEAD) - end;
+      for (const stop = end + length; end < stop; end++) ids[end] = piece.bytes[start + end] ?? 0;
+      ends[i] = end;
+    }
+    const block = new Block(ids, path, 1);
+    const score = new Float64Array(1);
+    const scoreWords = new Int32Array(score.buffer);
+    let start = 0;
+    for (let slot = 0, i = 0; slot < slots; slot++) {
+      const stop = next[slot] ?? 0;
+      if (i === stop) continue;
+      table.startQuery(queries.text(first + slot * step));
+      for (; i < stop; i++) {
+        const words = this.pieces[pieceOf[order[i] ?? 0] ?? 0]?.words;
+        if (words === undefined) continue;
+        const at = places[order[i] ?? 0] ?? 0;
+        scoreWords[0] = words[at + SCORE_WORD] ?? 0;
+        scoreWords[1] = words[at + SCORE_WORD + 1] ?? 0;
+        table.addNext(block, start, ends[i] ?? 0, score[0] ?? 0, words[at + RANK_WORD] ?? 0);
+        start = ends[i] ?? 0;
+      }
+    }
+  }
+}
+
+/** Numbers query ids from 0 in the order in which they come, by their bytes. */
+class QueryNumbers {
+  /** Number + 1 of the query of a slot; 0 for a free one. */
+  private slots = new Int32Array(2048);
+  private hashes = new Int32Array(1024);
+  private ends = new Int32Array(1024);
+  private bytes = Buffer.alloc(16 * 1024);
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** The number of an id: that which it has, or that of the next one. */
+  numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
+    const { slots, hashes } = this;
+    const mask = slots.length - 1;
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    for (; ; slot = (slot + 1) & mask) {
+      const number = (slots[slot] ?? 0) - 1;
+      if (number < 0) break;
+      if (hashes[number] === hash && this.equals(number, bytes, start, end)) return number;
+    }
+    slots[slot] = this.count + 1;
+    return this.append(bytes, start, end, hash);
+  }
+
+  text(number: number): string {
+    return this.bytes.toString('utf8', this.startOf(number), this.ends[number]);
+  }
+
+  private startOf(number: number): number {
+    return number === 0 ? 0 : (this.ends[number - 1] ?? 0);
+  }
+
+  private equals(number: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const from = this.startOf(number);
+    if ((this.ends[number] ?? 0) - from !== end - start) return false;
+    for (let i = start; i < end; i++) if (this.bytes[from + i - start] !== bytes[i]) return false;
+    return true;
+  }
+
+  private append(bytes: Uint8Array, start: number, end: number, hash: number): number {
+    const number = this.count++;
+    const from = this.startOf(number);
+    const to = from + end - start;
+    if (to > this.bytes.length) {
+      const more = Buffer.alloc(2 * to);
+      this.bytes.copy(more);
+      this.bytes = more;
+    }
+    this.bytes.set(bytes.subarray(start, end), from);
+    this.ends[number] = to;
+    this.hashes[number] = hash;
+    // At most half of the slots are taken.
+    if (this.count === this.hashes.length) this.grow();
+    return number;
+  }
+
+  private grow(): void {
+    this.hashes = enlarged(new Int32Array(2 * this.count), this.hashes);
+    this.ends = enlarged(new Int32Array(2 * this.count), this.ends);
+    this.slots = new Int32Array(4 * this.count);
+    const mask = this.slots.length - 1;
+    for (let number = 0; number < this.count; number++) {
+      const hash = this.hashes[number] ?? 0;
+      let slot = (hash ^ (hash >>> 15)) & mask;
+      while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.slots[slot] = number + 1;
+    }
+  }
+}
