@@ -12,7 +12,9 @@ import { adviseOnSetSize, isWorseThanFirst, mostRegressed, type RunComparison } 
 import { type ComparisonSettings, minEffectOf } from '../rules/verdict.ts';
 import { comparisonJson, metricComparisonJson } from '../runs/comparison-json.ts';
 import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/compare-trec.ts';
+import type { TrecScores } from '../trec/score-runs.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
+import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
 const MAX_QUERIES = 10;
 
@@ -65,21 +67,14 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
 }
 
 function describeQueries({ comparison, baseline, candidate }: OfflineComparison): string[] {
-  const lines = [
+  const found = [baseline, candidate].map(({ counts }) => `${counts.judgedDocumentsFound}`).join(' and ');
+  return [
     `Judged queries ${comparison.n}; without results in the baseline ${baseline.counts.missing}, ` +
       `in the candidate ${candidate.counts.missing}.`,
+    `Judged documents ${baseline.counts.judgedDocuments}; found in the baseline and the candidate ${found}.`,
+    // What is said of the judgments is the same of both.
+    ...new Set([baseline, candidate].flatMap(notesOf)),
   ];
-  for (const [name, { counts }] of [
-    ['baseline', baseline],
-    ['candidate', candidate],
-  ] as const) {
-    if (counts.answered === 0)
-      lines.push(
-        `No judged query has results in the ${name}, so every score of it is 0. Do the files use the same query ids?`,
-      );
-    else if (counts.missing > 0) lines.push(`Queries without results in the ${name} score 0 and stay in its means.`);
-  }
-  return lines;
 }
 
 /** Of the first metric that regressed, else of the first in which a query lost. */
@@ -131,7 +126,7 @@ interface CompareOptions extends TrecOptions {
  * candidate is a regression.
  *
  * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
- * `file_malformed` for the files.
+ * `file_malformed` for the files, `nothing_matches` for a run without any judged document.
  *
  * @param output where the report goes
  */
@@ -158,13 +153,14 @@ export function compareCommand(command: Command, _signal: AbortSignal, output: W
         ...scoringSettings(options),
         ...settings,
       });
-      const { comparison } = compared;
-      await writeAll(
-        output,
-        options.json === true
-          ? [`${JSON.stringify(comparisonJson(comparison), null, 2)}\n`]
-          : comparisonAsText(compared, settings),
-      );
+      const { comparison, baseline, candidate } = compared;
+      const runs = { baseline, candidate };
+      if (options.json === true) {
+        const found = hasMismatch([baseline, candidate]) ? {} : comparisonJson(comparison);
+        await writeAll(output, [`${JSON.stringify({ ...found, ...runsJson(runs) }, null, 2)}\n`]);
+      }
+      refuseMismatch(options.qrels, [baseline, candidate]);
+      if (options.json !== true) await writeAll(output, comparisonAsText(compared, settings));
       if (comparison.verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
     });
 }
@@ -177,10 +173,33 @@ async function compareAll(options: CompareOptions, settings: ComparisonSettings,
     ...scoringSettings(options),
     ...settings,
   });
-  const text = options.json === true ? JSON.stringify(manyJson(paths, compared), null, 2) : formatMany(paths, compared);
-  await writeAll(output, [`${text}\n`]);
-  if (isWorseThanFirst(compared)) process.exitCode = EXIT_CHECK_FAILED;
+  const { comparison, scores } = compared;
+  if (options.json === true) {
+    const found = hasMismatch(scores) ? {} : manyJson(paths, comparison);
+    const runs = runsJson(Object.fromEntries(scores.map((run) => [run.path, run])));
+    await writeAll(output, [`${JSON.stringify({ ...found, ...runs }, null, 2)}\n`]);
+  }
+  refuseMismatch(options.qrels, scores);
+  if (options.json !== true) {
+    const notes = [...new Set(scores.flatMap(notesOf))];
+    await writeAll(output, [[formatMany(paths, comparison), ...notes].join('\n'), '\n']);
+  }
+  if (isWorseThanFirst(comparison)) process.exitCode = EXIT_CHECK_FAILED;
 }
+
+/** The counts and notes of each run by its name, and how its ids differ where nothing matches. */
+function runsJson(runs: Readonly<Record<string, TrecScores>>) {
+  const entries = Object.entries(runs);
+  return {
+    counts: Object.fromEntries(entries.map(([name, run]) => [name, countsJson(run)])),
+    mismatch: hasMismatch(Object.values(runs))
+      ? Object.fromEntries(entries.map(([name, run]) => [name, mismatchJson(run)]))
+      : null,
+    notes: [...new Set(entries.flatMap(([, run]) => notesOf(run)))],
+  };
+}
+
+const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ mismatch }) => mismatch !== null);
 
 const HELP = `${TREC_HELP}
 A metric is a regression (improvement) when its mean falls (rises) by at least the least difference that matters and

@@ -31,13 +31,17 @@ const REVERSED = 9;
 export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): string[] {
   const notes: string[] = [];
   if (mismatch === null && counts.missing > 0) {
-    const [queries, they] = counts.missing === 1 ? ['judged query has', 'it scores'] : ['judged queries have', 'they score'];
+    const [queries, they] =
+      counts.missing === 1 ? ['judged query has', 'it scores'] : ['judged queries have', 'they score'];
     const stay = counts.missing === 1 ? 'stays' : 'stay';
     notes.push(`${counts.missing} ${queries} no results in ${path}; ${they} 0 and ${stay} in the means.`);
   }
   if (counts.queriesWithoutRelevant > 0) {
     const queries = counts.queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have';
-    notes.push(`${counts.queriesWithoutRelevant} ${queries} no document of the relevance level, and can score 0 only.`);
+    notes.push(
+      `${counts.queriesWithoutRelevant} ${queries} no document of the relevance level, so that no result can be relevant ` +
+        'there; they stay in the means.',
+    );
   }
   if (counts.judgedDocuments === 0) {
     notes.push('Every grade is negative, which means not judged, so that every score is 0.');
@@ -49,7 +53,9 @@ export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): 
     );
   }
   if (repeat !== null) {
-    const missing = /^(?:none|null|nan|undefined|n\/a)?$/i.test(repeat.documentId) ? ', which may stand for a missing id' : '';
+    const missing = /^(?:none|null|nan|undefined|n\/a)?$/i.test(repeat.documentId)
+      ? ' (which may stand for a missing id)'
+      : '';
     notes.push(
       `The document ${quoted(repeat.documentId)}${missing} is ${repeat.times} times in the results of the query ` +
         `${quoted(repeat.queryId)} in ${path}; --duplicates says what becomes of repeats.`,
@@ -68,16 +74,15 @@ export function refuseMismatch(qrelsPath: string, runs: readonly TrecScores[]): 
 
 function sentenceOf(qrels: string, run: string, documents: number, mismatch: RunMismatch): string {
   const [judged, returned] = shownIds(mismatch);
+  const subject = documents === 1 ? 'The judged document' : `None of the ${documents} judged documents`;
+  const none = `${subject} of ${qrels} is ${documents === 1 ? 'not ' : ''}among the results of its query in ${run}`;
   if (mismatch.differences.includes(OTHER_QUERY)) {
     return (
-      `None of the ${documents} judged documents of ${qrels} is among the results of its query in ${run}, but ${judged} is ` +
-      'among those of another query. Use the same query ids for the same queries in both files.'
+      `${none}, but ${judged} is among those of another ` +
+      'query. Use the same query ids for the same queries in both files.'
     );
   }
-  const nothing =
-    mismatch.ids === 'query'
-      ? `No query of ${run} is judged in ${qrels}`
-      : `None of the ${documents} judged documents of ${qrels} is among the results of its query in ${run}`;
+  const nothing = mismatch.ids === 'query' ? `No query of ${run} is judged in ${qrels}` : none;
   return (
     `${nothing}: ${qrels} has the ${mismatch.ids} ${judged}, ${run} has ${returned}, which ${differenceInWords(mismatch)}. ` +
     `Use the same ${mismatch.ids} ids in both files.`

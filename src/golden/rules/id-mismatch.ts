@@ -138,7 +138,11 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
     const other = form.length < LEAST_COMMON ? undefined : judgedParts.get(form);
     if (other === undefined || other.side !== part.side) continue;
     const affixes = `${JSON.stringify(affixOf(other))}, ${JSON.stringify(affixOf(part))}`;
-    return { judged: other.id, returned, differences: [...neededRules(other.kept, part.kept), `the ${part.side} (${affixes})`] };
+    return {
+      judged: other.id,
+      returned,
+      differences: [...neededRules(other.kept, part.kept), `the ${part.side} (${affixes})`],
+    };
   }
   return null;
 }
@@ -160,7 +164,9 @@ const affixOf = ({ id, side, kept }: Part): string =>
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const id of ids) {
-    for (const { index } of id.matchAll(/(?<=[^\p{L}\p{N}])|(?=[^\p{L}\p{N}])|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu)) {
+    for (const { index } of id.matchAll(
+      /(?<=[^\p{L}\p{N}])|(?=[^\p{L}\p{N}])|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu,
+    )) {
       if (index === 0 || index === id.length) continue;
       const [before, behind] = [id.slice(0, index), id.slice(index)];
       for (const [kept, side] of [

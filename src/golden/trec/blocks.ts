@@ -8,6 +8,8 @@ const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
+const NOTHING = Buffer.alloc(0);
+
 /** A stretch of whole lines of a file. */
 export class Block {
   readonly bytes: Buffer;
@@ -21,6 +23,12 @@ export class Block {
     this.isAscii = isAscii(bytes);
     // Text holds no NUL, which also unmasks UTF-16.
     if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
+  }
+
+  /** Bytes of which only those parts are asked for that are UTF-8 text. */
+  static ofParts(bytes: Buffer): Block {
+    const block = new Block(NOTHING, '', 1);
+    return Object.assign(block, { bytes, isAscii: false });
   }
 
   /** The text of `bytes[start, end)`. */

@@ -45,11 +45,10 @@ export interface ManyComparisonRequest extends ScoringSettings, ComparisonSettin
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
-export async function compareManyTrecFiles(request: ManyComparisonRequest): Promise<ManyComparison> {
+export async function compareManyTrecFiles(
+  request: ManyComparisonRequest,
+): Promise<{ readonly comparison: ManyComparison; readonly scores: readonly TrecScores[] }> {
   const { scores } = await scoreTrecRuns(request.qrelsPath, request.runPaths, request);
-  return compareMany(
-    request.keys,
-    scores.map(({ columns }) => columns),
-    request,
-  );
+  const columns = scores.map((one) => one.columns);
+  return { comparison: compareMany(request.keys, columns, request), scores };
 }

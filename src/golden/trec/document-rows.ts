@@ -65,35 +65,39 @@ export class DocumentRows {
    * @returns its number, which is that of the rows before it
    */
   add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): number {
-    return this.put(block, this.queryAt(block, queryStart, queryEnd), start, end);
-  }
-
-  /** Makes a query, which has no rows yet, that of the rows that `addNext` adds. */
-  startQuery(queryId: string): void {
-    this.last = { ranges: [] };
-    this.queries.set(queryId, this.last);
-    this.lastIdLength = -1;
-  }
-
-  /** Adds a row of the query that was started. @returns its number */
-  addNext(block: Block, start: number, end: number): number {
-    return this.put(block, this.last ?? { ranges: [] }, start, end);
-  }
-
-  private put(block: Block, { ranges }: QueryRows, start: number, end: number): number {
     if (this.block !== block) {
       this.block = block;
       this.blocks.push(block);
     }
-    if (this.count === this.hashes.length) this.grow();
+    if (this.count === this.room) this.makeRoom(2 * this.count);
     const row = this.count++;
     this.blockOf[row] = this.blocks.length - 1;
     this.starts[row] = start;
     this.ends[row] = end;
     this.hashes[row] = hashOfBytes(block.bytes, start, end);
+    const { ranges } = this.queryAt(block, queryStart, queryEnd);
     if (ranges[ranges.length - 1] === row) ranges[ranges.length - 1] = row + 1;
     else ranges.push(row, row + 1);
     return row;
+  }
+
+  /**
+   * Makes room for rows of these blocks, to be filled by the caller, instead of all rows that there are.
+   *
+   * @returns the columns, each with at least as many places
+   */
+  fill(blocks: readonly Block[], rows: number) {
+    this.clear();
+    for (const block of blocks) this.blocks.push(block);
+    if (rows > this.room) this.makeRoom(rows);
+    this.count = rows;
+    const { blockOf, starts, ends, hashes } = this;
+    return { blockOf, starts, ends, hashes };
+  }
+
+  /** The rows `[start, end)` are those of a query. */
+  setQuery(queryId: string, start: number, end: number): void {
+    this.queries.set(queryId, { ranges: [start, end] });
   }
 
   /** Whether a query id is that of the last row. */
@@ -270,8 +274,7 @@ export class DocumentRows {
     return block;
   }
 
-  private grow(): void {
-    const room = this.count * 2;
+  private makeRoom(room: number): void {
     this.blockOf = enlarged(new Uint32Array(room), this.blockOf);
     this.starts = enlarged(new Uint32Array(room), this.starts);
     this.ends = enlarged(new Uint32Array(room), this.ends);
@@ -306,7 +309,8 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
 
 const isBlank = (bytes: Uint8Array, at: number): boolean => bytes[at] === SPACE || bytes[at] === TAB;
 /** Whether columns are separated here: by a tab, or by what may separate them beside it. */
-export const parts = (bytes: Uint8Array, at: number, blank: number): boolean => bytes[at] === TAB || bytes[at] === blank;
+export const parts = (bytes: Uint8Array, at: number, blank: number): boolean =>
+  bytes[at] === TAB || bytes[at] === blank;
 /** Whether a column goes on here, with a space in it where only tabs separate columns. */
 export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean =>
   (bytes[at] ?? 0) > SPACE || (bytes[at] === SPACE && blank !== SPACE);

@@ -79,27 +79,29 @@ export class ResultTable {
     score: number,
     rank: number,
   ): void {
-    this.place(this.documents.add(block, queryStart, queryEnd, start, end), score, rank);
-  }
-
-  /** Makes a query, which has no results yet, that of the results that `addNext` adds. */
-  startQuery(queryId: string): void {
-    this.documents.startQuery(queryId);
-  }
-
-  /** Adds a result of the query that was started, whose document id stands at `[start, end)` of the block. */
-  addNext(block: Block, start: number, end: number, score: number, rank: number): void {
-    this.place(this.documents.addNext(block, start, end), score, rank);
-  }
-
-  private place(row: number, score: number, rank: number): void {
-    const { room } = this.documents;
-    if (room > this.scores.length) {
-      this.scores = enlarged(new Float64Array(room), this.scores);
-      this.ranks = enlarged(new Int32Array(room), this.ranks);
-    }
+    const row = this.documents.add(block, queryStart, queryEnd, start, end);
+    this.makeRoom();
     this.scores[row] = score;
     this.ranks[row] = rank;
+  }
+
+  /** Makes room for results, to be filled by the caller, as `DocumentRows.fill` does. */
+  fill(blocks: readonly Block[], results: number) {
+    const rows = this.documents.fill(blocks, results);
+    this.makeRoom();
+    return { ...rows, scores: this.scores, ranks: this.ranks };
+  }
+
+  /** The results `[start, end)` are those of a query. */
+  setQuery(queryId: string, start: number, end: number): void {
+    this.documents.setQuery(queryId, start, end);
+  }
+
+  private makeRoom(): void {
+    const { room } = this.documents;
+    if (room <= this.scores.length) return;
+    this.scores = enlarged(new Float64Array(room), this.scores);
+    this.ranks = enlarged(new Int32Array(room), this.ranks);
   }
 
   /** Adds the results of a run in the columns of TREC from `start` on as `DocumentRows.goOnRun` does. */

@@ -92,7 +92,7 @@ export async function readRunByQuery(
   isJudgedQuery: (queryId: string) => boolean,
   handle: (results: ResultTable) => void,
 ): Promise<void> {
-  const partitions = new RunPartitions(await sizeOf(path), isJudgedQuery, path);
+  const partitions = new RunPartitions(await sizeOf(path), isJudgedQuery);
   await readResults(path, partitions, new BlockBuffers(), true);
   partitions.drain(handle);
 }
@@ -142,7 +142,8 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
     },
     buffers,
   );
-  if (!hasResult) throw new RecalldError('file_malformed', `${path} holds no results; it needs lines of "${TREC_LINE}".`);
+  if (!hasResult)
+    throw new RecalldError('file_malformed', `${path} holds no results; it needs lines of "${TREC_LINE}".`);
 }
 
 /** As `parseRank`; what is a plain integer needs no string, which a block makes of all its bytes. */

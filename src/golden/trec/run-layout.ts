@@ -61,6 +61,8 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
+    // Aligned by blanks and tabs; else tabs, since an id of a later line may hold a blank.
+    if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
   return layout;
@@ -79,7 +81,9 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   }
   const score = layout.score === null ? null : (cells[layout.score] ?? '');
   if (score === null || isScore(score)) return null;
-  const fix = /^[+-]?nan$/i.test(score) ? 'leave the line out' : 'write it as 12.5 or 1e-3';
+  const fix = /^[+-]?nan$/i.test(score)
+    ? 'leave the line out'
+    : 'write it as 12.5, 1e-3 or, for the last place, -1e308';
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 
@@ -87,8 +91,12 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
 export function wrongColumns({ columns, separator }: RunLayout, found: number): string {
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
   if (found < 0) return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
-  const hint = found > columns.length && separator === 'blanks';
-  return `${needed}, but the line has ${found}${hint ? '; if an id holds a blank, separate the columns by tabs' : ''}.`;
+  return `${needed}, but the line has ${found}${columnHint(columns.length, found, separator)}.`;
+}
+
+function columnHint(needed: number, found: number, separator: Separator): string {
+  if (separator === 'tabs') return '; the first lines separate columns by tabs, so every line must';
+  return found > needed ? '; if an id holds a blank, separate the columns by tabs' : '';
 }
 
 /** A whole number such as `7` or `7.0`; NaN for anything else. */
@@ -152,8 +160,14 @@ function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunL
 }
 
 const roles = {
-  query: [['queryid', 'qid', 'topicid'], ['query', 'topic']],
-  document: [['documentid', 'docid', 'docno', 'corpusid', 'pid', 'passageid', 'chunkid'], ['document', 'doc', 'passage']],
+  query: [
+    ['queryid', 'qid', 'topicid'],
+    ['query', 'topic'],
+  ],
+  document: [
+    ['documentid', 'docid', 'docno', 'corpusid', 'pid', 'passageid', 'chunkid'],
+    ['document', 'doc', 'passage'],
+  ],
   rank: [['rank']],
   score: [['score', 'similarity', 'sim']],
 } as const;
@@ -184,7 +198,15 @@ function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   if (rank === null && score === null) {
     throw malformed(path, line, 'The header names neither a rank nor a score; a run needs one of the two.');
   }
-  return { separator, columns, query: found.query[0] ?? 0, document: found.document[0] ?? 0, rank, score, headerLine: line };
+  return {
+    separator,
+    columns,
+    query: found.query[0] ?? 0,
+    document: found.document[0] ?? 0,
+    rank,
+    score,
+    headerLine: line,
+  };
 }
 
 /** What is wrong with the first line of a file that is no TREC run, with what it may be instead. */

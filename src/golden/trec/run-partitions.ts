@@ -1,7 +1,16 @@
 /** The results of a run whose queries do not stand together, kept small, and handed over by query. */
 import { parseScore } from '../../ir/trec-line.ts';
 import { Block } from './blocks.ts';
-import { EXACT_RANK, enlarged, HASH_OF_NOTHING, hashOf, hashOfBytes, isInWord, isWord, parts } from './document-rows.ts';
+import {
+  EXACT_RANK,
+  enlarged,
+  HASH_OF_NOTHING,
+  hashOf,
+  hashOfBytes,
+  isInWord,
+  isWord,
+  parts,
+} from './document-rows.ts';
 import { ResultTable } from './result-table.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
@@ -20,8 +29,8 @@ export class RunPartitions {
   private isJudged = new Uint8Array(1024);
   private readonly partitions: Partition[];
   private readonly isJudgedQuery: (queryId: string) => boolean;
-  private readonly path: string;
   private readonly slabs = new Slabs();
+  private found: FoundResult = { bytes: Buffer.alloc(0), start: 0, end: 0, hash: 0, rank: 0 };
   /** A double that goes from one function to the next is an object, so that it goes as two words. */
   private readonly score = new Float64Array(1);
   private readonly scoreWords = new Int32Array(this.score.buffer);
@@ -31,9 +40,8 @@ export class RunPartitions {
    * @param fileBytes size of the file; 0 when unknown
    * @param isJudgedQuery is asked once for each query id; what is not judged is counted and not kept
    */
-  constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean, path: string) {
+  constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean) {
     this.isJudgedQuery = isJudgedQuery;
-    this.path = path;
     const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, fileBytes / PARTITION_BYTES)));
     const partitions = Math.min(MOST_PARTITIONS, Math.max(LEAST_PARTITIONS, wanted));
     this.partitions = Array.from({ length: partitions }, () => new Partition());
@@ -56,7 +64,8 @@ export class RunPartitions {
   ): void {
     const query = this.numberOf(bytes, queryStart, queryEnd, hashOfBytes(bytes, queryStart, queryEnd));
     this.score[0] = score;
-    this.keep(query, bytes, start, end, rank);
+    this.found = { bytes, start, end, hash: hashOfBytes(bytes, start, end), rank };
+    this.keep(query);
   }
 
   /**
@@ -68,6 +77,8 @@ export class RunPartitions {
     const { length } = bytes;
     if (bytes[length - 1] !== LINE_FEED) return start;
     const blank = hasTabs ? TAB : SPACE;
+    const { found } = this;
+    found.bytes = bytes;
     let line = start;
     while (line < length) {
       let i = line;
@@ -82,7 +93,8 @@ export class RunPartitions {
       while (isInWord(bytes, i, blank));
       if (!parts(bytes, i++, blank) || !isWord(bytes, i)) break;
       const idStart = i;
-      do i++;
+      let idHash = HASH_OF_NOTHING;
+      do idHash = hashOf(idHash, bytes[i++] ?? 0);
       while (isInWord(bytes, i, blank));
       const idEnd = i;
       if (bytes[i - 1] === SPACE || !parts(bytes, i++, blank)) break;
@@ -101,7 +113,11 @@ export class RunPartitions {
       if (bytes[i] === CARRIAGE_RETURN) i++;
       if (bytes[i] !== LINE_FEED) break;
       this.score[0] = score;
-      this.keep(this.numberOf(bytes, line, queryEnd, hash), bytes, idStart, idEnd, rank);
+      found.start = idStart;
+      found.end = idEnd;
+      found.hash = idHash;
+      found.rank = rank;
+      this.keep(this.numberOf(bytes, line, queryEnd, hash));
       line = i + 1;
     }
     return line;
@@ -111,7 +127,7 @@ export class RunPartitions {
   drain(handle: (results: ResultTable) => void): void {
     const table = new ResultTable();
     for (const [index, partition] of this.partitions.entries()) {
-      partition.addTo(table, index, this.partitions.length, this.queries, this.path);
+      partition.addTo(table, index, this.partitions.length, this.queries);
       handle(table);
       table.clear();
       this.partitions[index] = new Partition();
@@ -132,13 +148,24 @@ export class RunPartitions {
     return number;
   }
 
-  /** Keeps a result with the score that is set. */
-  private keep(query: number, bytes: Buffer, start: number, end: number, rank: number): void {
+  /** Keeps the result that was found. */
+  private keep(query: number): void {
     this.count++;
     if (this.isJudged[query] === 0) return;
     const { partitions } = this;
-    partitions[query & (partitions.length - 1)]?.add(this.slabs, query, bytes, start, end, rank, this.scoreWords);
+    this.queries.countResult(query);
+    partitions[query & (partitions.length - 1)]?.add(this.slabs, query, this.found, this.scoreWords);
   }
+}
+
+/** A result of which the document id stands at `[start, end)`. */
+interface FoundResult {
+  bytes: Buffer;
+  start: number;
+  end: number;
+  /** Of the bytes of the id. */
+  hash: number;
+  rank: number;
 }
 
 /** A piece of memory with the records of one partition. */
@@ -173,9 +200,9 @@ class Slabs {
   }
 }
 
-/** Words of a record in front of the bytes of its document id: query number, length of the id, rank and score. */
-const HEAD = 5;
-const [QUERY_WORD, LENGTH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3] as const;
+/** Words of a record in front of the bytes of its document id. */
+const HEAD = 6;
+const [QUERY_WORD, LENGTH_WORD, HASH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3, 4] as const;
 const wordsOf = (idBytes: number): number => HEAD + ((idBytes + WORD - 1) >> 2);
 
 /** Results of some queries as records, one after the other. */
@@ -183,10 +210,9 @@ class Partition {
   private readonly pieces: Piece[] = [];
   private last: Piece | undefined;
   private count = 0;
-  private idBytes = 0;
 
   /** @param score the two words of a double */
-  add(slabs: Slabs, query: number, bytes: Buffer, start: number, end: number, rank: number, score: Int32Array): void {
+  add(slabs: Slabs, query: number, { bytes, start, end, hash, rank }: Readonly<FoundResult>, score: Int32Array): void {
     const length = end - start;
     const size = wordsOf(length);
     let piece = this.last;
@@ -198,6 +224,7 @@ class Partition {
     const { words, bytes: target, filled: at } = piece;
     words[at + QUERY_WORD] = query;
     words[at + LENGTH_WORD] = length;
+    words[at + HASH_WORD] = hash;
     words[at + RANK_WORD] = rank;
     words[at + SCORE_WORD] = score[0] ?? 0;
     words[at + SCORE_WORD + 1] = score[1] ?? 0;
@@ -205,7 +232,6 @@ class Partition {
     for (let i = start; i < end; i++) target[to + i] = bytes[i] ?? 0;
     piece.filled = at + size;
     this.count++;
-    this.idBytes += length;
   }
 
   /**
@@ -213,58 +239,40 @@ class Partition {
    *
    * @param first the query numbers are this one and every one `step` further
    */
-  addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers, path: string): void {
-    const { count } = this;
-    if (count === 0) return;
-    const slots = Math.ceil((queries.size - first) / step);
-    const next = new Int32Array(slots + 1);
-    const [pieceOf, places, order] = [new Int32Array(count), new Int32Array(count), new Int32Array(count)];
-    // A counting sort by query.
-    let row = 0;
-    for (const [index, { words, filled }] of this.pieces.entries()) {
-      for (let at = 0; at < filled; at += wordsOf(words[at + LENGTH_WORD] ?? 0)) {
-        const slot = ((words[at + QUERY_WORD] ?? 0) - first) / step;
-        next[slot + 1] = (next[slot + 1] ?? 0) + 1;
-        pieceOf[row] = index;
-        places[row++] = at;
-      }
+  addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
+    if (this.count === 0) return;
+    const columns = table.fill(
+      this.pieces.map(({ bytes }) => Block.ofParts(bytes)),
+      this.count,
+    );
+    const { blockOf, starts, ends, hashes, scores, ranks } = columns;
+    // A counting sort by query: its results are counted already.
+    const next = new Int32Array(queries.size);
+    let rows = 0;
+    for (let query = first; query < queries.size; query += step) {
+      next[query] = rows;
+      const results = queries.countOf(query);
+      if (results > 0) table.setQuery(queries.text(query), rows, rows + results);
+      rows += results;
     }
-    for (let slot = 1; slot < slots; slot++) next[slot] = (next[slot] ?? 0) + (next[slot - 1] ?? 0);
-    for (row = 0; row < count; row++) {
-      const slot = ((this.pieces[pieceOf[row] ?? 0]?.words[(places[row] ?? 0) + QUERY_WORD] ?? 0) - first) / step;
-      const place = next[slot] ?? 0;
-      order[place] = row;
-      next[slot] = place + 1;
-    }
-    // The ids of a query lie together in one block.
-    const ids = Buffer.allocUnsafeSlow(this.idBytes);
-    const ends = new Int32Array(count);
-    let end = 0;
-    for (let i = 0; i < count; i++) {
-      const piece = this.pieces[pieceOf[order[i] ?? 0] ?? 0];
-      if (piece === undefined) continue;
-      const from = places[order[i] ?? 0] ?? 0;
-      const length = piece.words[from + LENGTH_WORD] ?? 0;
-      const start = WORD * (from + HEAD) - end;
-      for (const stop = end + length; end < stop; end++) ids[end] = piece.bytes[start + end] ?? 0;
-      ends[i] = end;
-    }
-    const block = new Block(ids, path, 1);
     const score = new Float64Array(1);
     const scoreWords = new Int32Array(score.buffer);
-    let start = 0;
-    for (let slot = 0, i = 0; slot < slots; slot++) {
-      const stop = next[slot] ?? 0;
-      if (i === stop) continue;
-      table.startQuery(queries.text(first + slot * step));
-      for (; i < stop; i++) {
-        const words = this.pieces[pieceOf[order[i] ?? 0] ?? 0]?.words;
-        if (words === undefined) continue;
-        const at = places[order[i] ?? 0] ?? 0;
+    for (const [index, { words, filled }] of this.pieces.entries()) {
+      for (let at = 0; at < filled; ) {
+        const query = words[at + QUERY_WORD] ?? 0;
+        const length = words[at + LENGTH_WORD] ?? 0;
+        const row = next[query] ?? 0;
+        next[query] = row + 1;
         scoreWords[0] = words[at + SCORE_WORD] ?? 0;
         scoreWords[1] = words[at + SCORE_WORD + 1] ?? 0;
-        table.addNext(block, start, ends[i] ?? 0, score[0] ?? 0, words[at + RANK_WORD] ?? 0);
-        start = ends[i] ?? 0;
+        const start = WORD * (at + HEAD);
+        blockOf[row] = index;
+        starts[row] = start;
+        ends[row] = start + length;
+        hashes[row] = words[at + HASH_WORD] ?? 0;
+        ranks[row] = words[at + RANK_WORD] ?? 0;
+        scores[row] = score[0] ?? 0;
+        at += wordsOf(length);
       }
     }
   }
@@ -276,6 +284,7 @@ class QueryNumbers {
   private slots = new Int32Array(2048);
   private hashes = new Int32Array(1024);
   private ends = new Int32Array(1024);
+  private counts = new Int32Array(1024);
   private bytes = Buffer.alloc(16 * 1024);
   private count = 0;
 
@@ -295,6 +304,16 @@ class QueryNumbers {
     }
     slots[slot] = this.count + 1;
     return this.append(bytes, start, end, hash);
+  }
+
+  /** Counts one more result of a query. */
+  countResult(number: number): void {
+    this.counts[number] = (this.counts[number] ?? 0) + 1;
+  }
+
+  /** How many results of a query were counted. */
+  countOf(number: number): number {
+    return this.counts[number] ?? 0;
   }
 
   text(number: number): string {
@@ -332,6 +351,7 @@ class QueryNumbers {
   private grow(): void {
     this.hashes = enlarged(new Int32Array(2 * this.count), this.hashes);
     this.ends = enlarged(new Int32Array(2 * this.count), this.ends);
+    this.counts = enlarged(new Int32Array(2 * this.count), this.counts);
     this.slots = new Int32Array(4 * this.count);
     const mask = this.slots.length - 1;
     for (let number = 0; number < this.count; number++) {

@@ -50,7 +50,12 @@ const linesOf = (q: number): string[] =>
 
 const numbers = Array.from({ length: QUERIES }, (_, q) => q);
 const lines = numbers.map(linesOf);
+const judgedDocuments = numbers.reduce((sum, q) => sum + judgmentsOf(q).size, 0);
 const [split = [], ...others] = lines;
+
+/** Of a line, as if by chance. */
+const orderOf = (line: string): number =>
+  [...line].reduce((hash, character) => Math.imul(hash ^ character.charCodeAt(0), 0x01000193), 7);
 
 it.each([
   ['one query after the other', lines.flat()],
@@ -59,6 +64,7 @@ it.each([
     'with a query that comes back in the middle',
     [...split.slice(0, 40), ...others.slice(0, 90).flat(), ...split.slice(40), ...others.slice(90).flat()],
   ],
+  ['in an order by chance', lines.flat().toSorted((a, b) => orderOf(a) - orderOf(b))],
   [
     'a rank of all queries after the other',
     Array.from({ length: RESULTS }, (_, place) => lines.map((own) => own[place] ?? '')).flat(),
@@ -73,6 +79,9 @@ it.each([
     judgedQueries: QUERIES,
     answered: QUERIES,
     missing: 0,
+    queriesWithoutRelevant: 0,
+    judgedDocuments,
+    judgedDocumentsFound: judgedDocuments,
     ignoredUnjudgedQueries: 2,
     duplicateDocuments: 0,
     scoreTies: 0,
@@ -92,7 +101,7 @@ it.each([
   await writeFile(run, written.join(''));
   await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toMatchObject({
     code: 'file_malformed',
-    message: `${run}, line ${line}: The score "high" in column 5 is not a finite decimal number; write it as 12.5 or 1e-3.`,
+    message: `${run}, line ${line}: The score "high" in column 5 is not a finite decimal number; write it as 12.5, 1e-3 or, for the last place, -1e308.`,
   });
 });
 

@@ -8,13 +8,19 @@ import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/ir/rank
 
 type Row = readonly [query: string, id: string, score: number];
 
+/** The rank says the opposite of these scores, and nothing of others. */
+const RANK_OF = new Map([
+  [1, 2],
+  [1.5, 3],
+]);
+
 /** Each row in a block of its own. */
 function tableOf(rows: readonly Row[]): ResultTable {
   const table = new ResultTable();
   for (const [query, id, score] of rows) {
     const block = new Block(Buffer.from(`${query} ${id}`), 'file', 1);
     const end = Buffer.byteLength(query);
-    table.add(block, 0, end, end + 1, block.bytes.length, score, 0);
+    table.add(block, 0, end, end + 1, block.bytes.length, score, RANK_OF.get(score) ?? 0);
   }
   return table;
 }
@@ -48,11 +54,18 @@ it('the ranking of a query has the grades, repeats and ties that its documents a
         const { ranking, duplicates } = applyDuplicatePolicy(ids, collapses ? 'collapse' : 'occupy');
         const expected = ranking.map((id) => (id === null ? -1 : (grades.get(id) ?? -1)));
         const scoreTies = ids.filter((id, i) => i > 0 && scores[i] === scores[i - 1] && id !== ids[i - 1]).length;
+        const rankSteps = scores.slice(1).flatMap((score, i) => {
+          const before = scores[i] ?? 0;
+          return score === before ? [] : [(RANK_OF.get(score) ?? 0) - (RANK_OF.get(before) ?? 0)];
+        });
         expect({ ...ranked, grades: [...ranked.grades].slice(0, ranked.length) }).toEqual({
           grades: expected,
           length: ranking.length,
+          judgedFound: expected.filter((grade) => grade >= 0).length,
           duplicates,
           scoreTies,
+          ranksAgree: rankSteps.filter((step) => step > 0).length,
+          ranksDisagree: rankSteps.filter((step) => step < 0).length,
         });
       }
     }),
@@ -71,7 +84,7 @@ it('a ranking is the same whatever was asked before, and however many documents 
   };
   const grades = Array.from({ length: 600 }, (_, i) => gradeOf.get(`d${i}`) ?? -1);
   for (let round = 0; round < 2; round++) {
-    expect(gradesOf('many')).toEqual({ grades, duplicates: 100, scoreTies: 0 });
-    expect(gradesOf('few')).toEqual({ grades: [-1], duplicates: 0, scoreTies: 0 });
+    expect(gradesOf('many')).toMatchObject({ grades, judgedFound: 200, duplicates: 100, scoreTies: 0 });
+    expect(gradesOf('few')).toMatchObject({ grades: [-1], judgedFound: 0, duplicates: 0, scoreTies: 0 });
   }
 });

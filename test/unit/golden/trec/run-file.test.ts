@@ -1,0 +1,253 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResultTable } from '../../../../src/golden/trec/result-table.ts';
+import { readRunInBatches } from '../../../../src/golden/trec/run-file.ts';
+import { readQrels } from '../../../../src/golden/trec/trec-files.ts';
+import type { ScoredDocuments } from '../../../../src/ir/ranking.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'recalld-run-'));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function fileOf(content: string | Buffer, name = 'file.txt'): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+/** What all batches of a run hold, by query. */
+async function readRun(path: string, results = Number.POSITIVE_INFINITY): Promise<Map<string, ScoredDocuments>> {
+  const run = new Map<string, ScoredDocuments>();
+  await readRunInBatches(path, {
+    results,
+    handle(batch) {
+      for (const id of batch.queryIds) {
+        const { ids = [], scores = [] } = run.get(id) ?? {};
+        const more = batch.get(id);
+        run.set(id, { ids: [...ids, ...(more?.ids ?? [])], scores: [...scores, ...(more?.scores ?? [])] });
+      }
+    },
+  });
+  return run;
+}
+
+describe('readRunInBatches', () => {
+  it('reads documents with their scores in the order of the file, repeats included', async () => {
+    const run = await readRun(await fileOf('q1 Q0 b 7 0.5 t\nq2 Q0 a 1 1e0 t\nq1 Q0 a 1 .25 t\nq1 Q0 b 2 -3 t\n'));
+    expect(run.size).toBe(2);
+    expect(run.get('q1')).toEqual({ ids: ['b', 'a', 'b'], scores: [0.5, 0.25, -3] });
+    expect(run.get('q2')).toEqual({ ids: ['a'], scores: [1] });
+    expect(run.get('q3')).toBeUndefined();
+  });
+
+  it.each([
+    ['without tag', 'q Q0 a 1 2\n'],
+    ['with a rank that is written as a fraction', 'q Q0 a 1.0 2 t\n'],
+    ['with a byte order mark', '\ufeffq Q0 a 1 2 t\n'],
+    ['with tabs and a carriage return', 'q\tQ0\ta\t1\t2\ttag\r\n'],
+    ['with a comment above', '# run of May\nq Q0 a 1 2 t'],
+  ])('reads a line %s', async (_what, content) => {
+    expect((await readRun(await fileOf(content))).get('q')).toEqual({ ids: ['a'], scores: [2] });
+  });
+
+  it.each([
+    [
+      'too few columns',
+      'q Q0 a 1 2 t\nq a 1 2\n',
+      'line 2: A result needs the 6 columns "query-id Q0 document-id rank score tag", but the line has 4.',
+    ],
+    [
+      'a word as score',
+      'q Q0 a 1 high t\n',
+      'line 1: The score "high" in column 5 is not a finite decimal number; write it as 12.5, 1e-3 or',
+    ],
+    ['NaN as score', 'q Q0 a 1 nan t\n', 'line 1: The score "nan" in column 5 is not'],
+    ['infinity as score', 'q Q0 a 1 -inf t\n', 'line 1: The score "-inf" in column 5 is not'],
+    ['a score that no double can hold', 'q Q0 a 1 1e999 t\n', 'line 1: The score "1e999" in column 5 is not'],
+    ['control characters, shown as escapes', 'q Q0 a 1 \u001b[31m t\n', 'line 1: The score "\\u001b[31m" in column 5'],
+  ])('refuses %s, naming the line', async (_what, content, message) => {
+    await expect(readRun(await fileOf(content))).rejects.toMatchObject({
+      code: 'file_malformed',
+      message: expect.stringContaining(`${join(folder, 'file.txt')}, ${message}`),
+    });
+  });
+
+  it('refuses an empty file', async () => {
+    await expect(readRun(await fileOf(''))).rejects.toMatchObject({
+      code: 'file_malformed',
+      message: expect.stringContaining('holds no results'),
+    });
+  });
+
+  it('refuses a file that is not UTF-8 text, naming the line', async () => {
+    const good = 'q Q0 a 1 1 t\n';
+    for (const bad of [Buffer.from('q Q0 caf\xe9 1 1 t\n', 'latin1'), Buffer.from('q Q0 a\0 1 1 t\n')]) {
+      await expect(
+        readRun(await fileOf(Buffer.concat([Buffer.from(good), bad, Buffer.from(good)]))),
+      ).rejects.toMatchObject({
+        code: 'file_malformed',
+        message: expect.stringMatching(/, line 2: This is not UTF-8 text; unpack the file or convert it to UTF-8\.$/),
+      });
+    }
+    await expect(readRun(await fileOf(Buffer.from(good, 'utf16le')))).rejects.toThrow('line 1: This is not UTF-8 text');
+  });
+
+  it('refuses a line that is longer than a block', async () => {
+    await expect(readRun(await fileOf(`q Q0 a 1 1 t\n${'x'.repeat(600_000)}`))).rejects.toThrow(
+      'line 2: The line is longer than 512 KiB',
+    );
+  });
+
+  it('says how a path that cannot be read is wrong', async () => {
+    await expect(readRun(join(folder, 'absent.txt'))).rejects.toMatchObject({
+      code: 'file_unreadable',
+      message: `${join(folder, 'absent.txt')} does not exist; check the path.`,
+    });
+    await expect(readQrels(folder)).rejects.toMatchObject({
+      code: 'file_unreadable',
+      message: `${folder} is a folder; name a file.`,
+    });
+  });
+
+  it('reads files of many blocks whose characters and lines lie across the block ends', async () => {
+    // Ids of 1 to 4 bytes per character, in stretches so that some blocks are ASCII and others not.
+    const alphabet = ['d', 'é', '～', '😀'];
+    const rows = Array.from({ length: 60_000 }, (_, i) => ({
+      query: `q${Math.floor(i / 7) % 5000}`,
+      id: `${alphabet[Math.floor(i / 15_000)]}${i}`,
+      score: (i * 7919) % 1000,
+    }));
+    const lines = rows.map((row, i) => `${row.query} Q0 ${row.id} ${i} ${row.score / 8} a-tag-of-some-length`);
+    const expected = groupByQuery(rows);
+    const file = await fileOf(lines.join('\n'));
+    // In batches memory is used again, also of the block that a batch ends in.
+    for (const results of [Number.POSITIVE_INFINITY, 20_000, 100]) {
+      const run = await readRun(file, results);
+      expect(run.size).toBe(expected.size);
+      for (const [query, members] of expected) {
+        expect(run.get(query)).toEqual({
+          ids: members.map((row) => row.id),
+          scores: members.map((row) => row.score / 8),
+        });
+      }
+    }
+  });
+
+  it('ends a batch with a query, not within its lines', async () => {
+    const lines = [3, 1, 4, 1, 5].flatMap((count, q) =>
+      Array.from({ length: count }, (_, i) => `q${q} Q0 d${i} 0 1 t\n`),
+    );
+    const batches: string[][] = [];
+    const handle = (batch: ResultTable): void => {
+      batches.push([...batch.queryIds]);
+    };
+    await readRunInBatches(await fileOf(lines.join('')), { results: 4, handle });
+    expect(batches).toEqual([['q0', 'q1'], ['q2'], ['q3', 'q4']]);
+  });
+
+  it('reads back whatever ids and scores were written', async () => {
+    const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).filter((text) => !/[\s#\0]/u.test(text));
+    const row = fc.tuple(fc.constantFrom('q1', 'q2', '😀'), word, fc.double({ noNaN: true, noDefaultInfinity: true }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (rows) => {
+        const run = await readRun(await fileOf(rows.map(([q, id, score]) => `${q} Q0 ${id} 0 ${score} t\n`).join('')));
+        for (const query of new Set(rows.map(([q]) => q))) {
+          const members = rows.filter(([q]) => q === query);
+          expect(run.get(query)?.ids).toEqual(members.map(([, id]) => id));
+          expect(run.get(query)?.scores).toEqual(members.map(([, , score]) => score + 0));
+        }
+      }),
+    );
+  });
+});
+
+describe('a run whose lines are written in several ways', () => {
+  /** Of the columns of a line, the first of which is far commoner than each other one. */
+  const anySpelling = fc.oneof(
+    { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
+    fc.constantFrom(
+      (columns: readonly string[]) => `${columns.join(' \t')}\n`,
+      (columns: readonly string[]) => `  ${columns.join(' \t ')} \n`,
+      (columns: readonly string[]) => `${columns.join(' ')}\r\n`,
+      (columns: readonly string[]) => `${columns.join(' ')} \n`,
+      (columns: readonly string[]) => `# ${columns.join(' ')}\n${columns.join(' ')}\n`,
+      (columns: readonly string[]) => `\n${columns.join('\v')}\n`,
+    ),
+  );
+  const someLines = fc
+    .tuple(
+      fc.array(
+        fc.record({
+          query: fc.constantFrom('q1', 'q1', 'q1', 'q10', 'q'),
+          number: fc.integer({ min: -3, max: 3 }),
+          spell: anySpelling,
+        }),
+        { minLength: 2, maxLength: 60 },
+      ),
+      fc.boolean(),
+    )
+    .map(([rows, hasLast]) => ({ rows: rows.map((row, i) => ({ ...row, id: `d\u00e9${i}` })), hasLast }));
+  const text = (lines: readonly string[], hasLast: boolean): string =>
+    hasLast ? lines.join('') : lines.join('').trimEnd();
+  const lineOf = (lines: readonly string[], place: number): number =>
+    lines
+      .slice(0, place + 1)
+      .join('')
+      .split('\n').length - 1;
+
+  it('is read as a run, and a wrong result is named by its line', async () => {
+    const aScore = fc.constantFrom(
+      '-1e-3',
+      '+2.50',
+      '14.285714285714286',
+      '0.000001',
+      '.5',
+      '3.',
+      '007',
+      '123456789012345678',
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        someLines,
+        fc.array(aScore, { minLength: 1 }),
+        fc.nat(59),
+        fc.boolean(),
+        async ({ rows, hasLast }, scores, at, hasTag) => {
+          const scored = rows.map((row, i) => ({ ...row, score: scores[i % scores.length] ?? '' }));
+          const lines = scored.map(({ query, id, score, number, spell }) =>
+            spell([query, 'Q0', id, String(number), score, ...(hasTag ? ['tag'] : [])]),
+          );
+          const run = await readRun(await fileOf(text(lines, hasLast)));
+          expect(Object.fromEntries(run)).toEqual(
+            Object.fromEntries(
+              [...groupByQuery(scored)].map(([query, members]) => [
+                query,
+                { ids: members.map(({ id }) => id), scores: members.map(({ score }) => Number(score)) },
+              ]),
+            ),
+          );
+          const place = at % rows.length;
+          const wrong = lines.with(place, `q1 Q0 d 1 high${hasTag ? ' t' : ''}\n`);
+          await expect(readRun(await fileOf(wrong.join('')))).rejects.toThrow(
+            `line ${lineOf(wrong, place)}: The score "high"`,
+          );
+        },
+      ),
+    );
+  });
+});
+
+function groupByQuery<Row extends { readonly query: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(row.query, [...(groups.get(row.query) ?? []), row]);
+  return groups;
+}
