@@ -80,7 +80,7 @@ export function driftCommand(command: Command, signal: AbortSignal, output: Writ
 }
 
 const HELP = `
-Files: .npy (2-d, float32 or float64, C order) or JSONL, one array of numbers on each line. Vectors may have any length.
+Files: .npy (2-d; float16, float32 or float64) or JSONL, one array of numbers on each line. Vectors may have any length.
 
 Scores, by exact search among distinct chunks (equal vectors count once):
   top-1-less-mean  cosine of the nearest chunk less half of the query's mean cosine to the store: what the daemon takes

@@ -2,14 +2,22 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines, unreadable } from '../files/text-file.ts';
-import { malformed, type SourceLine } from '../text/source-line.ts';
+import { malformed, quoted, type SourceLine } from '../text/source-line.ts';
 import { lengthOf, type Matrix, rowOf } from '../vector/matrix.ts';
 
 /** What a supported file says of its data. */
 interface NpyHeader {
-  readonly type: 'float32' | 'float64';
+  readonly type: NpyType;
+  /** Column after column instead of row after row. */
+  readonly isFortran: boolean;
   readonly rows: number;
   readonly columns: number;
+}
+
+interface NpyType {
+  /** Bytes of a number. */
+  readonly width: 2 | 4 | 8;
+  readonly isLittleEndian: boolean;
 }
 
 /** The first bytes of every .npy file; the format's version, two bytes, follows. */
@@ -46,44 +54,73 @@ const TRUNCATED = 'ends before its data do; copy or save it again';
 
 /** The header from its text, a literal of a Python dictionary. A problem completes `FILE ...`. */
 function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } {
-  const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[))/.exec(text);
+  const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
   const shape = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/.exec(text)?.[1];
   if (descr === null || order === undefined || shape === undefined) {
     return { problem: 'has a header that cannot be understood; save the array again with numpy.save' };
   }
-  const type = TYPES[descr[1] ?? ''];
-  if (type === undefined) {
-    const found = descr[1] === undefined ? 'records' : `numbers of the type "${descr[1].slice(0, 20)}"`;
-    return { problem: `holds ${found}; save it as little-endian float32 with array.astype("<f4")` };
-  }
+  if (descr[1] === undefined) return { problem: `holds records; ${saveAs(fieldOf(descr[2] ?? ''))}` };
+  const type = typeOf(descr[1]);
+  if (type === null) return { problem: otherType(descr[1]) };
   const sizes = shape.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number.parseInt(size, 10)]));
   const [rows = 0, columns = 0] = sizes;
   if (sizes.length !== 2) {
+    const reshaped =
+      sizes.length < 2 ? 'array.reshape(1, -1), if it is one vector' : 'array.reshape(-1, array.shape[-1])';
     return {
-      problem: `holds a ${sizes.length}-dimensional array; save one of 2 dimensions, with a row for each vector`,
+      problem: `holds a ${sizes.length}-dimensional array; save one of 2 dimensions, with a row for each vector, such as ${reshaped}`,
     };
   }
-  if (order === 'True') {
-    return { problem: 'is in Fortran order; save it in C order with numpy.ascontiguousarray' };
-  }
-  return { type, rows, columns };
+  return { type, isFortran: order === 'True', rows, columns };
 }
 
-const TYPES: Readonly<Record<string, NpyHeader['type']>> = { '<f4': 'float32', '<f8': 'float64' };
+function typeOf(descr: string): NpyType | null {
+  const [, order, width] = /^([<>])f([248])$/.exec(descr) ?? [];
+  return width === undefined ? null : { width: Number(width) as NpyType['width'], isLittleEndian: order === '<' };
+}
+
+/** What to do about numbers that are not read; each way was tried on a file of that type. */
+function otherType(descr: string): string {
+  if (descr.endsWith('O')) {
+    return `holds Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;
+  }
+  const problem = `holds numbers of the type "${descr.slice(0, 20)}"`;
+  if (/^.?[iu][1248]$/.test(descr)) {
+    const packed = descr.endsWith('u1')
+      ? ', or numpy.unpackbits(array, axis=1).astype("float32") where they are packed bits'
+      : '';
+    return `${problem}; if they are scaled vectors, ${saveAs('array.astype("float32")')}${packed}`;
+  }
+  return /^.?[fb]/.test(descr)
+    ? `${problem}; ${saveAs('array.astype("float32")')}`
+    : `${problem}; write the vectors as float32 with numpy.save`;
+}
+
+/** An expression for the vectors among the fields of records. */
+function fieldOf(descr: string): string {
+  const name = /\(\s*['"]([^'"]+)['"]\s*,\s*['"][^'"]+['"]\s*,\s*\(\d+,?\)\s*\)/.exec(descr)?.[1];
+  return name === undefined
+    ? 'numpy.stack([array[name] for name in array.dtype.names], axis=1).astype("float32")'
+    : `array["${name.slice(0, 40)}"].astype("float32")`;
+}
+
+function saveAs(expression: string, options = ''): string {
+  return `load it with array = numpy.load(FILE${options}) and save ${expression} with numpy.save`;
+}
 
 const BLOCK_BYTES = 1024 * 1024;
 
 /**
  * The rows of a .npy file, as float32; float64 is rounded to it. Beside the rows only a block of the file is in memory.
  *
- * @throws RecalldError `file_malformed` for what is no 2-d array of float32 or float64 in C order and little-endian,
- * or ends early, or has a row without direction. An error of the system passes through.
+ * @throws RecalldError `file_malformed` for what is no 2-d array of float16, float32 or float64, or ends early, or has a
+ * row without direction. An error of the system passes through.
  */
 async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { header, dataStart } = await readHeader(file, path);
-  const { rows, columns, type } = header;
-  const width = type === 'float32' ? 4 : 8;
+  const { rows, columns, isFortran } = header;
+  const { width, isLittleEndian } = header.type;
   const bytes = rows * columns * width;
   const { size } = await file.stat();
   if (rows === 0 || columns === 0) throw refused(path, 'holds no vectors; give at least one row');
@@ -101,15 +138,39 @@ async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   for (let done = 0; done < bytes; ) {
     const length = Math.min(block.length, bytes - done);
     if ((await readFully(file, block, length, dataStart + done)) < length) throw refused(path, TRUNCATED);
-    for (let at = 0; at < length; at += width) {
-      data[filled++] = width === 4 ? view.getFloat32(at, true) : view.getFloat64(at, true);
+    for (let at = 0; at < length; at += width, filled++) {
+      const place = isFortran ? (filled % rows) * columns + Math.floor(filled / rows) : filled;
+      if (width === 4) data[place] = view.getFloat32(at, isLittleEndian);
+      else if (width === 8) data[place] = view.getFloat64(at, isLittleEndian);
+      else data[place] = halfToNumber(view.getUint16(at, isLittleEndian));
     }
     done += length;
   }
   const matrix = { rows, columns, data };
   const bad = firstBadRow(matrix, 0);
-  if (bad !== null) throw refused(path, `has in row ${bad.row} (the first is 0) ${describeBadRow(bad)}`);
+  if (bad !== null) throw refused(path, describeBadRows(matrix, bad));
   return matrix;
+}
+
+/** The number of a float16 (IEEE 754 binary16), of which these are the bits. */
+function halfToNumber(bits: number): number {
+  const sign = bits >= 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function describeBadRows(matrix: Matrix, first: BadRow): string {
+  let count = 0;
+  for (let bad: BadRow | null = first; bad !== null; bad = firstBadRow(matrix, bad.row + 1)) count++;
+  const rows = count === 1 ? '1 row' : `${count} rows`;
+  return (
+    `has ${rows} without a direction, the first of them row ${first.row} (counted from 0): ${WHAT[first.is]}. Leave them ` +
+    'out (and their lines of a sessions file): array = numpy.load(FILE).astype("float32"); length = ' +
+    'numpy.linalg.norm(array, axis=1); numpy.save("clean.npy", array[numpy.isfinite(length) & (length > 0)])'
+  );
 }
 
 async function readHeader(
@@ -162,15 +223,13 @@ function firstBadRow(matrix: Matrix, start: number): BadRow | null {
   return null;
 }
 
-/** Follows `has`, and names the way out. */
-function describeBadRow({ is }: BadRow): string {
-  return is === 'zero'
-    ? 'a zero vector, which has no direction; leave it out'
-    : 'NaN, or a number too large for float32; leave it out';
-}
+const WHAT: Readonly<Record<BadRow['is'], string>> = {
+  zero: 'a zero vector, which has no direction',
+  not_finite: 'NaN, or a number too large for float32',
+};
 
 /**
- * The vectors of a file, one per row: NumPy's .npy (2-d, float32 or float64, C order), told by its first bytes, else
+ * The vectors of a file, one per row: NumPy's .npy (2-d; float16, float32 or float64), told by its first bytes, else
  * JSONL with one array of numbers on each line. Rows are float32; each has a direction.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the row or line
@@ -243,7 +302,7 @@ async function readVectorLines(path: string): Promise<Matrix> {
       if (needed > data.length) data = grown(data);
       data.set(vector, rows * columns);
       const bad = firstBadRow({ rows: rows + 1, columns, data }, rows);
-      if (bad !== null) throw malformed(line, `has ${describeBadRow(bad)}`);
+      if (bad !== null) throw malformed(line, `has ${WHAT[bad.is]}; leave it out`);
       rows++;
     }
   }
@@ -264,6 +323,8 @@ function parseVector(line: SourceLine): readonly number[] {
     throw malformed(line, problem);
   }
   if (!isVector(value)) {
+    const key = keyOfVector(value);
+    if (key !== null) throw malformed(line, `is an object; write only its array ${quoted(key)} on each line`);
     throw malformed(line, 'is no JSON array of numbers; write a vector such as [0.1, 0.2] on each line');
   }
   return value;
@@ -271,6 +332,12 @@ function parseVector(line: SourceLine): readonly number[] {
 
 function isVector(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.length > 0 && value.every((entry) => typeof entry === 'number');
+}
+
+/** The first key whose value is a vector. */
+function keyOfVector(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  return Object.entries(value).find(([, own]) => isVector(own))?.[0] ?? null;
 }
 
 function grown(data: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
