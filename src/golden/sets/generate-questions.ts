@@ -10,11 +10,11 @@ import {
   questionProblem,
   questionSchema,
   questionStyle,
-  readQuestion,
   repairMessages,
   type TokenPrices,
   type Tokens,
 } from '../rules/generation.ts';
+import { readQuestion } from '../rules/read-question.ts';
 import { jaccard, wordsOf } from '../rules/similar-texts.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 

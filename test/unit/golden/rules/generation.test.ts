@@ -8,7 +8,6 @@ import {
   questionMessages,
   questionProblem,
   questionStyle,
-  readQuestion,
   repairMessages,
   stratifiedOrder,
 } from '../../../../src/golden/rules/generation.ts';
@@ -74,28 +73,6 @@ describe('a generated question', () => {
     ['word '.repeat(61), 'unfit_length'],
   ])('"%s" is %s', (question, problem) => {
     expect(questionProblem(question, chunk)).toBe(problem);
-  });
-
-  it.each([
-    ['{"answerable": true, "question": " How  do I pay? "}', { kind: 'question', question: 'How do I pay?' }],
-    ['```json\n{"answerable": true, "question": "How?"}\n```', { kind: 'question', question: 'How?' }],
-    ['{"question": "How?"}', { kind: 'question', question: 'How?' }],
-    ['{"answerable": false, "question": ""}', { kind: 'none' }],
-    ['{"answerable": true, "question": "  "}', { kind: 'none' }],
-    ['{"answerable": true, "question": "How do', { kind: 'malformed', problem: 'it is no JSON object' }],
-    ['{"answerable": true, "questions": ["How?"]}', { kind: 'malformed', problem: '"question" is no text' }],
-    ['Sorry, I cannot do that.', { kind: 'malformed', problem: 'it is no JSON object' }],
-    ['', { kind: 'malformed', problem: 'it is no JSON object' }],
-  ])('is read from %j', (text, expected) => {
-    expect(readQuestion(text)).toEqual(expected);
-  });
-
-  it('is never read from what is not meant, whatever comes', () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        expect(['question', 'none', 'malformed']).toContain(readQuestion(text).kind);
-      }),
-    );
   });
 });
 

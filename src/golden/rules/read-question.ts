@@ -1,0 +1,165 @@
+/** The question in what a chat model answered: models wrap it in reasoning, fences, greetings, lists and labels. */
+import { parseBoundedJson } from '../../text/json.ts';
+
+/** What a model made of the request for a question. */
+type ReadQuestion =
+  | { readonly kind: 'question'; readonly question: string }
+  /** The model found nothing to ask, or refused. */
+  | { readonly kind: 'none' }
+  /** `problem` follows `That is not usable: `. */
+  | { readonly kind: 'malformed'; readonly problem: string };
+
+/**
+ * Takes JSON of the shape of `questionSchema`, also behind reasoning, within a code fence and between words. What is
+ * more than one question, or another text than a question, is malformed. Never throws.
+ */
+export function readQuestion(text: string): ReadQuestion {
+  // Reasoning may also stand within the question.
+  const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
+  if (found === null) return { kind: 'malformed', problem: 'it is no JSON object with "answerable" and "question"' };
+  const isAnswerable = booleanOf(found.get('answerable') ?? true);
+  if (isAnswerable === null) return { kind: 'malformed', problem: '"answerable" is neither true nor false' };
+  if (!isAnswerable) return { kind: 'none' };
+  const value = found.get('question');
+  const question: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  if (Array.isArray(question)) return { kind: 'malformed', problem: SEVERAL };
+  if (typeof question !== 'string') return { kind: 'malformed', problem: '"question" is no text' };
+  const bare = bareQuestion(withoutReasoning(question));
+  if (bare === '' || isRefusal(bare)) return { kind: 'none' };
+  const problem = problemOf(bare);
+  return problem === null
+    ? { kind: 'question', question: bare.replaceAll(/\s+/g, ' ') }
+    : { kind: 'malformed', problem };
+}
+
+const SEVERAL = '"question" holds several questions; write one';
+
+/** Blocks of reasoning, of which the opening mark may be part of the prompt and missing. */
+const reasoning = '(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)';
+const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|message\\|>|◁/think▷)`, 'isu');
+
+const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
+
+/** Reasoning that was cut off before the answer; what it drafts is none. */
+const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
+
+function withoutReasoning(text: string): string {
+  return text.replace(reasoningEnd, '');
+}
+
+/** Attempts to find an object, each at a brace; a whole answer has one or two. */
+const MOST_ATTEMPTS = 50;
+
+/** The first object with a key that was asked for; its keys in lower case. */
+function parseAnswer(text: string): ReadonlyMap<string, unknown> | null {
+  let from = text.indexOf('{');
+  for (let attempt = 0; from !== -1 && attempt < MOST_ATTEMPTS; attempt++) {
+    const value = parseObject(text.slice(from, endOfObject(text, from)));
+    const entries = Object.entries(value ?? {}).map(([key, own]) => [key.trim().toLowerCase(), own] as const);
+    const keyed = new Map(entries);
+    if (keyed.has('question') || keyed.has('answerable')) return keyed;
+    from = text.indexOf('{', from + 1);
+  }
+  return null;
+}
+
+/** Behind the brace that closes the one at `from`; braces within strings do not count. */
+function endOfObject(text: string, from: number): number {
+  let depth = 0;
+  let isInString = false;
+  for (let i = from; i < text.length; i++) {
+    const character = text[i];
+    if (isInString) {
+      if (character === '\\') i++;
+      else if (character === '"') isInString = false;
+    } else if (character === '"') isInString = true;
+    else if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return i + 1;
+  }
+  return text.length;
+}
+
+function parseObject(text: string): object | null {
+  try {
+    const value = parseBoundedJson(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Null for what is neither true nor false. */
+function booleanOf(value: unknown): boolean | null {
+  const word = typeof value === 'string' ? value.trim().toLowerCase().replace(/[.!]$/, '') : String(value);
+  if (['true', 'yes', '1', 'y', 'answerable'].includes(word)) return true;
+  return ['false', 'no', '0', 'n', 'none', 'unanswerable', 'not answerable', 'n/a'].includes(word) ? false : null;
+}
+
+const label =
+  /^(?:(?:generated |test |search |user )?(?:question|query|frage|pregunta|pergunta|domanda)|q)\s*\d{0,2}\s*[:：]\s*/iu;
+/** A number with a point or bracket, or a dash: the mark of an entry of a list. */
+const listMark = /^(?:\(?\d{1,2}[.):]|[-*•])\s+/u;
+
+/** The text without fence, quotation marks, list mark and label around it. */
+function bareQuestion(text: string): string {
+  const lines = text
+    .replaceAll(/^\s*```.*$/gm, '')
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  let bare = lines.join('\n').replaceAll('**', '');
+  const isList = lines.length > 1 || /^1[.)]\s.*\s2[.)]\s/su.test(bare);
+  for (let before = ''; before !== bare; ) {
+    before = bare;
+    bare = bare.replace(/^(["'`“”„«»*_]{1,3})([^\n]*?)["'`“”«»*_]{1,3}$/u, '$2').trim();
+    if (!isList) bare = bare.replace(listMark, '');
+    bare = bare.replace(label, '').trim();
+  }
+  return bare;
+}
+
+const cannot =
+  "(?:can(?:no|')t|can not|could(?: no|n')t|am unable to|'m unable to|unable to|am not able to|won't|will not)";
+const writing = '(?:generate|create|write|formulate|produce|provide|come up with|think of|form|ask|derive|make)';
+
+/** A model that declines, in the words that models use; a user may well write "I cannot log in". */
+const refusals: readonly RegExp[] = [
+  new RegExp(`\\b${cannot}\\s+(?:\\w+\\s+){0,3}?${writing}\\b[^?]{0,60}\\bquestions?\\b[^?]*$`, 'iu'),
+  new RegExp(`^(?:i'm |i am )?(?:sorry|afraid|unfortunately)\\b[^?]*\\b${cannot}\\b[^?]*$`, 'iu'),
+  new RegExp(`^i ${cannot} (?:help|assist|comply|fulfil?l|do)\\b[^?]*\\b(?:that|this|it|request)\\W*$`, 'iu'),
+  /^as an? (?:ai|(?:large )?language model)\b/iu,
+  /^(?:there (?:is|are) |i (?:see|find) )?(?:no|not a|nothing)\b(?: \w+){0,3}? ?(?:question|to ask)s?\b[^?]*$/iu,
+  /^(?:leider|es tut mir leid)\b[^?]*\b(?:keine|nicht|kann)\b[^?]*$/iu,
+  /^(?:désolé|je suis désolé|je ne peux pas (?:générer|créer|formuler|poser))\b[^?]*$/iu,
+  /^(?:lo siento\b|no puedo (?:generar|crear|formular|hacer))[^?]*$/iu,
+  /^(?:申し訳|抱歉|对不起|很抱歉|无法)/u,
+];
+
+function isRefusal(question: string): boolean {
+  const plain = question.replaceAll('’', "'");
+  return refusals.some((pattern) => pattern.test(plain));
+}
+
+/** Words before or about a question, instead of one. */
+const talk: readonly RegExp[] = [
+  /[:：]\s*$/u,
+  /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,
+  /^(?:[\w ,!.]{0,40}\b)?(?:here|below)(?:'s| is| are)\b[^?:]{0,60}\bquestions?\b/iu,
+  /\b(?:a|one|the|possible|suitable|good) (?:possible |suitable |good |test )?question (?:is|could be|would be|might be)\b\s*[:"“]/iu,
+  /\b(?:this|the|my) question (?:is|asks|tests|targets|refers|relates|can be answered|could be answered)\b/iu,
+  /^(?:gerne|natürlich|selbstverständlich)\s*[!,.:]|^hier (?:ist|sind)\b[^?:]{0,60}\bfragen?\b/iu,
+  /^(?:bien sûr|voici)\b[^?:]{0,60}\bquestions?\b|^(?:claro|por supuesto)\s*[!,.:]|^aquí (?:tienes|hay|está|están)\b/iu,
+];
+
+/** Null for one question; else what it is instead. */
+function problemOf(question: string): string | null {
+  const lines = question.split('\n');
+  const marked = lines.filter((line) => listMark.test(line)).length;
+  const asking = lines.filter((line) => /[?？]["'”)]*$/u.test(line)).length;
+  if (marked > 1 || asking > 1 || /^1[.)]\s.*\s2[.)]\s/su.test(question)) return SEVERAL;
+  const plain = question.replaceAll('’', "'");
+  if (talk.some((pattern) => pattern.test(plain))) return '"question" has other words than the question';
+  if (/[?？]\s*\(?(?:answer|a|antwort|réponse|respuesta)\s*[:：]/iu.test(plain)) return '"question" holds an answer';
+  if (/^[\W_]*$/u.test(plain) && !/\p{L}/u.test(plain)) return '"question" is no text';
+  return /^<[^>]+>$|^\[[^\]]+\]$/u.test(plain) ? '"question" is a placeholder' : null;
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readQuestion } from '../../../../src/golden/rules/read-question.ts';
+
+const answer = (question: unknown, answerable: unknown = true): string => JSON.stringify({ answerable, question });
+
+describe('the answer of a model', () => {
+  it.each([
+    ['{"answerable": true, "question": " How  do I pay? "}', 'How do I pay?'],
+    ['```json\n{"answerable": true, "question": "How?"}\n```', 'How?'],
+    ['{"question": "How?"}', 'How?'],
+    [
+      '<think>plan: use {time}</think>{"answerable": true, "question": "what are the opening hours"}',
+      'what are the opening hours',
+    ],
+    ['The user wants {x}.</think>\n{"answerable": true, "question": "How?"}', 'How?'],
+    ['[THINK]a {b}[/THINK]{"answerable": true, "question": "How?"}', 'How?'],
+    [
+      '<|channel|>analysis<|message|>{hm}<|end|><|channel|>final<|message|>{"answerable":true,"question":"How?"}',
+      'How?',
+    ],
+    [
+      '{"answerable": true, "question": "opening hours of the desk?"}\nHope this helps :}',
+      'opening hours of the desk?',
+    ],
+    ['Sure! {"answerable": "true", "question": "What does {name} mean?"} Bye', 'What does {name} mean?'],
+    ['[{"answerable": true, "question": "How?"}]', 'How?'],
+    ['{"result": {"Answerable": "Yes", "Question": "How?"}}', 'How?'],
+    [answer(['How?']), 'How?'],
+    [answer('"When do they open?"'), 'When do they open?'],
+    [answer('Question: when do they open'), 'when do they open'],
+    [answer('1. When do they open?'), 'When do they open?'],
+    [answer('**Q1:** When do they open?'), 'When do they open?'],
+    [answer('```\nWhen do they open?\n```'), 'When do they open?'],
+    [answer('<think>short</think> When do they open?'), 'When do they open?'],
+    // Users write so too.
+    [answer('I cannot log in, what now?'), 'I cannot log in, what now?'],
+    [answer("I can't create a ticket"), "I can't create a ticket"],
+    [answer('Sorry to ask, but where is the desk?'), 'Sorry to ask, but where is the desk?'],
+    [answer('No receipt arrived. Can I still get a refund?'), 'No receipt arrived. Can I still get a refund?'],
+    [answer('Where do I send questions about my contract?'), 'Where do I send questions about my contract?'],
+    [answer('Who opens first? And who last?'), 'Who opens first? And who last?'],
+    [answer('2024 opening hours'), '2024 opening hours'],
+    [answer('何時に開きますか？'), '何時に開きますか？'],
+  ])('gives the question of %s', (text, question) => {
+    expect(readQuestion(text)).toEqual({ kind: 'question', question });
+  });
+
+  it.each([
+    ['{"answerable": false, "question": ""}'],
+    ['{"answerable": "false", "question": "No question can be asked."}'],
+    [answer('How?', 'no')],
+    [answer('How?', 0)],
+    ['{"answerable": true, "question": "  "}'],
+    [answer('I cannot generate a question for that.')],
+    [answer('I’m sorry, but I can’t assist with that request.')],
+    [answer("I'm unable to formulate a question from this source.")],
+    [answer('No question can be asked.')],
+    [answer('There is nothing to ask about here.')],
+    [answer('As an AI language model, I do not ask.')],
+    [answer('Leider kann ich dazu keine Frage stellen.')],
+  ])('is without a question: %s', (text) => {
+    expect(readQuestion(text)).toEqual({ kind: 'none' });
+  });
+
+  it.each([
+    ['{"answerable": true, "question": "How do', 'it is no JSON object'],
+    ['{"answerable": true, "question": "Question: when do they shut",}', 'it is no JSON object'],
+    ['{"answerable": true, "questions": ["How?"]}', '"question" is no text'],
+    ['Sorry, I cannot do that.', 'it is no JSON object'],
+    ['', 'it is no JSON object'],
+    ['<think>first {"answerable": true, "question": "a draft"}', 'it is no JSON object'],
+    [answer('How?', 'maybe'), '"answerable" is neither'],
+    [answer('Here are three questions:'), 'other words than the question'],
+    [answer('Sure! Here is a question for you: when can I come by?'), 'other words than the question'],
+    [answer('Of course! When can I come by?'), 'other words than the question'],
+    [answer('Hier ist eine Frage: Wann kann ich kommen?'), 'other words than the question'],
+    [answer('When do they open? This question tests the hours.'), 'other words than the question'],
+    [answer('1. When do they open?\n2. When do they shut?'), 'several questions'],
+    [answer('1. When do they open? 2. When do they shut?'), 'several questions'],
+    [answer('- When do they open?\n- When do they shut?'), 'several questions'],
+    [answer(['When?', 'Where?']), 'several questions'],
+    [answer('When do they open? Answer: at nine.'), 'holds an answer'],
+    [answer('...'), 'is no text'],
+    [answer('<question>'), 'is a placeholder'],
+  ])('is not usable: %s', (text, problem) => {
+    expect(readQuestion(text)).toEqual({ kind: 'malformed', problem: expect.stringContaining(problem) });
+  });
+
+  it('is read as it should be from answers of a bad model', () => {
+    const file = new URL('../../../fixtures/generated-questions/answers.json', import.meta.url);
+    const answers = JSON.parse(readFileSync(file, 'utf8')) as readonly string[];
+    expect(answers.map((text) => readQuestion(text).kind)).toEqual([
+      'malformed',
+      'malformed',
+      'none',
+      'malformed',
+      'none',
+      'question',
+      'question',
+      'malformed',
+    ]);
+  });
+
+  it('is never read from what is not meant, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string().map(answer)), (text) => {
+        expect(['question', 'none', 'malformed']).toContain(readQuestion(text).kind);
+      }),
+    );
+  });
+});
