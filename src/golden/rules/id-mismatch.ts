@@ -79,7 +79,7 @@ function neededRules(judged: string, returned: string): string[] {
     needed.delete(rule);
     if (canonical(judged, needed) !== canonical(returned, needed)) needed.add(rule);
   }
-  return [...needed].map(({ name }) => name);
+  return rules.flatMap((rule) => (needed.has(rule) ? [rule.name] : []));
 }
 
 interface FoundDifference {
@@ -88,17 +88,31 @@ interface FoundDifference {
 }
 
 function differenceOfForm(judged: readonly string[], returned: readonly string[]): IdDifference | null {
+  return idsAlike(judged, returned, MOST_PAIRS).pair;
+}
+
+/**
+ * How many judged ids are returned in another form (case, encoding, zeros and the like), and the commonest difference.
+ *
+ * @param most after so many no further ones are looked for
+ */
+export function idsAlike(
+  judged: readonly string[],
+  returned: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): { readonly count: number; readonly pair: IdDifference | null } {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
   const found = new Map<string, FoundDifference>();
-  let pairs = 0;
+  const alike = new Set<string>();
   for (const id of returned) {
     const form = canonical(id);
     const twin = byForm.get(form);
     if (form === '' || twin === undefined || twin === id) continue;
     count(found, { judged: twin, returned: id, differences: neededRules(twin, id) });
-    if (++pairs === MOST_PAIRS) break;
+    alike.add(twin);
+    if (alike.size >= most) break;
   }
-  return commonest(found);
+  return { count: alike.size, pair: commonest(found) };
 }
 
 /** A prefix or suffix that the ids of one side have more, or another than those of the other side. */

@@ -4,6 +4,7 @@
  */
 
 import type { GoldenQuery } from '../../model.ts';
+import { describeIdDifference, differenceInWords, idsAlike, shownIds } from './id-mismatch.ts';
 import type { QueryAnswer } from './run.ts';
 
 export interface RunFailure {
@@ -71,7 +72,7 @@ export function misreadingOption(code: string): string | null {
 const MIN_ANSWERS = 5;
 
 export interface AnswerDoubts {
-  /** The set and the retriever call documents by different ids: nothing that is scored means anything. */
+  /** The set and the retriever call documents, or some of them, by different ids: scores are too low. */
   readonly ids: string | null;
   /** Fewer documents come than are asked for, which a small store may have reason to. */
   readonly depth: string | null;
@@ -94,19 +95,49 @@ export function doubtsOfAnswers(
   return { ids: doubtOfIds(queries, answers), depth: doubtOfDepth(answers, k) };
 }
 
-/** Ids that the retriever never returns: then every score is 0, and none of them says why. */
+/** So many ids of either side are compared; more would show the same. */
+const COMPARED_IDS = 5000;
+/** Ids that only look alike by chance are fewer than these, of the judged documents that were compared. */
+const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
+
+/** Ids that the retriever never returns, or returns in another form: then scores are low, and none of them says why. */
 function doubtOfIds(
   queries: readonly GoldenQuery[],
   answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
 ): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
-  const returned = answers.flatMap(({ documents }) => documents);
-  if (judged.size === 0 || returned.length === 0 || returned.some(({ id }) => judged.has(id))) return null;
-  const first = answers.find(({ documents }) => documents.length > 0);
-  const asked = queries.find(({ id }) => id === first?.queryId)?.judgments ?? [];
-  const expected = asked.toSorted((a, b) => b.grade - a.grade)[0]?.documentId ?? [...judged][0];
-  const came = first?.documents[0]?.id;
-  return `None of the ${returned.length} returned documents is judged: the set has ${expected}, the retriever returned ${came}. If both name the same document, mend the ids of the set or retriever.results.id.`;
+  const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));
+  if (judged.size === 0 || returned.size === 0) return null;
+  const never = [...relevantFirst(queries, answers)].filter((id) => !returned.has(id)).slice(0, COMPARED_IDS);
+  const unknown = [...returned].filter((id) => !judged.has(id)).slice(0, COMPARED_IDS);
+  const fix = 'If both name the same document, fix the ids of the set or retriever.results.id.';
+  if (unknown.length === returned.size) {
+    const pair = describeIdDifference(never, unknown);
+    const [ofSet, ofRetriever] = shownIds(pair);
+    const count = answers.reduce((sum, { documents }) => sum + documents.length, 0);
+    return (
+      `None of the ${count} returned documents is judged: the set has ${ofSet}, the retriever returned ${ofRetriever}, ` +
+      `which ${differenceInWords(pair)}. ${fix}`
+    );
+  }
+  const { count, pair } = idsAlike(never, unknown);
+  if (pair === null || count < Math.max(MIN_ALIKE, MIN_ALIKE_SHARE * Math.min(judged.size, COMPARED_IDS))) return null;
+  const [ofSet, ofRetriever] = shownIds(pair);
+  return (
+    `${count} judged documents were never returned, but ids like theirs were: the set has ${ofSet}, the retriever ` +
+    `returned ${ofRetriever}, which ${differenceInWords(pair)}. ${fix}`
+  );
+}
+
+/** Ids of the judged documents, with the relevant ones of the first query that was answered in front. */
+function relevantFirst(
+  queries: readonly GoldenQuery[],
+  answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
+): Set<string> {
+  const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
+  const asked = queries.filter(({ id }) => id === first);
+  const judgments = [...asked, ...queries].flatMap(({ judgments: own }) => own.toSorted((a, b) => b.grade - a.grade));
+  return new Set(judgments.map(({ documentId }) => documentId));
 }
 
 function doubtOfDepth(answers: readonly Pick<QueryAnswer, 'documents'>[], k: number): string | null {

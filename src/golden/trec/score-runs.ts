@@ -258,7 +258,7 @@ function scorer(
       scores.judgedFound += ranked.judgedFound;
       scores.ranksAgree += ranked.ranksAgree;
       scores.ranksDisagree += ranked.ranksDisagree;
-      if (ranked.duplicates > 0) scores.repeat ??= repeatOf(batch, id);
+      if (ranked.duplicates > 0) scores.repeat = firstRepeat(scores.repeat, batch, id);
       if (scores.judgedFound === 0) sampleIds(scores, judgments, judged, batch, id);
       if (duplicates === 'reject' && ranked.duplicates > 0) refuseRepeat(batch, id, `${path}: The query "${id}"`);
       const values = evaluate(ranked.grades, ranked.length, judgments.gradesOf(judged));
@@ -287,11 +287,13 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-function repeatOf(batch: ResultTable, queryId: string): RepeatedDocument | null {
+/** That of the first query by id, so that the order of the lines does not matter. */
+function firstRepeat(before: RepeatedDocument | null, batch: ResultTable, queryId: string): RepeatedDocument | null {
+  if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
   for (const id of batch.get(queryId)?.ids ?? []) times.set(id, (times.get(id) ?? 0) + 1);
-  const [documentId, most] = [...times].toSorted((a, b) => b[1] - a[1])[0] ?? ['', 0];
-  return most < 2 ? null : { queryId, documentId, times: most };
+  const [first] = [...times].toSorted((a, b) => b[1] - a[1] || compareCodePoints(a[0], b[0]));
+  return first === undefined ? before : { queryId, documentId: first[0], times: first[1] };
 }
 
 /** @throws RecalldError file_malformed */

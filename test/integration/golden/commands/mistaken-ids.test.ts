@@ -71,7 +71,7 @@ const others = documents([
   { id: 'kb-other', score: 0.8 },
 ]);
 const byOtherIds =
-  'None of the 12 returned documents is judged: the set has d1, the retriever returned kb-reset-router. If both name the same document, mend the ids of the set or retriever.results.id.';
+  'None of the 12 returned documents is judged: the set has "d1", the retriever returned "kb-reset-router", which have no form in common. If both name the same document, fix the ids of the set or retriever.results.id.';
 
 describe('ids that the retriever never returns', () => {
   it('are told by the run and kept with it', async () => {

@@ -30,9 +30,22 @@ describe('what answers show to be a mistake of the config or of the set', () => 
 
   it('is ids that the retriever never returns, shown by an example of either side', () => {
     expect(doubtsOfAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
-      ids: 'None of the 12 returned documents is judged: the set has doc-reset-0, the retriever returned kb-reset-0. If both name the same document, mend the ids of the set or retriever.results.id.',
+      ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", the retriever returned "kb-reset-0", which differ in the prefix ("doc", "kb"). If both name the same document, fix the ids of the set or retriever.results.id.',
       depth: null,
     });
+  });
+
+  it('is ids of some documents that the retriever returns in another form', () => {
+    const [first, ...others] = answers('DOC_RESET', 'doc-aside');
+    expect(
+      doubtsOfAnswers(queries, [...others, { ...first, queryId: 'q0', documents: documents('doc-reset-0') }], 2).ids,
+    ).toBe(
+      '5 judged documents were never returned, but ids like theirs were: the set has "doc-reset-1", the retriever returned "DOC_RESET-1", which differ in case and hyphens and underscores. If both name the same document, fix the ids of the set or retriever.results.id.',
+    );
+    const two = answers('doc-reset').map((one, i) =>
+      i < 2 ? { ...one, documents: documents(`DOC-RESET-${i}`) } : one,
+    );
+    expect(doubtsOfAnswers(queries, two, 1).ids).toBeNull();
   });
 
   it('is fewer documents than were asked for, once enough answers came', () => {

@@ -81,6 +81,52 @@ describe('readRunInBatches', () => {
     });
   });
 
+  it.each([
+    ['a seventh column', 'q Q0 a 1 2 t\nq Q0 a b 1 2 t\n', 'line 2: A result needs the 6 columns'],
+    ['words behind the tag', 'q Q0 a 1 2 my run tag\n', 'line 1: A result needs the 6 columns'],
+    ['a rank that is a word', 'q Q0 a b 2 t\n', 'line 1: The rank "b" in column 4 is not a whole number'],
+    ['a rank that is a fraction', 'q Q0 a 1.5 2 t\n', 'line 1: The rank "1.5" in column 4'],
+    ['a tag on some lines only', 'q Q0 a 1 2\nq Q0 b 2 1 t\n', 'line 2: A result needs the 5 columns'],
+    ['an empty id', 'q\tQ0\t \t1\t2\tt\n', 'line 1: Column 3 ("document-id") is empty'],
+    ['an id with a blank, or none', 'q\tQ0\tdoc 5\t1\t2\n', 'line 1: The line can be read in two ways'],
+    ['ids with a blank and no tag', 'q Q0 doc 1 1 0.9\nq Q0 doc 2 2 0.8\n', 'line 1: The line can be read in two ways'],
+    ['three columns', 'q d 1\n', 'line 1: A line of 3 columns can be'],
+    ['judgments', 'q 0 d 1\n', 'line 1: A result needs the 6 columns'],
+    ['commas', 'q,Q0,d,1,2,t\n', 'line 1: The columns are separated by commas'],
+    ['a second header', 'qid\tdocid\tscore\nq\ta\t2\nqid\tdocid\tscore\n', 'line 3: The score "score" in column 3'],
+    ['a header with two documents', 'qid docid docno score\n1 2 a 3\n', 'line 1: The header has "docid" and "docno"'],
+    ['a header without score and rank', 'qid docid\n1 2\n', 'line 1: The header names neither a rank nor a score'],
+  ])('refuses %s, naming the line', async (_what, content, message) => {
+    await expect(readRun(await fileOf(content))).rejects.toMatchObject({
+      code: 'file_malformed',
+      message: expect.stringContaining(`file.txt, ${message}`),
+    });
+  });
+
+  it.each([
+    ['of TREC', 'query-id Q0 document-id rank score tag\nq Q0 a 1 2 t\n', 2],
+    ['with other columns', 'score\tDoc ID\tquery\tqid\n2\ta\twhat is it\tq\n', 2],
+    ['with ranks alone', 'query_id document_id rank\nq a 3\n', -3],
+    ['behind a byte order mark and a comment', '\ufeff# run\nqid,x docid rank score\nq a 1 2\n'.replace(',x', ''), 2],
+  ])('reads columns by a header %s', async (_what, content, score) => {
+    expect((await readRun(await fileOf(content))).get('q')).toEqual({ ids: ['a'], scores: [score] });
+  });
+
+  it('keeps blanks inside ids where tabs separate columns, also behind many lines without', async () => {
+    const lines = Array.from({ length: 300 }, (_, i) => `a query\tQ0\td${i}\t${i}\t${-i}\tt`);
+    const run = await readRun(await fileOf([...lines, 'a query\tQ0\ttwo  words.pdf\t1\t-300\tmy run'].join('\n')));
+    expect(run.get('a query')?.ids.at(-1)).toBe('two  words.pdf');
+    expect(run.get('a query')?.ids).toHaveLength(301);
+  });
+
+  it('skips a byte order mark in the middle, and keeps a no-break space inside an id', async () => {
+    const run = await readRun(
+      await fileOf('q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\n\ufeffq1 Q0 c\u00a0d 3 0 t\nq2 Q0 e 1 1 t\n'),
+    );
+    expect(run.get('q1')?.ids).toEqual(['a', 'b', 'c\u00a0d']);
+    expect([...run.keys()]).toEqual(['q1', 'q2']);
+  });
+
   it('refuses an empty file', async () => {
     await expect(readRun(await fileOf(''))).rejects.toMatchObject({
       code: 'file_malformed',
