@@ -14,6 +14,7 @@ import { demo } from './speed/demo.ts';
 import { driftPass } from './speed/drift-pass.ts';
 import { evaluation } from './speed/evaluation.ts';
 import { evaluationOfFiles } from './speed/evaluation-of-files.ts';
+import { evaluationOfShuffledRuns } from './speed/evaluation-of-shuffled-runs.ts';
 import { eventLoop } from './speed/event-loop.ts';
 import { goldenRun } from './speed/golden-run.ts';
 import { ingest } from './speed/ingest.ts';
@@ -30,6 +31,7 @@ import { start } from './speed/start.ts';
 const rows: Readonly<Record<string, MeasureRow>> = {
   evaluation,
   'evaluation-of-files': evaluationOfFiles,
+  'evaluation-of-shuffled-runs': evaluationOfShuffledRuns,
   ingest,
   'ingest-durable': ingestDurable,
   'client-call': clientCall,

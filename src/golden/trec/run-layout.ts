@@ -141,12 +141,14 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
   return `The line can be read in two ways: ${readings.join(', ')}. Give every line all six columns "${TREC_LINE}".`;
 }
 
+/** A whole number where the score is, and a fraction where the tag is. */
+const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
+  /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
+
 /** An id with one blank and no tag has six columns too, the last of which is then the score. */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);
-  const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
-    /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
   const tags = new Set(rows.map(([, , , , , tag]) => tag));
   const [first] = lines;
   if (first === undefined || tags.size < 2 || !rows.every(looksShifted)) return;

@@ -55,7 +55,7 @@ const [split = [], ...others] = lines;
 
 /** Of a line, as if by chance. */
 const orderOf = (line: string): number =>
-  [...line].reduce((hash, character) => Math.imul(hash ^ character.charCodeAt(0), 0x01000193), 7);
+  Buffer.from(line).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 7);
 
 it.each([
   ['one query after the other', lines.flat()],
