@@ -178,7 +178,7 @@ export class ResultTable {
   /** Best first. Most runs are written so, or nearly, so that each row is moved to its place until that takes too long. */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;
-    this.sortByScore(rows);
+    if (this.sortByScore(rows)) return;
     if (!this.moveToPlaces(rows, MOST_MOVES)) rows.sort((a, b) => this.compare(a, b));
   }
 
@@ -199,8 +199,10 @@ export class ResultTable {
   /**
    * Sorts by score, but for scores that differ in their last bits: these hold the place of the row, so that doubles
    * alone are sorted, without a call for each comparison.
+   *
+   * @returns whether no two scores are as near as that
    */
-  private sortByScore(rows: Int32Array): void {
+  private sortByScore(rows: Int32Array): boolean {
     const { length } = rows;
     if (this.keys.length < length) {
       this.keys = new Float64Array(2 * length);
@@ -211,13 +213,22 @@ export class ResultTable {
     const mask = 2 ** Math.ceil(Math.log2(length)) - 1;
     this.unsorted.set(rows);
     for (let i = 0; i < length; i++) {
-      keys[i] = this.scores[rows[i] ?? 0] ?? 0;
+      // -0 and 0 are the same score.
+      keys[i] = (this.scores[rows[i] ?? 0] ?? 0) + 0;
       words[LOW_WORD + 2 * i] = (((words[LOW_WORD + 2 * i] ?? 0) & ~mask) | i) >>> 0;
     }
     keys.sort();
+    let isSorted = true;
+    let [highBefore, lowBefore] = [0, 0];
     for (let i = 0; i < length; i++) {
-      rows[i] = this.unsorted[(words[LOW_WORD + 2 * (length - 1 - i)] ?? 0) & mask] ?? 0;
+      const at = 2 * (length - 1 - i);
+      const [high, low] = [words[at + 1 - LOW_WORD] ?? 0, words[at + LOW_WORD] ?? 0];
+      rows[i] = this.unsorted[low & mask] ?? 0;
+      if (i > 0 && high === highBefore && ((low ^ lowBefore) & ~mask) === 0) isSorted = false;
+      highBefore = high;
+      lowBefore = low;
     }
+    return isSorted;
   }
 
   private compare(a: number, b: number): number {

@@ -15,6 +15,9 @@ import { ResultTable } from './result-table.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
 
+const NOTHING = Buffer.alloc(0);
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
 /** A partition of so many bytes of a file stays in the cache of a processor while it is scored. */
 const PARTITION_BYTES = 2 ** 20;
 const [LEAST_PARTITIONS, MOST_PARTITIONS] = [64, 1024] as const;
@@ -30,7 +33,14 @@ export class RunPartitions {
   private readonly partitions: Partition[];
   private readonly isJudgedQuery: (queryId: string) => boolean;
   private readonly slabs = new Slabs();
-  private found: FoundResult = { bytes: Buffer.alloc(0), start: 0, end: 0, hash: 0, rank: 0 };
+  private found: FoundResult = {
+    bytes: NOTHING,
+    view: new DataView(NOTHING.buffer),
+    start: 0,
+    end: 0,
+    hash: 0,
+    rank: 0,
+  };
   /** A double that goes from one function to the next is an object, so that it goes as two words. */
   private readonly score = new Float64Array(1);
   private readonly scoreWords = new Int32Array(this.score.buffer);
@@ -64,7 +74,8 @@ export class RunPartitions {
   ): void {
     const query = this.numberOf(bytes, queryStart, queryEnd, hashOfBytes(bytes, queryStart, queryEnd));
     this.score[0] = score;
-    this.found = { bytes, start, end, hash: hashOfBytes(bytes, start, end), rank };
+    const view = new DataView(bytes.buffer);
+    this.found = { bytes, view, start, end, hash: hashOfBytes(bytes, start, end), rank };
     this.keep(query);
   }
 
@@ -79,6 +90,7 @@ export class RunPartitions {
     const blank = hasTabs ? TAB : SPACE;
     const { found } = this;
     found.bytes = bytes;
+    found.view = new DataView(bytes.buffer);
     let line = start;
     while (line < length) {
       let i = line;
@@ -161,6 +173,8 @@ export class RunPartitions {
 /** A result of which the document id stands at `[start, end)`. */
 interface FoundResult {
   bytes: Buffer;
+  /** Of all the memory that the bytes are a part of. */
+  view: DataView;
   start: number;
   end: number;
   /** Of the bytes of the id. */
@@ -212,7 +226,12 @@ class Partition {
   private count = 0;
 
   /** @param score the two words of a double */
-  add(slabs: Slabs, query: number, { bytes, start, end, hash, rank }: Readonly<FoundResult>, score: Int32Array): void {
+  add(
+    slabs: Slabs,
+    query: number,
+    { bytes, view, start, end, hash, rank }: Readonly<FoundResult>,
+    score: Int32Array,
+  ): void {
     const length = end - start;
     const size = wordsOf(length);
     let piece = this.last;
@@ -228,8 +247,13 @@ class Partition {
     words[at + RANK_WORD] = rank;
     words[at + SCORE_WORD] = score[0] ?? 0;
     words[at + SCORE_WORD + 1] = score[1] ?? 0;
-    const to = WORD * (at + HEAD) - start;
-    for (let i = start; i < end; i++) target[to + i] = bytes[i] ?? 0;
+    if (view.byteLength - bytes.byteOffset - end >= WORD) {
+      // Word by word; what comes behind the id is never read.
+      const from = bytes.byteOffset + start;
+      for (let i = 0, to = at + HEAD; i < length; i += WORD) words[to++] = view.getInt32(from + i, IS_LITTLE_ENDIAN);
+    } else {
+      bytes.copy(target, WORD * (at + HEAD), start, end);
+    }
     piece.filled = at + size;
     this.count++;
   }

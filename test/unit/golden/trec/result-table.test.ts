@@ -73,6 +73,25 @@ it('the ranking of a query has the grades, repeats and ties that its documents a
   );
 });
 
+it('ranks many documents in any order as texts are ranked, scores that all but tie included', () => {
+  const aScore = fc.oneof(
+    fc.constantFrom(0, -0, 1, 1 + Number.EPSILON, -1),
+    fc.double({ noNaN: true, min: -9, max: 9 }),
+  );
+  const someRows = fc.array(aScore, { minLength: 100, maxLength: 300 });
+  fc.assert(
+    fc.property(someRows, (scores) => {
+      const rows = scores.map((score, i): Row => ['q', `d${(i * 7919) % 1009}`, score]);
+      const grades = new Map(rows.map(([, id], i) => [id, i]));
+      const { judgments, query } = judgmentsOf(grades);
+      const ranked = tableOf(rows).rank('q', judgments, query, true);
+      const { ids } = orderLikeTrecEval({ ids: rows.map(([, id]) => id), scores });
+      expect([...ranked.grades].slice(0, ranked.length)).toEqual(ids.map((id) => grades.get(id)));
+    }),
+    { numRuns: 50 },
+  );
+});
+
 it('a ranking is the same whatever was asked before, and however many documents and judgments there are', () => {
   const many = Array.from({ length: 700 }, (_, i): Row => ['many', `d${i % 600}`, 1000 - i]);
   const table = tableOf([...many, ['few', 'd1', 1]]);
