@@ -10,12 +10,13 @@ const RESULTS = 1000;
 const JUDGED = 25;
 const MEBIBYTE = 2 ** 20;
 
+const documentOf = (query: number, place: number): string =>
+  `doc-${String((query * 7919 + place * 104_729) % 5_000_011).padStart(7, '0')}`;
+
 /** A run file whose lines are in the order of the queries, the same lines in an order by chance, and judgments. */
 async function writeFiles(folder: string, queries: number) {
   const fileOf = (name: string): string => path.join(folder, name);
   const [qrels, sorted, shuffled] = [fileOf('qrels.txt'), fileOf('sorted.run'), fileOf('shuffled.run')];
-  const documentOf = (query: number, place: number): string =>
-    `doc-${String((query * 7919 + place * 104_729) % 5_000_011).padStart(7, '0')}`;
   const lineOf = (index: number): string => {
     const [query, place] = [Math.floor(index / RESULTS), index % RESULTS];
     return `q${query} Q0 ${documentOf(query, place)} ${place + 1} ${((RESULTS - place) / 7).toFixed(6)} bench\n`;
