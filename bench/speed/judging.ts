@@ -35,8 +35,8 @@ export const judging: MeasureRow = async (quick) => {
             seconds,
             body: () => liveQuery(),
           });
-        // Judging is a part of that turn. The first round only begins, and the first load warms up.
-        await lapse.run('measure-ann-recall');
+        // The first round only begins, and the first load warms up.
+        await lapse.run('judge-live-traffic');
         await send();
         const [rates, judgedRates, slow, judgedSlow, costs] = [[], [], [], [], []] as number[][] as [
           number[],
@@ -53,13 +53,13 @@ export const judging: MeasureRow = async (quick) => {
             slow.push(p99Ms);
           };
           const judged = async (): Promise<void> => {
-            const [{ requestsPerSecond, p99Ms }] = await Promise.all([send(), lapse.run('measure-ann-recall')]);
+            const [{ requestsPerSecond, p99Ms }] = await Promise.all([send(), lapse.run('judge-live-traffic')]);
             judgedRates.push(requestsPerSecond);
             judgedSlow.push(p99Ms);
           };
           for (const part of round % 2 === 0 ? [alone, judged] : [judged, alone]) await part();
           aheadMs += HOUR_MS;
-          costs.push(await cpuSeconds(() => lapse.run('measure-ann-recall')));
+          costs.push(await cpuSeconds(() => lapse.run('judge-live-traffic')));
         }
         const graded = (await lapse.measurements.latest(clock.now())).find(
           ({ measure }) => measure === 'judged_queries',

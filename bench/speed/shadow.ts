@@ -86,7 +86,7 @@ async function measureNow(daemon: Daemon): Promise<void> {
   const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger });
   try {
     started += 1;
-    await queue.enqueue('measure-live-traffic', {}, `bench-${started}`);
+    await queue.enqueue('ask-shadows', {}, `bench-${started}`);
   } finally {
     await queue.close();
   }

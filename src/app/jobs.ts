@@ -13,10 +13,12 @@ import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-go
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { checkIndexJob, type IndexJobDeps, indexJobs } from '../index-truth/check-index.ts';
 import type { IndexPlan } from '../index-truth/plan.ts';
+import { type JudgingJobDeps, judgingJobs } from '../judging/judging-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import type { Meter } from '../metrics/meter.ts';
+import { type NotificationJobDeps, notificationJobs } from '../notifications/notification-jobs.ts';
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
 import type { Schedule } from '../queue/node-cron.ts';
@@ -27,6 +29,7 @@ import {
   nextOccurrence,
   occurrencesBetween,
 } from '../schedule/occurrences.ts';
+import { type ShadowJobDeps, shadowJobs } from '../shadow/shadow-jobs.ts';
 import type { Clock } from '../time.ts';
 import { type VariantJobDeps, variantJobs } from '../variants/variant-jobs.ts';
 import type { ClockWatch } from './clock-watch.ts';
@@ -37,8 +40,11 @@ export type JobDeps = CheckJobDeps &
   DiagnosisJobDeps &
   GoldenJobDeps &
   IndexJobDeps &
+  JudgingJobDeps &
   LiveJobDeps &
+  NotificationJobDeps &
   ProbeJobDeps &
+  ShadowJobDeps &
   VariantJobDeps;
 
 /** Every job that recalld knows: each says of itself how often it is tried, how long it may take, what it does. */
@@ -47,9 +53,12 @@ export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...liveJobs,
   ...probeJobs,
   ...densityJobs,
+  ...judgingJobs,
+  ...shadowJobs,
   ...indexJobs,
   ...variantJobs,
   ...diagnosisJobs,
+  ...notificationJobs,
   evaluateChecksJob,
 ];
 

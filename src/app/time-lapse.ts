@@ -32,8 +32,6 @@ export interface TimeLapse
   tickGoldenSets(plannedAt: Date): Promise<void>;
   /** Runs jobs of the catalogue side by side, and those that they call for. @throws RecalldError demo_failed */
   run(...names: JobName[]): Promise<void>;
-  /** A round of judging of all pipelines that are judged. */
-  judge(): Promise<void>;
   /** What is in alarm on a pipeline now, critical ones first. */
   alarms(pipeline: string): Promise<readonly Alarm[]>;
 }
@@ -47,6 +45,7 @@ type JobName =
   | 'probe-stores'
   | 'probe-embedders'
   | 'measure-ann-recall'
+  | 'judge-live-traffic'
   | 'evaluate-checks'
   | 'diagnose-alarms';
 
@@ -75,6 +74,18 @@ export async function withTimeLapse<T>(
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
     const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
     face.markReady();
+    const run = async (...names: readonly JobName[]): Promise<void> => {
+      for (const name of names) {
+        const job = jobCatalogue.find((one) => one.name === name);
+        if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
+        await inHand.queue.enqueue(job.name, {}, job.name);
+      }
+      await inHand.workOff(async (name, payload, id) => {
+        if ((await runJob(name, payload, id)) === 'done') return;
+        signal.throwIfAborted();
+        throw new RecalldError('demo_failed', `The job ${name} failed.`);
+      });
+    };
     return await work({
       ...dependencies,
       url: face.url,
@@ -89,19 +100,7 @@ export async function withTimeLapse<T>(
           }
         }
       },
-      async run(...names) {
-        for (const name of names) {
-          const job = jobCatalogue.find((one) => one.name === name);
-          if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
-          await inHand.queue.enqueue(job.name, {}, job.name);
-        }
-        await inHand.workOff(async (name, payload, id) => {
-          if ((await runJob(name, payload, id)) === 'done') return;
-          signal.throwIfAborted();
-          throw new RecalldError('demo_failed', `The job ${name} failed.`);
-        });
-      },
-      judge: () => jobDeps.judge(signal),
+      run,
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
         return (await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)))).flat();

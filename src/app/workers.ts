@@ -6,16 +6,12 @@ import { diagnoseAlarmsJob } from '../diagnosis/diagnose-pipeline.ts';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
-import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
 import { labelValues } from '../metrics/catalogue.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { notify } from '../notifications/notify.ts';
+import { sendNotificationsJob } from '../notifications/notification-jobs.ts';
 import { createJobRunner } from '../queue/job-queue.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
-import { askShadows } from '../shadow/ask-live.ts';
-import { judgeShadows } from '../shadow/judge-shadows.ts';
-import { sumDays } from '../variants/variant-jobs.ts';
 import { alertSummaries } from './alerts/rule-file.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
@@ -81,7 +77,6 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
   const meter = dependencies.exporter.meter;
   const retentionDays = new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
   const asking = { ...dependencies, statistics, meter, retentionDays, newRunId, resume, holder: replica };
-  const summing = { ...dependencies, measurementRetentionDays: config.storage.measurement_retention_days };
   return {
     sets,
     runs,
@@ -121,17 +116,19 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     diagnose: dependencies,
     indexTruth: dependencies,
     indexPlans: dependencies.indexPlans,
-    async sumVariantDays(signal) {
-      for (const plan of dependencies.variantPlans) await sumDays(summing, plan, signal);
+    variants: { ...dependencies, measurementRetentionDays: config.storage.measurement_retention_days },
+    variantPlans: dependencies.variantPlans,
+    notifications,
+    requestNotifications() {
+      const { name } = sendNotificationsJob;
+      return queue.enqueue(name, {}, `${name}-after-${clock.now().getTime()}`);
     },
-    notify: (signal) => notify(notifications, signal),
     probes,
-    askShadows: (signal) => askShadows(asking, signal),
+    askShadows: asking,
+    judging,
+    judgingPlans: dependencies.judgingPlans,
+    judgeShadows: { ...judging, holder: replica },
     followWithShadows: (run, pipeline, signal) => followWithShadows(asking, run, pipeline, signal),
-    async judge(signal) {
-      await judgeLiveTraffic(judging, dependencies.judgingPlans, signal);
-      await judgeShadows({ ...judging, holder: replica }, dependencies.judgingPlans, signal);
-    },
     snapshots: {
       ...probes,
       snapshots: density.tables.snapshots,

@@ -135,10 +135,10 @@ export async function withWorld<T>(
       clock.set(new Date(until.getTime() + QUARTER_MS));
       if (hours > judgedAfter) {
         clock.set(new Date(until.getTime() + JUDGED_MS));
-        await lapse.judge();
+        await lapse.run('judge-live-traffic');
         await gradeAsPeople(lapse);
         // What they say counts from the next measurement on.
-        await lapse.judge();
+        await lapse.run('judge-live-traffic');
       }
       await lookAtHour();
     };

@@ -73,24 +73,6 @@ function goldenFell(latest: readonly LatestRun[], pipeline: string): boolean | n
   return compared.length === 0 ? null : compared.some(({ ciHigh }) => ciHigh < 0);
 }
 
-/** Does the work for every pipeline. @throws the first failure, after all were tried; the reason of `signal` when it aborts */
-export async function forEachPlan(
-  plans: readonly DensityPlan[],
-  signal: AbortSignal,
-  work: (plan: DensityPlan) => Promise<void>,
-): Promise<void> {
-  const failures: unknown[] = [];
-  for (const plan of plans) {
-    try {
-      await work(plan);
-    } catch (error) {
-      signal.throwIfAborted();
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-}
-
 /** All that is stored of query density. */
 export interface DensityTables {
   coverage: ReturnType<typeof coverageTable>;

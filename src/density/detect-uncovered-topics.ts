@@ -1,11 +1,12 @@
 /** What do people ask that the store does not cover? Searched for every hour, and at once when an alarm is raised. */
 
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { wilsonInterval } from '../stats/intervals.ts';
 import { drawn } from '../stats/random.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import { type DensityDeps, forEachPlan } from './dependencies.ts';
+import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import type { LocatedTopic } from './rules/find-topics.ts';
 import {
@@ -38,12 +39,12 @@ export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): n
  * Searches for uncovered topics in every pipeline where that is due. Any number of workers may do it at once and at any
  * time: of two searches after the same one, one is stored, so that a topic keeps its identity.
  *
- * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
+ * @throws as forEachPipeline
  */
 export async function detectUncoveredTopics(deps: DensityDeps, signal: AbortSignal): Promise<void> {
   const searches = await deps.tables.topics.latestSearches();
   const latest = new Map(searches.map((search) => [search.pipeline, search.until]));
-  await forEachPlan(deps.plans, signal, (plan) => detectIn(deps, plan, latest.get(plan.pipeline) ?? null, signal));
+  await forEachPipeline(deps.plans, signal, (plan) => detectIn(deps, plan, latest.get(plan.pipeline) ?? null, signal));
 }
 
 async function detectIn(deps: DensityDeps, plan: DensityPlan, latest: Date | null, signal: AbortSignal): Promise<void> {

@@ -1,12 +1,13 @@
 /** The watch over query density: what happened in each pipeline since the last step, what follows, and that it is kept. */
 
 import { ALL_SEGMENT } from '../model.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { matrixOf, rowOf } from '../vector/matrix.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import { type DensityDeps, forEachPlan } from './dependencies.ts';
+import type { DensityDeps } from './dependencies.ts';
 import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
 import { currentFingerprint, observeChange } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
@@ -269,10 +270,10 @@ const MAX_STEPS = 48;
  * Takes the steps that are due in every pipeline. Any number of workers may do it at once and at any time: each step
  * starts from a revision of the state, and of two from the same revision one is stored.
  *
- * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
+ * @throws as forEachPipeline
  */
 export async function evaluateDensity(deps: DensityDeps, signal: AbortSignal): Promise<void> {
-  await forEachPlan(deps.plans, signal, async (plan) => {
+  await forEachPipeline(deps.plans, signal, async (plan) => {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       signal.throwIfAborted();
       const stored = (await deps.tables.watch.find(plan.pipeline)) ?? (await firstState(deps, plan));

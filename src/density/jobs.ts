@@ -1,9 +1,9 @@
 /** How well vector stores cover what people ask. */
 import { z } from 'zod';
+import { attemptEach, forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
 import type { Clock } from '../time.ts';
 import type { DensityDeps } from './dependencies.ts';
-import { forEachPlan } from './dependencies.ts';
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';
 import { evaluateDensity } from './evaluate-density.ts';
 import { admitLiveQueries, measureCoverage, ROUND_MS } from './measure-coverage.ts';
@@ -53,13 +53,16 @@ const evaluateDensityJob = defineCronJob({
   cron: '35 * * * * *',
   timeoutMs: 900_000,
   async handle({ density, evaluateChecks }: DensityJobDeps, signal) {
-    try {
-      await evaluateDensity(density, signal);
-      await forEachPlan(density.plans, signal, (plan) => askAgain(density, plan, signal));
-    } finally {
-      const checked = density.plans.filter(({ severity }) => severity !== null);
-      if (checked.length > 0) await evaluateChecks(checked.map(({ pipeline }) => pipeline));
-    }
+    const { plans } = density;
+    const checked = plans.filter(({ severity }) => severity !== null).map(({ pipeline }) => pipeline);
+    await attemptEach(
+      [
+        () => evaluateDensity(density, signal),
+        () => forEachPipeline(plans, signal, (plan) => askAgain(density, plan, signal)),
+        async () => (checked.length > 0 ? evaluateChecks(checked) : undefined),
+      ],
+      signal,
+    );
   },
 });
 

@@ -2,6 +2,7 @@
 
 import { createSharedRateLimiter } from '../golden/runs/retriever-gate.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
 import type { DensityDeps } from './dependencies.ts';
@@ -35,7 +36,7 @@ interface CoverageRound {
  * Measures what was admitted, in every pipeline at once. Any number of workers may do it together: each query has one
  * row, and is taken by one of them; the budget of searches holds over all of them.
  *
- * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
+ * @throws as forEachPipeline
  */
 export async function measureCoverage(
   deps: MeasureCoverageDeps,
@@ -44,11 +45,13 @@ export async function measureCoverage(
 ): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
-  const results = await Promise.allSettled(
-    deps.plans.map((plan) => measurePipeline(deps, plan, { ...round, requestHelper }, signal)),
+  // All at once: each takes the whole round, most of it waiting for its share of the searches.
+  await forEachPipeline(
+    deps.plans,
+    signal,
+    (plan) => measurePipeline(deps, plan, { ...round, requestHelper }, signal),
+    deps.plans.length,
   );
-  signal.throwIfAborted();
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 async function measurePipeline(

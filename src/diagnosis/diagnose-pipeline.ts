@@ -9,7 +9,6 @@ import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
-import { messageOf } from '../errors.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import type { StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
@@ -18,9 +17,9 @@ import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
-import { probePipelines } from '../probes/probe-jobs.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-parts.ts';
 import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
+import { attemptEach, forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { type Clock, DAY_MS } from '../time.ts';
 import { type AlarmFacts, alarmsOf, unjudged } from './alarms.ts';
@@ -65,8 +64,8 @@ export interface DiagnoseDeps extends StoredRuns {
   readonly logger: Logger;
 }
 
-/** Probes the parts of a pipeline at once, in place of when their schedule would. */
-type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
+/** Probes the parts of a pipeline now, ahead of their schedule. Never rejects: returns what went wrong. */
+type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
 
 const MAX_DEPLOYMENTS = 50;
 
@@ -91,7 +90,8 @@ async function pipelinesToLookAt(
  * lasts, closes it when nothing is in alarm any more. May be done again at any time, by any replica.
  *
  * @param probeParts is done once for each incident, so that the parts are seen as they are now
- * @returns null when nothing is in alarm
+ * @returns null when no alert fires
+ * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
  */
 async function keepIncident(
   deps: DiagnoseDeps,
@@ -106,11 +106,12 @@ async function keepIncident(
   const alarms = ringing(pipeline, facts, open, clock.now());
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
-    if (lacksFirstLook(pipeline, facts)) await probeParts(pipeline, signal);
-    if (await incidents.close(name, clock.now())) logger.info('nothing is in alarm any more', { pipeline: name });
+    const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
+    if (await incidents.close(name, clock.now())) logger.info('all alerts are resolved', { pipeline: name });
+    throwAny(problems);
     return null;
   }
-  if (open === null) await probeParts(pipeline, signal);
+  const problems = open === null ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(deps, name) : facts;
   const diagnosis = await lookInto(deps, pipeline, { alarms, open, facts: seen });
@@ -119,7 +120,12 @@ async function keepIncident(
     const { cause, confidence, summary } = diagnosis;
     logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
   }
+  throwAny(problems);
   return stored;
+}
+
+function throwAny(problems: readonly unknown[]): void {
+  if (problems.length > 0) throw new AggregateError(problems);
 }
 
 /** What is likely behind the alarms of a pipeline now, by what is stored; kept nowhere. Null when nothing is in alarm. */
@@ -313,39 +319,40 @@ export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Pr
   return answers;
 }
 
-/** A part that does not answer within this keeps nobody from a diagnosis. */
+/** How long a diagnosis waits for the parts of its pipeline. */
 const PATIENCE_MS = 30_000;
 
-/** Measures the store, the embedder and the index now. A part that fails, or takes too long, is left out. */
-async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-  const probe = (work: () => Promise<void>): Promise<void> =>
-    probePipelines(deps, [pipeline], work, bounded).catch((error: unknown) => {
-      signal.throwIfAborted();
-      deps.logger.warn('a part did not answer in time for a diagnosis', {
-        pipeline: pipeline.name,
-        reason: messageOf(error),
-      });
-    });
+/**
+ * Measures the store, the embedder and the index now. A part that takes too long is left out: its own job measures it.
+ *
+ * @returns why parts could not be measured, and their measurements not stored
+ */
+async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<readonly unknown[]> {
   const { name, store, embedder } = pipeline;
-  await Promise.all([
-    store === null ? undefined : probe(() => probeStore(deps, name, store, bounded)),
-    embedder === null ? undefined : probe(() => probeEmbedder(deps, name, embedder, bounded)),
-    probe(() => measureAnnRecall(deps, pipeline, bounded)),
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const probes = await Promise.allSettled([
+    store === null ? undefined : probeStore(deps, name, store, bounded),
+    embedder === null ? undefined : probeEmbedder(deps, name, embedder, bounded),
+    measureAnnRecall(deps, pipeline, bounded),
   ]);
+  signal.throwIfAborted();
+  const problems = probes.flatMap((probe) => (probe.status === 'rejected' ? [probe.reason] : []));
+  if (!bounded.aborted) return problems;
+  deps.logger.warn('a part did not answer in time for a diagnosis', { pipeline: name });
+  return problems.filter((problem) => problem !== bounded.reason);
 }
 
 export interface DiagnosisJobDeps {
   readonly diagnose: DiagnoseDeps;
-  /** Tells people of the incidents that were looked at. A queue of its own would cost each process its connections. */
-  readonly notify: (signal: AbortSignal) => Promise<void>;
+  /** Has receivers notified of what was diagnosed, without waiting for the schedule of that. */
+  readonly requestNotifications: () => Promise<void>;
   readonly probes: ProbeDeps;
   readonly pipelines: readonly WatchedPipeline[];
 }
 
 export const diagnoseAlarmsJob = defineJob({
   name: 'diagnose-alarms',
-  does: 'Looks for what is behind the checks that are in alarm, twice a minute and at the end of each golden run, and tells the receivers of `notify`.',
+  does: 'Finds the likely cause of firing alerts, twice a minute and at the end of each golden run; then calls `send-notifications`.',
   // Left out, all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
@@ -354,17 +361,16 @@ export const diagnoseAlarmsJob = defineJob({
   timeoutMs: 300_000,
   retainSeconds: 600,
   cron: '20,50 * * * * *',
-  async handle({ diagnose, notify, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
+  async handle({ diagnose, requestNotifications, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
-    const probe = (pipeline: (typeof pipelines)[number], until: AbortSignal): Promise<void> =>
+    const due = await pipelinesToLookAt(diagnose, asked);
+    if (due.length === 0) return;
+    const probe = (pipeline: WatchedPipeline, until: AbortSignal): Promise<readonly unknown[]> =>
       probeParts(probes, pipeline, until);
-    await probePipelines(
-      diagnose,
-      await pipelinesToLookAt(diagnose, asked),
-      async (pipeline) => void (await keepIncident(diagnose, pipeline, probe, signal)),
+    await attemptEach(
+      [() => forEachPipeline(due, signal, (one) => keepIncident(diagnose, one, probe, signal)), requestNotifications],
       signal,
     );
-    await notify(signal);
   },
 });
 

@@ -1,6 +1,6 @@
 /** Golden runs, divided among workers, and what keeps golden sets alive. */
 import { z } from 'zod';
-import { probePipelines } from '../probes/probe-jobs.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
 import { describeFailure } from './rules/run-failure.ts';
@@ -142,12 +142,7 @@ const recordGoldenDocumentsJob = defineCronJob({
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
   handle: ({ goldenUpkeep, pipelines }: GoldenJobDeps, signal) =>
-    probePipelines(
-      goldenUpkeep,
-      pipelines,
-      (pipeline) => recordGoldenDocuments(goldenUpkeep, pipeline, signal),
-      signal,
-    ),
+    forEachPipeline(pipelines, signal, (pipeline) => recordGoldenDocuments(goldenUpkeep, pipeline, signal)),
 });
 
 const measureGoldenRepresentativenessJob = defineCronJob({
@@ -157,12 +152,7 @@ const measureGoldenRepresentativenessJob = defineCronJob({
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
   handle: ({ goldenUpkeep, pipelines }: GoldenJobDeps, signal) =>
-    probePipelines(
-      goldenUpkeep,
-      pipelines,
-      (pipeline) => measureGoldenRepresentativeness(goldenUpkeep, pipeline, signal),
-      signal,
-    ),
+    forEachPipeline(pipelines, signal, (pipeline) => measureGoldenRepresentativeness(goldenUpkeep, pipeline, signal)),
 });
 
 export const goldenJobs: readonly JobDefinition<GoldenJobDeps>[] = [

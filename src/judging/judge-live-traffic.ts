@@ -1,8 +1,8 @@
 /** Judges the live traffic of every pipeline whose config says so: draws, grades, measures, sends. */
 
-import { messageOf } from '../errors.ts';
 import { toOtlpEvents } from '../metrics/otlp.ts';
 import type { QueryOutcome } from '../model.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { gradesPerQuery, guessedCost } from './expected-cost.ts';
 import { gradeDeeper, gradeQueries } from './grade-queries.ts';
@@ -14,25 +14,14 @@ import { evaluationsOf } from './rules/evaluation-events.ts';
 import { watchJudge } from './watch-judge.ts';
 
 /**
- * One round. Doing it again draws nothing twice, grades nothing twice and measures anew. A pipeline that fails keeps no
- * other from its turn.
+ * One round of every pipeline. Repeating it draws no query twice and grades no document twice; it only measures again.
+ * A judge, retriever or store that does not answer is counted (`recalld_judge_failures_total`), and what it left waits
+ * for the next round.
  *
- * @throws the reason of `signal` when it aborts
+ * @throws as forEachPipeline
  */
-export async function judgeLiveTraffic(
-  deps: JudgingDeps,
-  plans: readonly JudgingPlan[],
-  signal: AbortSignal,
-): Promise<void> {
-  for (const plan of plans) {
-    signal.throwIfAborted();
-    try {
-      await judgePipeline(deps, plan, signal, MIN_ROUND_MS);
-    } catch (error) {
-      signal.throwIfAborted();
-      deps.logger.error('live traffic could not be judged', { pipeline: plan.pipeline, reason: messageOf(error) });
-    }
-  }
+export function judgeLiveTraffic(deps: JudgingDeps, plans: readonly JudgingPlan[], signal: AbortSignal): Promise<void> {
+  return forEachPipeline(plans, signal, (plan) => judgePipeline(deps, plan, signal, MIN_ROUND_MS));
 }
 
 /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { durationMs } from '../config/times.ts';
 import type { Measurements } from '../measures/measurements.ts';
+import { attemptEach } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
 import type { Clock } from '../time.ts';
@@ -60,8 +61,6 @@ export interface LiveJobDeps {
   readonly consoleSessions: { prune(): Promise<unknown> };
   readonly measureLive: MeasureLiveDeps;
   readonly measureFeedback: MeasureFeedbackDeps;
-  /** Asks shadows a share of the samples, for a bounded time. */
-  readonly askShadows: (signal: AbortSignal) => Promise<void>;
 }
 
 const DAY_SECONDS = 86_400;
@@ -126,14 +125,14 @@ const keepPartitionsJob = defineJob({
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, measures its feedback, and asks shadows a share of the samples.',
+  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
-  async handle(deps: LiveJobDeps, signal) {
-    await measureFeedback(deps.measureFeedback, signal);
-    await measureLiveTraffic(deps.measureLive, signal);
-    await deps.askShadows(signal);
-  },
+  handle: (deps: LiveJobDeps, signal) =>
+    attemptEach(
+      [() => measureFeedback(deps.measureFeedback, signal), () => measureLiveTraffic(deps.measureLive, signal)],
+      signal,
+    ),
 });
 
 export const liveJobs: readonly JobDefinition<LiveJobDeps>[] = [

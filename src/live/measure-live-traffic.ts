@@ -6,6 +6,7 @@ import { OTHER_SEGMENT } from '../golden/rules/golden-set.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../time.ts';
 import {
   currentReference,
@@ -54,38 +55,26 @@ export interface StagesDetails {
   readonly stages: readonly MeasuredStage[];
 }
 
-/**
- * Measures every pipeline in turn; doing it again changes nothing but what came in since.
- *
- * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
- */
+/** Measures every pipeline, several at once; doing it again changes nothing but what came in since. @throws as forEachPipeline */
 export async function measureLiveTraffic(deps: MeasureLiveDeps, signal: AbortSignal): Promise<void> {
   const latest = await deps.measurements.latest(deps.clock.now());
-  const failures: unknown[] = [];
-  for (const plan of deps.plans) {
-    signal.throwIfAborted();
-    try {
-      await measurePipeline(deps, plan, latest, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
+  await forEachPipeline(deps.plans, signal, (plan) => {
+    const own = latest.filter(({ pipeline }) => pipeline === plan.pipeline);
+    return measurePipeline(deps, plan, own, signal);
+  });
 }
 
 async function measurePipeline(
   deps: MeasureLiveDeps,
   plan: LivePlan,
+  /** Of the pipeline. */
   latest: readonly LatestMeasurement[],
   signal: AbortSignal,
 ): Promise<void> {
   const now = deps.clock.now();
   const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const from = new Date(until.getTime() - plan.windowMs);
-  const known = latest.find(
-    ({ pipeline, measure, segment }) => pipeline === plan.pipeline && measure === REFERENCE && segment === ALL_SEGMENT,
-  );
+  const known = latest.find(({ measure, segment }) => measure === REFERENCE && segment === ALL_SEGMENT);
   const reference = await currentReference(deps, plan, known ?? null, from, signal);
   const window = { pipeline: plan.pipeline, from, until };
   const reading = await readLiveWindow(deps, window, plan.segmentKeys, signal);
@@ -106,7 +95,7 @@ async function measurePipeline(
       await deps.clock.sleep(0, signal);
     }
   }
-  const wasStaged = latest.some(({ pipeline, measure }) => pipeline === plan.pipeline && measure === STAGED_QUERIES);
+  const wasStaged = latest.some(({ measure }) => measure === STAGED_QUERIES);
   const staged = stagedQueries(reading, wasStaged);
   if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
   await deps.measurements.record(outcomes);
@@ -162,13 +151,16 @@ export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
   readonly implicit: OpinionCounts;
 }
 
-/** Measures `feedback_positive_ratio` of every pipeline and segment; doing it again changes nothing but what came in since. */
+/**
+ * Measures `feedback_positive_ratio` of every pipeline and segment; doing it again changes nothing but what came in since.
+ *
+ * @throws as forEachPipeline
+ */
 export async function measureFeedback(deps: MeasureFeedbackDeps, signal: AbortSignal): Promise<void> {
   const now = deps.clock.now();
   const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const window = { from: new Date(until.getTime() - WINDOW_MS), until };
-  for (const source of deps.feedbackSources) {
-    signal.throwIfAborted();
+  await forEachPipeline(deps.feedbackSources, signal, async (source) => {
     const { pipeline, segmentKeys } = source;
     const tallies = withinSegments(await deps.traffic.opinions(pipeline, window, segmentKeys), source);
     const explicit = positiveRatios(tallies, 'explicit');
@@ -187,7 +179,7 @@ export async function measureFeedback(deps: MeasureFeedbackDeps, signal: AbortSi
         }),
       })),
     );
-  }
+  });
 }
 
 function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {

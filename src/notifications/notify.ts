@@ -32,13 +32,20 @@ export interface NotifyDeps {
   readonly logger: Logger;
 }
 
-/** Puts down what is due, and sends what was put down: a message survives whoever was about to send it. */
+/**
+ * Records what is due, and sends what was recorded: a message survives the process that was about to send it. A receiver
+ * that does not take a message is counted (`recalld_notifications_total`) and tried again, see `nextAttempt`.
+ *
+ * @throws what failed otherwise, after all messages were tried
+ */
 export async function notify(deps: NotifyDeps, signal: AbortSignal): Promise<void> {
   const { receivers, notifications, clock } = deps;
   if (receivers.length === 0) return;
   await addDue(deps);
   const taken = await notifications.take(clock.now());
-  await Promise.all(taken.map((one) => send(deps, one, signal)));
+  const sent = await Promise.allSettled(taken.map((one) => send(deps, one, signal)));
+  const errors = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  if (errors.length > 0) throw new AggregateError(errors);
 }
 
 async function addDue({ notifications, receivers, clock }: NotifyDeps): Promise<void> {

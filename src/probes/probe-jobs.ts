@@ -3,8 +3,8 @@
  * meets what people ask.
  */
 import { type StoreSnapshot, type StoreTraffic, storeShift } from '../density/rules/store-snapshot.ts';
-import { messageOf } from '../errors.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
 import { wilsonInterval } from '../stats/intervals.ts';
 import type { SampledVectors, VectorStore } from '../stores/vector-store.ts';
@@ -112,31 +112,35 @@ function queryShares({ clusters }: StoreTraffic): Float64Array {
   return shares;
 }
 
-/** How many of some sampled vectors have a copy elsewhere in the store; null when the store could not be asked. */
+/** How many of some sampled vectors have a copy elsewhere in the store, or why that is unknown; null of an empty sample. */
 async function countCopies(
   store: VectorStore,
   { ids, vectors }: SampledVectors,
   signal: AbortSignal,
-): Promise<{ readonly tried: number; readonly copies: number } | null> {
+): Promise<Copies | null> {
   const tried = Math.min(ids.length, TRIED_FOR_COPIES);
   let copies = 0;
   for (let row = 0; row < tried; row += 1) {
     const vector = vectors.data.slice(row * vectors.columns, (row + 1) * vectors.columns);
     if (vector.every((number) => number === 0)) continue;
     const found = await store.nearest({ vector, k: 2, filter: {}, exact: false, withContent: false }, signal);
-    if (found.kind !== 'ok') return null;
+    if (found.kind === 'unsupported') return { reason: 'unsupported', message: found.reason };
+    if (found.kind === 'failed') return { reason: 'store_failed', message: found.message };
     if (found.value.neighbours.filter(({ similarity }) => similarity >= COPY).length > 1) copies += 1;
   }
   return tried === 0 ? null : { tried, copies };
 }
 
-function copiesMeasured(
-  pipeline: string,
-  now: Date,
-  { tried, copies }: { readonly tried: number; readonly copies: number },
-): MeasurementOutcome {
+type Copies =
+  | { readonly tried: number; readonly copies: number }
+  | { readonly reason: 'unsupported' | 'store_failed'; readonly message: string };
+
+function copiesMeasured(pipeline: string, now: Date, counted: Copies): MeasurementOutcome {
+  const measure = 'store_duplicates_ratio';
+  if ('reason' in counted) return gapNow(pipeline, measure, now, counted.reason, { message: counted.message });
+  const { tried, copies } = counted;
   const { low, high } = wilsonInterval(copies / tried, tried, 0.95);
-  return valueNow(pipeline, 'store_duplicates_ratio', now, {
+  return valueNow(pipeline, measure, now, {
     value: copies / tried,
     n: tried,
     ciLow: low,
@@ -149,22 +153,21 @@ export interface ProbeJobDeps {
   readonly probes: ProbeDeps;
   readonly snapshots: SnapshotDeps;
   readonly pipelines: readonly ProbedPipeline[];
-  /** Draws, grades and measures the live traffic of pipelines that are judged. */
-  readonly judge: (signal: AbortSignal) => Promise<void>;
 }
+
+/** Runs what can only be done with a store, or with an embedder, for the pipelines that have one. */
+const withStore = (pipelines: readonly ProbedPipeline[]) =>
+  pipelines.flatMap(({ name, store }) => (store === null ? [] : [{ name, store }]));
+const withEmbedder = (pipelines: readonly ProbedPipeline[]) =>
+  pipelines.flatMap(({ name, embedder }) => (embedder === null ? [] : [{ name, embedder }]));
 
 const probeStoresJob = defineCronJob({
   name: 'probe-stores',
-  does: 'Counts the vectors of each store and records a deployment when a store is no longer made of what it was.',
+  does: 'Counts the vectors of each store and records a deployment when the fingerprint of a store has changed.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
-    probePipelines(
-      probes,
-      pipelines,
-      async ({ name, store }) => (store === null ? undefined : probeStore(probes, name, store, signal)),
-      signal,
-    ),
+    forEachPipeline(withStore(pipelines), signal, ({ name, store }) => probeStore(probes, name, store, signal)),
 });
 
 const probeEmbeddersJob = defineCronJob({
@@ -173,39 +176,29 @@ const probeEmbeddersJob = defineCronJob({
   cron: '4-59/10 * * * *',
   timeoutMs: 540_000,
   handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
-    probePipelines(
-      probes,
-      pipelines,
-      async ({ name, embedder }) => (embedder === null ? undefined : probeEmbedder(probes, name, embedder, signal)),
-      signal,
+    forEachPipeline(withEmbedder(pipelines), signal, ({ name, embedder }) =>
+      probeEmbedder(probes, name, embedder, signal),
     ),
 });
 
 const measureAnnRecallJob = defineCronJob({
   name: 'measure-ann-recall',
-  does: 'Compares what the index of each store finds for live queries with an exact search; then draws live queries, has them graded, and measures what was graded.',
+  does: 'Compares what the index of each store finds for live queries with an exact search.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  async handle({ probes, pipelines, judge }: ProbeJobDeps, signal) {
-    await probePipelines(probes, pipelines, (pipeline) => measureAnnRecall(probes, pipeline, signal), signal);
-    await judge(signal);
-  },
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    forEachPipeline(pipelines, signal, (pipeline) => measureAnnRecall(probes, pipeline, signal)),
 });
 
 const snapshotStoresJob = defineCronJob({
   name: 'snapshot-stores',
-  does: 'Draws a uniform sample of each store and holds what it holds against what people ask.',
+  does: 'Draws a uniform sample of each store and compares its content with live queries.',
   cron: '11 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  handle: ({ probes, snapshots, pipelines }: ProbeJobDeps, signal) =>
-    probePipelines(
-      probes,
-      pipelines,
-      async ({ name, store }) => (store === null ? undefined : snapshotStore(snapshots, name, store, signal)),
-      signal,
-    ),
+  handle: ({ snapshots, pipelines }: ProbeJobDeps, signal) =>
+    forEachPipeline(withStore(pipelines), signal, ({ name, store }) => snapshotStore(snapshots, name, store, signal)),
 });
 
 export const probeJobs: readonly JobDefinition<ProbeJobDeps>[] = [
@@ -214,22 +207,3 @@ export const probeJobs: readonly JobDefinition<ProbeJobDeps>[] = [
   measureAnnRecallJob,
   snapshotStoresJob,
 ];
-
-/** @throws the reason of `signal` when it aborts */
-export async function probePipelines<Pipeline extends ProbedPipeline>(
-  deps: Pick<ProbeDeps, 'logger'>,
-  pipelines: readonly Pipeline[],
-  probe: (pipeline: Pipeline) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const pipeline of pipelines) {
-    signal.throwIfAborted();
-    try {
-      await probe(pipeline);
-    } catch (error) {
-      signal.throwIfAborted();
-      const reason = messageOf(error);
-      deps.logger.error('a pipeline could not be probed', { pipeline: pipeline.name, reason });
-    }
-  }
-}

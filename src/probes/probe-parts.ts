@@ -24,7 +24,8 @@ export async function measureAnnRecall(deps: ProbeDeps, pipeline: ProbedPipeline
     deps.measurements.record([gapNow(name, MEASURE, now, reason, { message })]);
   const since = new Date(now.getTime() - DAY_MS);
   const drawn = await deps.samples.draw({ pipeline: name, since, limit: settings.queries });
-  const vectors = await vectorsOf(drawn, pipeline, signal);
+  const { vectors, problem } = await vectorsOf(drawn, pipeline, signal);
+  if (vectors.length === 0 && problem !== null) return gap('embedder_failed', problem);
   if (vectors.length === 0) return gap('no_vectors', 'no live query of the last day has a vector');
 
   const recalls: number[] = [];
@@ -41,17 +42,18 @@ export async function measureAnnRecall(deps: ProbeDeps, pipeline: ProbedPipeline
   ]);
 }
 
-/** The vectors that came with the queries; where none did, those of the embedder. */
+/** The vectors that came with the queries; where none did, those of the embedder, and why there are none of it. */
 async function vectorsOf(
   samples: readonly DrawnSample[],
   { embedder }: ProbedPipeline,
   signal: AbortSignal,
-): Promise<readonly Float32Array[]> {
+): Promise<{ readonly vectors: readonly Float32Array[]; readonly problem: string | null }> {
   const sent = samples.flatMap(({ embedding }) => (embedding === null ? [] : [embedding]));
   const texts = samples.flatMap(({ embedding, text }) => (embedding === null && text !== null ? [text] : []));
-  if (embedder === null || texts.length === 0) return sent;
+  if (embedder === null || texts.length === 0) return { vectors: sent, problem: null };
   const answer = await embedder.embed(texts, signal);
-  return answer.kind === 'vectors' ? [...sent, ...answer.vectors] : sent;
+  if (answer.kind === 'failed') return { vectors: sent, problem: answer.message };
+  return { vectors: [...sent, ...answer.vectors], problem: null };
 }
 
 type Comparison =

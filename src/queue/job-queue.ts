@@ -7,6 +7,7 @@ import { messageOf, RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { Clock } from '../time.ts';
+import { PipelinesFailedError } from './for-each-pipeline.ts';
 
 /** @typeParam Deps what its handler works with; the composition root provides it */
 export interface JobDefinition<Deps> extends JobSpec {
@@ -180,6 +181,7 @@ function judgeFailure(
   const reason = messageOf(error);
   const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';
   deps.meter.increment('recalld_jobs_total', { task: job.name, outcome });
-  deps.logger.error('a job failed', { job: job.name, id, reason, final: outcome === 'dead' });
+  const pipelines = error instanceof PipelinesFailedError ? { pipelines: error.pipelines } : {};
+  deps.logger.error('a job failed', { job: job.name, id, reason, ...pipelines, final: outcome === 'dead' });
   return { kind: outcome === 'dead' ? 'dead' : 'retry', reason };
 }

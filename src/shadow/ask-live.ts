@@ -1,12 +1,12 @@
 /** Asks shadows a share of the kept live queries, after users have their answers, and holds each beside what they got. */
 
-import { messageOf } from '../errors.ts';
 import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
 import { overlapOf } from './rules/relevance.ts';
@@ -26,8 +26,8 @@ export interface AskLiveDeps {
   readonly holder: string;
 }
 
-/** Of all shadows together, so that what else is measured in the same turn is not kept. */
-const TURN_MS = 90_000;
+/** Of all shadows together; the next turn begins five minutes after this one. */
+const TURN_MS = 200_000;
 /** A query that waited longer is left out: the index is no longer the one that answered the user. */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
@@ -36,26 +36,41 @@ const USUAL_K = 10;
 /** Failures in a row after which the rest waits for the next turn. */
 export const MAX_FAILURES = 5;
 
-/** @throws the reason of `signal` when it aborts */
+/**
+ * One turn over all shadows. A shadow that does not answer is counted (`recalld_shadow_live_questions_total`); what the
+ * time of the turn leaves is asked in the next one.
+ *
+ * @throws as forEachPipeline, by the name that the shadow is asked under
+ */
 export async function askShadows(deps: AskLiveDeps, signal: AbortSignal): Promise<void> {
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
-  for (const pipeline of deps.pipelines) {
-    for (const shadow of pipeline.shadows) {
-      signal.throwIfAborted();
-      if (bounded.aborted) return;
-      try {
-        await askShadow(deps, pipeline, shadow, bounded);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (bounded.aborted) return;
-        deps.logger.error('a shadow could not be asked', { pipeline: shadow.asked.name, reason: messageOf(error) });
-      }
-    }
-    // Of shadows that the config no longer has too.
-    const days = deps.retentionDays.get(pipeline.name);
-    if (days !== undefined)
-      await deps.shadows.prune(pipeline.name, new Date(deps.clock.now().getTime() - days * DAY_MS));
+  const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
+  const work = deps.pipelines.flatMap((pipeline) => [
+    ...pipeline.shadows.map((shadow) => ({
+      name: shadow.asked.name,
+      run: () => withinTurn(() => askShadow(deps, pipeline, shadow, turn), turn, signal),
+    })),
+    { name: pipeline.name, run: () => prune(deps, pipeline) },
+  ]);
+  await forEachPipeline(work, signal, ({ run }) => run());
+}
+
+/** The end of a turn is no failure. */
+async function withinTurn(work: () => Promise<void>, turn: AbortSignal, signal: AbortSignal): Promise<void> {
+  if (turn.aborted) return;
+  try {
+    await work();
+  } catch (error) {
+    if (signal.aborted || !turn.aborted) throw error;
   }
+}
+
+/** Of shadows that the config no longer has too. */
+async function prune(
+  { shadows, retentionDays, clock }: AskLiveDeps,
+  { name }: Pick<WatchedPipeline, 'name'>,
+): Promise<void> {
+  const days = retentionDays.get(name);
+  if (days !== undefined) await shadows.prune(name, new Date(clock.now().getTime() - days * DAY_MS));
 }
 
 async function askShadow(

@@ -3,7 +3,6 @@
  * users got.
  */
 
-import { messageOf } from '../errors.ts';
 import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
@@ -12,6 +11,7 @@ import { gradeText, type Left, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingDeps, JudgingPlan } from '../judging/plan.ts';
 import { textHash } from '../privacy/rules/redactor.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
 import { liveCallsPerDay, MAX_FAILURES } from './ask-live.ts';
@@ -33,30 +33,30 @@ export interface JudgeShadowsDeps extends JudgingDeps {
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
- * One round, after that of the judge: what was drawn, and what users got was graded of, is asked of each shadow within its
- * own budget of calls, and graded for no more money than the day of the judge has left. Done again, it asks nothing twice.
+ * One round of every shadow: queries that were drawn, and whose answers to users were graded, are asked of the shadow
+ * within its own budget of calls, and graded for no more money than the day of the judge has left. It goes by what the
+ * judge has stored, whenever that was. Repeating it asks nothing twice.
  *
- * @throws the reason of `signal` when it aborts
+ * @throws as forEachPipeline, by the name that the shadow is asked under
  */
 export async function judgeShadows(
   deps: JudgeShadowsDeps,
   plans: readonly JudgingPlan[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const plan of plans) {
+  const work = plans.flatMap((plan) => {
     const pipeline = deps.pipelines.find(({ name }) => name === plan.pipeline);
-    for (const shadow of pipeline?.shadows ?? []) {
-      signal.throwIfAborted();
-      if (pipeline === undefined || shadow.judgedDepth === null) continue;
-      try {
-        await judgeShadow(deps, plan, pipeline, shadow, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        deps.logger.error('a shadow could not be judged', { pipeline: shadow.asked.name, reason: messageOf(error) });
-      }
-    }
-    await deps.relevance.prune(plan.pipeline, new Date(deps.clock.now().getTime() - plan.retentionDays * DAY_MS));
-  }
+    const judged = pipeline?.shadows.filter(({ judgedDepth }) => judgedDepth !== null) ?? [];
+    const oldest = new Date(deps.clock.now().getTime() - plan.retentionDays * DAY_MS);
+    return [
+      ...judged.map((shadow) => ({
+        name: shadow.asked.name,
+        run: async () => pipeline && judgeShadow(deps, plan, pipeline, shadow, signal),
+      })),
+      { name: plan.pipeline, run: () => deps.relevance.prune(plan.pipeline, oldest) },
+    ];
+  });
+  await forEachPipeline(work, signal, ({ run }) => run());
 }
 
 async function judgeShadow(

@@ -4,21 +4,24 @@ import { judgedQueriesOf } from '../judging/rules/judged-measures.ts';
 import { clickedQueries } from '../live/rules/feedback/click-rates.ts';
 import { rateFor } from '../live/rules/sampling/decision.ts';
 import type { LiveWindow, WindowQuery } from '../live/sql/live-windows.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import { sumDay, type VariantGrade, type VariantQuery } from './rules/compare-arms.ts';
 import type { VariantDeps, VariantPlan } from './variants-reads.ts';
 
 export interface VariantJobDeps {
-  readonly sumVariantDays: (signal: AbortSignal) => Promise<void>;
+  readonly variants: VariantDeps;
+  readonly variantPlans: readonly VariantPlan[];
 }
 
 const sumVariantDaysJob = defineCronJob({
   name: 'sum-variant-days',
-  does: 'Sums feedback, clicks and grades of each variant over the days that are over, six hours after their end.',
+  does: 'Sums feedback, clicks and grades of each variant by day, six hours after the end of the day.',
   cron: '35 * * * *',
   timeoutMs: HOUR_MS / 2,
-  handle: ({ sumVariantDays }: VariantJobDeps, signal) => sumVariantDays(signal),
+  handle: ({ variants, variantPlans }: VariantJobDeps, signal) =>
+    forEachPipeline(variantPlans, signal, (plan) => sumDays(variants, plan, signal)),
 });
 
 export const variantJobs: readonly JobDefinition<VariantJobDeps>[] = [sumVariantDaysJob];

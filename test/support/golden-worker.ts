@@ -95,9 +95,6 @@ export async function startGoldenWorker(
   const deps: JobDeps = {
     auditLog: createAuditLog(pool),
     auditRetentionDays: 730,
-    judge: async () => undefined,
-    askShadows: async () => undefined,
-    sumVariantDays: async () => undefined,
     followWithShadows: async () => undefined,
     indexPlans: [],
     indexTruth: {
@@ -137,7 +134,7 @@ export async function startGoldenWorker(
     },
     pipelines: [pipeline],
     probes: { clock, logger, deployments, measurements, canaries, samples },
-    notify: async () => undefined,
+    requestNotifications: async () => undefined,
     diagnose: {
       sets,
       runs,
@@ -157,6 +154,13 @@ export async function startGoldenWorker(
     // Only the jobs of golden runs are worked on.
     density: { plans: [] } as unknown as JobDeps['density'],
     measureFeedback: {} as unknown as JobDeps['measureFeedback'],
+    judging: {} as unknown as JobDeps['judging'],
+    judgingPlans: [],
+    askShadows: {} as unknown as JobDeps['askShadows'],
+    judgeShadows: {} as unknown as JobDeps['judgeShadows'],
+    notifications: {} as unknown as JobDeps['notifications'],
+    variants: {} as unknown as JobDeps['variants'],
+    variantPlans: [],
     checkStore: createCheckStore(pool),
     evaluateChecks: async () => undefined,
     snapshots: {} as unknown as JobDeps['snapshots'],

@@ -1,6 +1,7 @@
 /** How well golden sets stand for live traffic, and their scores with its mix. */
 
 import { embedTexts } from '../../embedders/embedder.ts';
+import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
@@ -116,7 +117,12 @@ const WEEK_MS = 7 * DAY_MS;
 /** Measures that are reweighted, at the largest cut-off of the run. */
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
-/** Stores the texts of judged documents of every golden set of the pipeline, see `recordJudgedDocuments`. */
+/**
+ * Stores the texts of judged documents of every golden set of the pipeline, see `recordJudgedDocuments`.
+ *
+ * @throws RecalldError store_unreachable when store or embedder failed, since no measurement has it, and
+ *   database_unreachable
+ */
 export async function recordGoldenDocuments(
   deps: GoldenUpkeepDeps,
   pipeline: WatchedPipeline,
@@ -125,7 +131,10 @@ export async function recordGoldenDocuments(
   for (const { set } of pipeline.golden) {
     const latest = await deps.sets.latest(set);
     if (latest === null) continue;
-    await recordJudgedDocuments(deps, pipeline, await deps.sets.queries(set, latest.version), signal);
+    const queries = await deps.sets.queries(set, latest.version);
+    const { problem } = await recordJudgedDocuments(deps, pipeline, queries, signal);
+    if (problem === null) continue;
+    throw new RecalldError('store_unreachable', `The judged documents of ${set} could not be looked up: ${problem}`);
   }
 }
 

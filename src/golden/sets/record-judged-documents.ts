@@ -21,11 +21,14 @@ export interface RecordedDocuments {
   readonly judged: number;
   /** Of them those whose text is known now. */
   readonly known: number;
+  /** What the store or the embedder answered that ended the pass early; null when it did not. */
+  readonly problem: string | null;
 }
 
 /**
  * Looks for judged documents without a known text among the nearest chunks of their queries, and stores their texts.
- * A store or an embedder that fails, or a store without texts, ends the pass; the next one goes on.
+ * A store or an embedder that fails, or a store without texts, ends the pass; the next one goes on. What was found
+ * before is stored all the same.
  */
 export async function recordJudgedDocuments(
   { documents, clock }: RecordDocumentsDeps,
@@ -36,7 +39,7 @@ export async function recordJudgedDocuments(
   const judged = judgedDocuments(queries);
   const before = await documents.seen(name, judged);
   const missing = new Set(judged.filter((id) => !before.has(id)));
-  const nothingNew = { judged: judged.length, known: before.size };
+  const nothingNew = { judged: judged.length, known: before.size, problem: null };
   if (store === null || embedder === null || missing.size === 0) return nothingNew;
   const now = clock.now();
   const asked = passOf(
@@ -48,17 +51,19 @@ export async function recordJudgedDocuments(
     asked.map(({ text }) => text),
     signal,
   );
-  if (embedded.kind === 'unknown') return nothingNew;
+  if (embedded.kind === 'unknown') return { ...nothingNew, problem: embedded.reason };
   const seen = new Map<string, SeenDocument>();
+  let problem: string | null = null;
   for (const vector of embedded.vectors) {
     const found = await store.nearest({ vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true }, signal);
+    if (found.kind === 'failed') problem = found.message;
     if (found.kind !== 'ok') break;
     for (const { id, content } of found.value.neighbours) {
       if (missing.has(id) && content !== null) seen.set(id, { documentId: id, content });
     }
   }
   if (seen.size > 0) await documents.record(name, [...seen.values()], now);
-  return { judged: judged.length, known: before.size + seen.size };
+  return { judged: judged.length, known: before.size + seen.size, problem };
 }
 
 /** Another stretch of the queries each day, so that those whose documents are never found do not bar the way. */

@@ -35,7 +35,6 @@ beforeEach(async () => {
     consoleSessions: createConsoleSessions(pool),
     measureLive: { plans: [] } as unknown as LiveJobDeps['measureLive'],
     measureFeedback: {} as unknown as LiveJobDeps['measureFeedback'],
-    askShadows: async () => undefined,
   };
   await deps.traffic.createPartitions(NOON);
 });

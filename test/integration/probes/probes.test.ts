@@ -6,7 +6,6 @@ import { createLiveSamples } from '../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { probePipelines } from '../../../src/probes/probe-jobs.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from '../../../src/probes/probe-parts.ts';
 import { canariesTable } from '../../../src/probes/probes.ts';
 import type { StoreDescription } from '../../../src/stores/vector-store.ts';
@@ -221,17 +220,4 @@ describe('the recall of an index', () => {
     await measureAnnRecall(deps, aWatchedPipeline({ name, store, annRecall: { queries: 0, k: 10 } }), never);
     expect(await latest('ann_recall')).toBeUndefined();
   });
-});
-
-it('a pipeline that cannot be probed does not keep the others from it', async () => {
-  const { deps } = await setUp();
-  const probed: string[] = [];
-  const pipelines = ['first', 'broken', 'last'].map((name) => aWatchedPipeline({ name }));
-  const probe = async ({ name }: { readonly name: string }): Promise<void> => {
-    if (name === 'broken') throw new Error('the database is down');
-    probed.push(name);
-  };
-  await probePipelines(deps, pipelines, probe, never);
-  expect(probed).toEqual(['first', 'last']);
-  expect(deps.logger.lines).toMatchObject([{ level: 'error', fields: { pipeline: 'broken' } }]);
 });
