@@ -51,7 +51,7 @@ create table golden_skips (
   golden_set text not null,
   purpose text not null check (purpose in ('full', 'sentinel')),
   planned_for timestamptz not null,
-  reason text not null check (reason in ('quiet_hours', 'daily_budget', 'missed', 'no_full_run')),
+  reason text not null check (reason in ('quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run')),
   noted_at timestamptz not null,
   primary key (pipeline, golden_set, purpose, planned_for)
 );

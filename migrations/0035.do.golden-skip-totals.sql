@@ -3,7 +3,7 @@ create table golden_skip_totals (
   pipeline text not null,
   golden_set text not null,
   purpose text not null check (purpose in ('full', 'sentinel')),
-  reason text not null check (reason in ('quiet_hours', 'daily_budget', 'missed', 'no_full_run')),
+  reason text not null check (reason in ('quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run')),
   total bigint not null,
   primary key (pipeline, golden_set, purpose, reason)
 );

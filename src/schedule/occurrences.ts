@@ -234,6 +234,20 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
   return longestMs / SECOND_MS;
 }
 
+/** The shortest gap in seconds between two consecutive occurrences from now on, within eight days. */
+export function shortestGapSeconds(cron: Cron, now: Date): number {
+  const horizon = now.getTime() + EIGHT_DAYS_MS;
+  let last = nextOccurrence(cron, now);
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let tick = 0; tick < TICKS_AHEAD; tick += 1) {
+    const next = nextOccurrence(cron, last);
+    shortestMs = Math.min(shortestMs, next.getTime() - last.getTime());
+    if (next.getTime() > horizon) break;
+    last = next;
+  }
+  return shortestMs / SECOND_MS;
+}
+
 const expressions = new Map<string, CronExpression>();
 
 function read({ expression: text }: Cron): CronExpression {

@@ -55,6 +55,19 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
   return made;
 }
 
+/**
+ * The median duration of the last runs where it is longer than the shortest gap between two ticks, so that ticks are
+ * skipped because the run before is still going; null where the schedule leaves enough time, or no run has ended.
+ *
+ * @param durationsSeconds of the last runs
+ */
+export function overrunSeconds(durationsSeconds: readonly number[], shortestGapSeconds: number): number | null {
+  if (durationsSeconds.length === 0) return null;
+  const sorted = durationsSeconds.toSorted((a, b) => a - b);
+  const typical = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  return typical > shortestGapSeconds ? typical : null;
+}
+
 /** How many queries a day a golden set may cost its retriever. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 

@@ -9,7 +9,7 @@ import type { GoldenRun } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
 import { scoresBy } from '../rules/score-run.ts';
 import { chooseSentinel } from '../rules/sentinel.ts';
-import type { GoldenTicks, SkipReason } from '../sql/golden-ticks.ts';
+import type { GoldenTicks, SkipReason, TickSeries } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { byHand, createGoldenRun, latestVersion, type RunReason, type StartGoldenRunDeps } from './run-golden-set.ts';
@@ -91,12 +91,14 @@ export interface TickDeps extends StartGoldenRunDeps {
 
 /** Ticks that were missed longer ago than this are not looked for, but for the last one. */
 const LOOK_BACK_MS = DAY_MS;
+/** More runs of a series at once than there are versions and requests. */
+const MAX_RUNNING = 20;
 /** Full runs by which the queries of a sentinel are chosen. */
 const HISTORY_RUNS = 5;
 
 /**
  * Starts the full run of a tick, or while a new version of the set runs beside the old one a run of each. In quiet
- * hours, and beyond the budget of the day, it is skipped.
+ * hours, while a full run of the set is still going, and beyond the budget of the day, it is skipped.
  *
  * @returns ids of the runs, none when another scheduler was first
  * @throws RecalldError golden_set_unknown
@@ -113,6 +115,10 @@ export async function tickFullRun(
   const skip = (reason: SkipReason): Promise<void> => deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
   if (isQuiet(golden.quietHours, golden.timezone, plannedAt)) {
     await skip('quiet_hours');
+    return [];
+  }
+  if (await isStillRunning(deps, series, plannedAt)) {
+    await skip('still_running');
     return [];
   }
   const started: string[] = [];
@@ -143,6 +149,10 @@ export async function tickSentinel(
   const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'sentinel' } as const;
   await noteMissed(deps, series, sentinel.cron, plannedAt);
   const skip = (reason: SkipReason): Promise<void> => deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
+  if (await isStillRunning(deps, series, plannedAt)) {
+    await skip('still_running');
+    return [];
+  }
   const rotation = await deps.rotations.open(pipeline.name, golden.set);
   const [full] = await deps.runs.list({
     pipeline: pipeline.name,
@@ -165,6 +175,24 @@ export async function tickSentinel(
   const { goldenSetVersion: version } = full;
   const id = await createGoldenRun(deps, pipeline, golden, version, queryIds.length, reason);
   return id === null ? [] : [id];
+}
+
+/**
+ * Whether a run of the series has not ended that is not of this tick itself: two at once would ask the retriever twice
+ * as much and compete for its rate limit, so that both take even longer.
+ */
+async function isStillRunning({ runs, logger }: TickDeps, series: TickSeries, plannedAt: Date): Promise<boolean> {
+  const running = await runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
+  const other = running.find(({ scheduledFor }) => scheduledFor?.getTime() !== plannedAt.getTime());
+  if (other === undefined) return false;
+  logger.warn('a tick of a golden set is skipped, since a run of it is still going', {
+    pipeline: series.pipeline,
+    golden_set: series.goldenSet,
+    purpose: series.purpose,
+    planned_at: plannedAt.toISOString(),
+    run_id: other.id,
+  });
+  return true;
 }
 
 /** Whether the rest of the day's budget holds a run of `planned` queries; `full` is the size of a full run. */
@@ -214,12 +242,7 @@ async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): 
 }
 
 /** Ticks between the last one that came to anything and this one: noted, never made up for. */
-async function noteMissed(
-  deps: TickDeps,
-  series: Parameters<GoldenTicks['skip']>[0],
-  cron: Cron | null,
-  plannedAt: Date,
-): Promise<void> {
+async function noteMissed(deps: TickDeps, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
   const last = cron === null ? null : await deps.ticks.last(series);
   if (cron === null || last === null) return;
   const before = latestOccurrence(cron, new Date(plannedAt.getTime() - 1));

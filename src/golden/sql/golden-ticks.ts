@@ -3,11 +3,12 @@ import type { Pool } from 'pg';
 import type { RunPurpose } from '../rules/run.ts';
 
 /**
- * `missed`: nobody was there to start it, or it could not be stored in time. `no_full_run`: a sentinel has nothing to be compared with yet.
+ * `still_running`: the run before had not ended. `missed`: no scheduler was there to start it, or it could not be stored
+ * in time. `no_full_run`: a sentinel has nothing to be compared with yet.
  */
-export type SkipReason = 'quiet_hours' | 'daily_budget' | 'missed' | 'no_full_run';
+export const skipReasons = ['quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run'] as const;
 
-export const skipReasons: readonly SkipReason[] = ['quiet_hours', 'daily_budget', 'missed', 'no_full_run'];
+export type SkipReason = (typeof skipReasons)[number];
 
 export interface TickSeries {
   readonly pipeline: string;
@@ -37,7 +38,10 @@ export function createGoldenTicks(pool: Pool) {
       return rows[0]?.last ?? null;
     },
 
-    /** Notes ticks that came to no run, and counts those that no other replica noted before. */
+    /**
+     * Records ticks that were skipped, and counts those that no other replica recorded before. A tick that came to a run,
+     * as when a restarted scheduler makes up for the latest one, is not skipped.
+     */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
       plannedFor: readonly Date[],
@@ -51,6 +55,9 @@ export function createGoldenTicks(pool: Pool) {
            insert into golden_skips (pipeline, golden_set, purpose, planned_for, reason, noted_at)
            select $1::text, $2::text, $3::text, planned_for, $5::text, $6::timestamptz
              from unnest($4::timestamptz[]) as planned_for
+            where not exists (select 1 from golden_runs r
+                               where r.pipeline = $1::text and r.golden_set = $2::text and r.purpose = $3::text
+                                 and r.scheduled_for = planned_for)
            on conflict do nothing
            returning planned_for)
          insert into golden_skip_totals as t (pipeline, golden_set, purpose, reason, total)

@@ -1,0 +1,76 @@
+/** A tick that comes while a run of the set is still going. */
+import { describe, expect, it } from 'vitest';
+import { tickFullRun, tickSentinel } from '../../../src/golden/runs/tick-golden-set.ts';
+import { goldenQueries } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aGoldenWorld } from '../../support/golden-world.ts';
+
+const database = useDatabase();
+const START = new Date('2026-11-20T10:00:00.000Z');
+const minute = (count: number): Date => new Date(START.getTime() + count * 60_000);
+const sentinel = { cron: { expression: '*/5 * * * *', timezone: 'UTC' }, queries: 2 };
+
+async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
+  const world = aGoldenWorld(database.pool, START, golden);
+  world.answerWith((text) => [text.replace('question ', 'd')]);
+  await world.importSet({ queries: goldenQueries(3) });
+  const { deps, pipeline, golden: own } = world;
+  /** Starts a run without working on it. */
+  const start = (kind: typeof tickFullRun, at: Date): Promise<string[]> => {
+    world.moveTo(at);
+    return kind(deps, pipeline, own, at);
+  };
+  const skipped = async (purpose: string, reason = 'still_running') =>
+    (await world.gauges())('recalld_golden_ticks_skipped_total', { purpose, reason });
+  return { ...world, start, skipped };
+}
+
+describe('a tick of a golden set', () => {
+  it('is skipped while the run of the tick before is still going, counted once over all schedulers, and named in the log', async () => {
+    const world = await aSlowSet();
+    const [runId = ''] = await world.start(tickFullRun, START);
+    expect(await world.full(minute(60), 3)).toEqual([]);
+    expect(await world.skipped('full')).toBe(1);
+    expect(world.logger.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', fields: expect.objectContaining({ run_id: runId, purpose: 'full' }) }),
+    );
+    await world.work(runId);
+    expect(await world.full(minute(120))).toMatchObject([{ status: 'completed', scheduledFor: minute(120) }]);
+    expect(await world.skipped('full')).toBe(1);
+    expect(await world.skipped('full', 'missed')).toBe(0);
+  });
+
+  it('is skipped while a run that a person started is still going', async () => {
+    const world = await aSlowSet();
+    const [runId = ''] = await world.start(tickFullRun, START);
+    await database.pool.query(`update golden_runs set trigger = 'manual', scheduled_for = null where id = $1::text`, [
+      runId,
+    ]);
+    expect(await world.full(minute(60))).toEqual([]);
+    expect(await world.skipped('full')).toBe(1);
+  });
+
+  it('is not counted as skipped when its own run is what is going, as after a restart of the scheduler', async () => {
+    const world = await aSlowSet();
+    await world.start(tickFullRun, START);
+    expect(await world.start(tickFullRun, START)).toEqual([]);
+    expect(await world.skipped('full')).toBe(0);
+  });
+
+  it('is not counted as over the budget when its own run has used the budget up', async () => {
+    const world = await aSlowSet({ maxQueriesPerDay: 3 });
+    await world.full(START);
+    expect(await world.full(START)).toEqual([]);
+    expect(await world.skipped('full', 'daily_budget')).toBe(0);
+  });
+
+  it('of a sentinel is skipped while the sentinel before is still going, and a full run does not count as one', async () => {
+    const world = await aSlowSet({ sentinel });
+    await world.full(START);
+    await world.start(tickSentinel, minute(5));
+    expect(await world.sentinel(minute(10))).toEqual([]);
+    expect(await world.skipped('sentinel')).toBe(1);
+    expect(await world.skipped('full')).toBe(0);
+    expect(await world.start(tickFullRun, minute(60))).toHaveLength(1);
+  });
+});
