@@ -246,7 +246,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     more: '`file` is null without `--out`; `rules` is the rule file, or with `--format crd` the resource.',
   },
   dashboards: { is: 'object', keys: ['files', 'notes'] },
-  'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages', 'judge_costs'] },
+  'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages', 'judge_costs', 'slow_schedules'] },
   'config print': {
     is: 'object',
     keys: ['server', 'storage', 'queue', 'log', 'metrics', 'alerts', 'notify', 'pipelines'],

@@ -7,6 +7,7 @@ import { redactConfig } from '../app/config/inspect.ts';
 import { configJsonSchema, loadConfig } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
+import { readSlowSchedules, slowScheduleInWords, slowScheduleJson } from '../golden/commands/slow-schedules.ts';
 import { costInWords, type ExpectedCost, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
 import { type ConfiguredOptions, configuredCommand, printJson, printLine } from './output.ts';
@@ -15,7 +16,7 @@ export function configCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 when something is wrong. Tells how many false pages to expect of its checks, and what its judges cost a day.',
+      'Validate the config; exit 2 when something is wrong. Tells how many false pages to expect of its checks, what its judges cost a day, and, where it reaches the database, which golden schedules are faster than their last runs.',
       'recalld config check --config recalld.yaml',
     )
       .option('--with-runs', 'take the room of floors from the latest stored runs, in the database')
@@ -50,17 +51,26 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   createAlertRules(config, 'rules');
   const falsePages = await expectFalsePagesOf(settings, pipelines, options.withRuns === true);
   const budget = config.alerts.false_pages.per_pipeline;
+  const slow = await readSlowSchedules(settings, pipelines);
   const costs = createJudgingPlans(config, pipelines).flatMap((plan) => expectedCost(plan) ?? []);
   if (options.json === true) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));
-    printJson({ ok: true, file, pipelines: names, false_pages: json, judge_costs: costs.map(costJson) });
+    printJson({
+      ok: true,
+      file,
+      pipelines: names,
+      false_pages: json,
+      judge_costs: costs.map(costJson),
+      slow_schedules: slow.map(slowScheduleJson),
+    });
     return;
   }
   printLine(`${file ?? 'The default config'} is valid: ${config.pipelines.length} pipelines.`);
   const report = formatFalsePages(falsePages, budget);
   if (report !== '') printLine(`\n${report}`);
   if (costs.length > 0) printLine(`\n${costs.map(costInWords).join('\n')}`);
+  if (slow.length > 0) printLine(`\n${slow.map(slowScheduleInWords).join('\n')}`);
 }
 
 function costJson({ pipeline, grades, pairs, dollars, cap }: ExpectedCost) {

@@ -1,4 +1,5 @@
 /** When a run may start: hours of the day in which a set is left alone, and how many queries a day it may cost. */
+import { median } from '../../stats/descriptive.ts';
 import { firstWhere } from '../../stats/distributions.ts';
 import { MINUTE_MS } from '../../time.ts';
 
@@ -63,8 +64,7 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
  */
 export function overrunSeconds(durationsSeconds: readonly number[], shortestGapSeconds: number): number | null {
   if (durationsSeconds.length === 0) return null;
-  const sorted = durationsSeconds.toSorted((a, b) => a - b);
-  const typical = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  const typical = median(durationsSeconds);
   return typical > shortestGapSeconds ? typical : null;
 }
 

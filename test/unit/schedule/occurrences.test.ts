@@ -6,6 +6,7 @@ import {
   nextOccurrence,
   occurrencesBetween,
   readCronExpression,
+  shortestGapSeconds,
 } from '../../../src/schedule/occurrences.ts';
 import { aCronExpression } from '../../support/cron-expressions.ts';
 
@@ -221,5 +222,17 @@ describe('the longest gap', () => {
   ])('of %s is found', (_, expression, timezone, seconds) => {
     const now = new Date('2026-09-14T10:17:23.456Z');
     expect(longestGapSeconds({ expression, timezone }, now)).toBe(seconds);
+  });
+});
+
+describe('the shortest gap between two ticks', () => {
+  it.each([
+    ['*/5 * * * *', 300],
+    ['0 * * * *', 3600],
+    ['0,10 3 * * *', 600],
+    ['0 3 * * 1', 7 * 86_400],
+    ['*/20 * * * * *', 20],
+  ])('of %s is %i seconds', (expression, seconds) => {
+    expect(shortestGapSeconds({ expression, timezone: 'UTC' }, new Date('2026-11-20T10:00:00.000Z'))).toBe(seconds);
   });
 });

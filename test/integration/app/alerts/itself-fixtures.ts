@@ -11,7 +11,8 @@ function jobs(state: 'waiting' | 'active' | 'failed', at: ValueAt): Signal {
 const idle: readonly Signal[] = [jobs('waiting', always(0)), jobs('active', always(0)), jobs('failed', always(0))];
 const busy: readonly Signal[] = [jobs('waiting', always(5)), jobs('active', always(2)), jobs('failed', always(0))];
 
-const ended = (outcome: string, at: ValueAt) => signal('recalld_jobs_total', { task: 'run-golden-set', outcome }, at);
+const ended = (outcome: string, at: ValueAt, task = 'run-golden-set') =>
+  signal('recalld_jobs_total', { task, outcome }, at);
 const told = (outcome: string, at: ValueAt) => signal('recalld_notifications_total', { kind: 'slack', outcome }, at);
 
 export const itselfFixtures: readonly AlertFixture[] = [
@@ -135,14 +136,42 @@ export const itselfFixtures: readonly AlertFixture[] = [
     alert: 'RecalldJobsFailing',
     labels: { task: 'run-golden-set' },
     breaching: [ended('failed', growing(1))],
-    healthy: [ended('completed', growing(1)), ended('failed', (m) => Math.floor(m / 40))],
-    says: '120 attempts of jobs run-golden-set failed within an hour.',
+    healthy: [
+      ended('completed', growing(1)),
+      ended('failed', (m) => Math.floor(m / 40)),
+      // One pipeline of many that fails now and then: eight of a hundred rounds.
+      ended('completed', growing(1), 'evaluate-density'),
+      ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
+    ],
+    says: '120 attempts of jobs run-golden-set failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+  },
+  {
+    // Due every six hours, so that it never fails five times within one.
+    alert: 'RecalldJobsFailing',
+    labels: { task: 'snapshot-stores' },
+    breaching: [
+      ended('failed', (m) => 1 + Math.floor(m / 360), 'snapshot-stores'),
+      ended('completed', always(0), 'snapshot-stores'),
+    ],
+    replicas: [first],
+    healthy: [
+      ended('failed', (m) => Math.floor(m / 360), 'snapshot-stores'),
+      ended('completed', (m) => Math.floor((m + 180) / 360), 'snapshot-stores'),
+    ],
+    minutes: 1200,
+    step: 10,
+    says: '2.052 attempts of jobs snapshot-stores failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     alert: 'RecalldJobsExhausted',
     labels: { queue: 'run-golden-set' },
     breaching: [jobs('failed', (m) => (m < 80 ? 1 : 3))],
-    healthy: [...idle, jobs('failed', (m) => (m < 60 ? 3 : 2))],
+    healthy: [
+      ...idle,
+      jobs('failed', (m) => (m < 60 ? 3 : 2)),
+      // Comes again by its schedule.
+      signal('recalld_queue_jobs', { queue: 'probe-stores', state: 'failed' }, (m) => (m < 80 ? 0 : 1)),
+    ],
     minutes: 120,
     says: '3 jobs of the queue run-golden-set have used up their attempts; an hour ago there were fewer.',
   },

@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BudgetQuestion, fitsBudget, isQuiet, startOfDay } from '../../../../src/golden/rules/schedule.ts';
+import {
+  type BudgetQuestion,
+  fitsBudget,
+  isQuiet,
+  overrunSeconds,
+  startOfDay,
+} from '../../../../src/golden/rules/schedule.ts';
 
 const ask = (parts: Partial<BudgetQuestion>): boolean =>
   fitsBudget({
@@ -12,6 +18,17 @@ const ask = (parts: Partial<BudgetQuestion>): boolean =>
     hasSentinel: false,
     ...parts,
   });
+
+describe('a schedule', () => {
+  it.each([
+    ['no run has ended', [], null],
+    ['runs end in time', [250, 299, 300], null],
+    ['most runs take longer than a tick to the next', [290, 310, 320], 310],
+    ['one run of five took longer, as after a cold start', [900, 200, 200, 200, 200], null],
+  ])('of five minutes, where %s, is judged by the median run', (_, durations, expected) => {
+    expect(overrunSeconds(durations, 300)).toBe(expected);
+  });
+});
 
 describe('the budget of a day', () => {
   it('holds runs up to the limit and not one query more', () => {
