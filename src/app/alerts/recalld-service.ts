@@ -210,6 +210,8 @@ or
 (
   ${failedIn(RARE_JOBS)} >= 2
   unless ${completedIn(RARE_JOBS)} > 0
+  # Of a deployment that is gone nothing fails any more.
+  and ${failedIn('30m')} >= 0
 )`,
     for: '5m',
     keepFiringFor: '15m',

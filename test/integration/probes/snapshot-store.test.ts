@@ -119,10 +119,10 @@ describe('a look at what a store holds', () => {
     expect(await kept()).toBeNull();
   });
 
-  it('says nothing of copies when the store cannot be asked', async () => {
+  it('has no share of copies when the store fails in the middle, with the reason, and keeps the rest', async () => {
     const { look, value } = await setUp([], { nearest: () => failed('busy') });
     await look();
-    expect(await value('store_duplicates_ratio')).toBeUndefined();
+    expect(await value('store_duplicates_ratio')).toMatchObject({ newest: null, gap: { reason: 'store_failed' } });
     expect((await value('store_sample_vectors'))?.newest?.value).toBe(120);
   });
 });

@@ -160,7 +160,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     ],
     minutes: 1200,
     step: 10,
-    says: '2.052 attempts of jobs snapshot-stores failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+    says: '2 attempts of jobs snapshot-stores failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     alert: 'RecalldJobsExhausted',
