@@ -4,8 +4,8 @@
  *     npx tsx bench/live-fleet.ts [--pipelines N] [--samples N]
  *
  * On an embedded PostgreSQL in a temporary folder, with the pool of a daemon. The samples of a pipeline are spread over
- * its window of a day: ten results and two tags each, a tenth with a click, a tenth with a thumb. The first round learns the
- * expected clicks from the week before, which has as many samples a day; the second is as all others of a day.
+ * its window of a day: ten results and two tags each, a tenth with a click and a thumb. The first round learns the expected
+ * clicks from the day before (`live.baseline: 1d`), as once a day; the second is like all others of a day.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,8 +14,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { liveJobs, MAX_SAMPLES } from '../src/live/live-jobs.ts';
-import { measureLiveTraffic } from '../src/live/measure-live-traffic.ts';
-import { measureFeedback } from '../src/live/measure-live-traffic.ts';
+import { measureFeedback, measureLiveTraffic } from '../src/live/measure-live-traffic.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../src/live/sql/live-windows.ts';
 import { createMeasurements } from '../src/measures/measurements.ts';
@@ -35,7 +34,7 @@ const names = Array.from({ length: Number(values.pipelines) }, (_, index) => `pi
 const samples = Number(values.samples);
 /** As `storage.pool_size` is by default. */
 const POOL_SIZE = 10;
-const DAYS = 8;
+const DAYS = 2;
 const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
 function noop(): void {
@@ -61,7 +60,11 @@ try {
     keepsAll: false,
   }));
   const live = { windows: createLiveWindows(pool), measurements, clock: systemClock, logger: quiet, plans };
-  const feedbackSources = plans.map(({ pipeline, segmentKeys, maxSegments }) => ({ pipeline, segmentKeys, maxSegments }));
+  const feedbackSources = plans.map(({ pipeline, segmentKeys, maxSegments }) => ({
+    pipeline,
+    segmentKeys,
+    maxSegments,
+  }));
   const { signal } = new AbortController();
   for (const round of ['first', 'second']) {
     const delay = monitorEventLoopDelay({ resolution: 5 });
