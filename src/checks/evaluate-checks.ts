@@ -21,6 +21,7 @@ import {
   runTrustSeconds,
 } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { attemptEach } from '../queue/for-each-pipeline.ts';
 import { defineCronJob } from '../queue/job-queue.ts';
 import {
   type CheckStep,
@@ -179,8 +180,15 @@ const MAX_ROUNDS = 5;
  */
 export async function evaluateChecks(deps: EvaluateChecksDeps, only?: readonly string[]): Promise<void> {
   const isAsked = (name: string): boolean => only === undefined || only.includes(name);
-  let pipelines = deps.pipelines.filter(({ name }) => isAsked(name));
-  await measureRetrievers({ ...deps, pipelines });
+  const pipelines = deps.pipelines.filter(({ name }) => isAsked(name));
+  await attemptEach(
+    [() => measureRetrievers({ ...deps, pipelines }), () => takeSteps(deps, pipelines)],
+    new AbortController().signal,
+  );
+}
+
+async function takeSteps(deps: EvaluateChecksDeps, asked: EvaluateChecksDeps['pipelines']): Promise<void> {
+  let pipelines = asked;
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = deps.clock.now();
     // What it starts from is read first: what is written in between is then newer, and refuses the step.

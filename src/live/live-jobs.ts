@@ -108,18 +108,24 @@ const keepPartitionsJob = defineJob({
   timeoutMs: 600_000,
   retainSeconds: DAY_SECONDS,
   cron: '17 * * * *',
-  async handle(deps: LiveJobDeps) {
+  async handle(deps: LiveJobDeps, _payload, signal) {
     const now = deps.clock.now();
+    const daysAgo = (days: number): Date => new Date(now.getTime() - days * DAY_SECONDS * 1000);
     await deps.traffic.createPartitions(now);
-    await deps.runs.pruneSentinels(new Date(now.getTime() - SENTINEL_DAYS * DAY_SECONDS * 1000));
     await deps.measurements.createPartitions(now);
-    await deps.traffic.prune(deps.retentionDays, now);
-    const oldest = now.getTime() - deps.measurementRetentionDays * DAY_SECONDS * 1000;
-    await deps.measurements.prune(new Date(oldest));
-    await deps.diagnose.incidents.prune(new Date(oldest));
-    await deps.checkStore.prune(new Date(oldest));
-    await deps.consoleSessions.prune();
-    await deps.auditLog.prune(new Date(now.getTime() - deps.auditRetentionDays * DAY_SECONDS * 1000));
+    const oldest = daysAgo(deps.measurementRetentionDays);
+    await attemptEach(
+      [
+        () => deps.runs.pruneSentinels(daysAgo(SENTINEL_DAYS)),
+        () => deps.traffic.prune(deps.retentionDays, now),
+        () => deps.measurements.prune(oldest),
+        () => deps.diagnose.incidents.prune(oldest),
+        () => deps.checkStore.prune(oldest),
+        () => deps.consoleSessions.prune(),
+        () => deps.auditLog.prune(daysAgo(deps.auditRetentionDays)),
+      ],
+      signal,
+    );
   },
 });
 

@@ -5,6 +5,7 @@
 
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import { forEachPipeline } from '../../queue/for-each-pipeline.ts';
 import { summarize } from '../../stats/descriptive.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
 import type { ContextSize } from '../../text/context-size.ts';
@@ -44,11 +45,15 @@ const RECENT = 5;
  * the 95th percentile of the latency of the others, how alike their answers are to those of the pinned run, what the texts
  * of their answers cost, what the stages of a completed run keep, and how many questions without an answer a completed run answered. The segment is
  * `golden_set=<name>`. Cancelled runs say nothing.
+ *
+ * @throws as forEachPipeline
  */
 export async function measureRetrievers(deps: MeasureRetrieversDeps): Promise<void> {
   const now = deps.clock.now();
   const latest = await deps.measurements.latest(now);
-  for (const { name: pipeline, golden } of deps.pipelines) {
+  // A few statements a set, which the checks that follow need.
+  const unbounded = new AbortController().signal;
+  await forEachPipeline(deps.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
       const segment = goldenSegment(set);
       const measured = latest.find(
@@ -60,7 +65,7 @@ export async function measureRetrievers(deps: MeasureRetrieversDeps): Promise<vo
         await deps.measurements.record(await measure(deps, run, segment, now));
       }
     }
-  }
+  });
 }
 
 type EndedRun = GoldenRun & { readonly finishedAt: Date };

@@ -81,6 +81,15 @@ describe('the jobs of live traffic', () => {
     expect(await partitionsOf('measurements')).toEqual(['measurements_202510', 'measurements_202611']);
   });
 
+  it('drop what else is past its retention when one kind of rows cannot be dropped', async () => {
+    const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
+    await createMeasurements(database.pool).record(past.map(aMeasurement));
+    const prune = () => Promise.reject(new Error('a partition is locked'));
+    const locked = { traffic: { ...deps.traffic, prune } };
+    await expect(run('keep-partitions', locked)).rejects.toThrow('a partition is locked');
+    expect(await partitionsOf('measurements')).not.toContain('measurements_202509');
+  });
+
   it('make room before they drop anything', async () => {
     const prune = () => Promise.reject(new Error('nothing can be dropped'));
     const later = { clock: new HandClock(days(20)), traffic: { ...deps.traffic, prune } };

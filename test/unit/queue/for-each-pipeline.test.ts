@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { messageOf, RecalldError } from '../../../src/errors.ts';
 import { attemptEach, forEachPipeline, PipelinesFailedError } from '../../../src/queue/for-each-pipeline.ts';
@@ -37,7 +37,7 @@ describe('work over many pipelines', () => {
             never,
             async ({ name, hasFailed }) => {
               done.push(name);
-              await null;
+              await Promise.resolve();
               if (hasFailed) throw new Error(name);
             },
             lanes,
