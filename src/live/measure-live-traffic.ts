@@ -55,13 +55,20 @@ export interface StagesDetails {
   readonly stages: readonly MeasuredStage[];
 }
 
-/** Measures every pipeline, several at once; doing it again changes nothing but what came in since. @throws as forEachPipeline */
+/**
+ * Measures every pipeline, several at once; doing it again changes nothing but what came in since. Those that were measured
+ * longest ago come first, so that where the time does not suffice no pipeline is left out twice.
+ *
+ * @throws as forEachPipeline
+ */
 export async function measureLiveTraffic(deps: MeasureLiveDeps, signal: AbortSignal): Promise<void> {
   const latest = await deps.measurements.latest(deps.clock.now());
-  await forEachPipeline(deps.plans, signal, (plan) => {
-    const own = latest.filter(({ pipeline }) => pipeline === plan.pipeline);
-    return measurePipeline(deps, plan, own, signal);
-  });
+  const measuredAt = (own: readonly LatestMeasurement[]): number =>
+    own.find(({ measure }) => measure === SAMPLES_READ)?.newest?.measuredAt.getTime() ?? 0;
+  const due = deps.plans
+    .map((plan) => ({ ...plan, own: latest.filter(({ pipeline }) => pipeline === plan.pipeline) }))
+    .toSorted((a, b) => measuredAt(a.own) - measuredAt(b.own));
+  await forEachPipeline(due, signal, ({ own, ...plan }) => measurePipeline(deps, plan, own, signal));
 }
 
 async function measurePipeline(
