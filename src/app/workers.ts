@@ -119,10 +119,8 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     variants: { ...dependencies, measurementRetentionDays: config.storage.measurement_retention_days },
     variantPlans: dependencies.variantPlans,
     notifications,
-    requestNotifications() {
-      const { name } = sendNotificationsJob;
-      return queue.enqueue(name, {}, `${name}-after-${clock.now().getTime()}`);
-    },
+    requestNotifications: () =>
+      queue.enqueue(sendNotificationsJob.name, {}, `${sendNotificationsJob.name}-after-${clock.now().getTime()}`),
     probes,
     askShadows: asking,
     judging,
