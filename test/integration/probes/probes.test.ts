@@ -214,6 +214,19 @@ describe('the recall of an index', () => {
     expect((await latest('ann_recall'))?.gap).toMatchObject({ reason });
   });
 
+  it('is not known when the embedder fails and no query came with a vector, which is no lack of traffic', async () => {
+    const { deps, latest, name } = await setUp([{ id: 'q1', embedding: null, text: 'how do I log in' }]);
+    const embedder: Embedder = {
+      identity: 'openai/small',
+      embed: async () => ({ kind: 'failed', code: 'http_503', message: 'It answered 503.', latencyMs: 1 }),
+    };
+    await measureAnnRecall(deps, aWatchedPipeline({ name, store, embedder }), never);
+    expect((await latest('ann_recall'))?.gap).toMatchObject({
+      reason: 'embedder_failed',
+      details: { message: 'It answered 503.' },
+    });
+  });
+
   it('is not measured without a store or when the config says so', async () => {
     const { deps, latest, name } = await setUp([vector]);
     await measureAnnRecall(deps, aWatchedPipeline({ name }), never);

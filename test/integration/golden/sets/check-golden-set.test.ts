@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../src/embedders/embedder.ts';
 import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
+import { type GoldenUpkeepDeps, recordGoldenDocuments } from '../../../../src/golden/sets/live-mix.ts';
 import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
 import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
 import type { Neighbour } from '../../../../src/stores/vector-store.ts';
-import { aGoldenQuery, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { aGoldenQuery, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
@@ -136,10 +137,29 @@ describe('the texts of judged documents', () => {
       },
     });
     const pipeline = watched({ store, embedder });
-    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2 });
+    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2, problem: null });
     const first = searches;
-    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2 });
+    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2, problem: null });
     expect(searches).toBe(first);
+  });
+
+  it('fail the job when the store fails, since no measurement has it; those found before are kept', async () => {
+    const { deps, watched, documents, name } = setUp();
+    let searches = 0;
+    const store = scriptedStore({
+      nearest: () => {
+        searches += 1;
+        return searches === 1 ? ok({ neighbours: [chunk('a', oldText)], isShort: false }) : failed('It answered 500.');
+      },
+    });
+    const sets = { latest: async () => ({ version: 1 }), queries: async () => queries };
+    const upkeep = { ...deps, sets } as unknown as GoldenUpkeepDeps;
+    const pipeline = watched({ store, embedder, golden: [aSchedule({ set: 'faq' })] });
+    await expect(recordGoldenDocuments(upkeep, pipeline, never)).rejects.toMatchObject({
+      code: 'store_unreachable',
+      message: expect.stringContaining('It answered 500.'),
+    });
+    expect([...(await documents.seen(name, ['a', 'b'])).keys()]).toEqual(['a']);
   });
 
   it('are looked for in another stretch of a large set each day', async () => {
