@@ -63,12 +63,14 @@ export interface StagesDetails {
  */
 export async function measureLiveTraffic(deps: MeasureLiveDeps, signal: AbortSignal): Promise<void> {
   const latest = await deps.measurements.latest(deps.clock.now());
-  const measuredAt = (own: readonly LatestMeasurement[]): number =>
-    own.find(({ measure }) => measure === SAMPLES_READ)?.newest?.measuredAt.getTime() ?? 0;
   const due = deps.plans
     .map((plan) => ({ ...plan, own: latest.filter(({ pipeline }) => pipeline === plan.pipeline) }))
-    .toSorted((a, b) => measuredAt(a.own) - measuredAt(b.own));
+    .toSorted((a, b) => lastMeasuredMs(a.own) - lastMeasuredMs(b.own));
   await forEachPipeline(due, signal, ({ own, ...plan }) => measurePipeline(deps, plan, own, signal));
+}
+
+function lastMeasuredMs(own: readonly LatestMeasurement[]): number {
+  return own.find(({ measure }) => measure === SAMPLES_READ)?.newest?.measuredAt.getTime() ?? 0;
 }
 
 async function measurePipeline(
