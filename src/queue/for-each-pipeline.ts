@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts';
 export class PipelinesFailedError extends AggregateError {
   /** Names of the pipelines that failed, each once, sorted. */
   readonly pipelines: readonly string[];
+  readonly failures: readonly PipelineFailure[];
 
   constructor(failures: readonly PipelineFailure[]) {
     super(
@@ -12,6 +13,7 @@ export class PipelinesFailedError extends AggregateError {
       describeFailures(failures),
     );
     this.name = 'PipelinesFailedError';
+    this.failures = failures;
     this.pipelines = [...new Set(failures.map(({ pipeline }) => pipeline))].toSorted();
   }
 }
@@ -82,7 +84,7 @@ export async function forEachPipeline<Item extends { readonly pipeline: string }
  * Takes the steps of a job in their order; one that fails keeps none of the others from it, but nothing begins after
  * `signal` has aborted.
  *
- * @throws what failed, after all steps were taken; of several an AggregateError, whose message `messageOf` reads
+ * @throws what failed, after all steps were taken; several as one PipelinesFailedError or AggregateError
  */
 export async function attemptEach(steps: readonly (() => Promise<unknown>)[], signal: AbortSignal): Promise<void> {
   const errors: unknown[] = [];
@@ -94,8 +96,13 @@ export async function attemptEach(steps: readonly (() => Promise<unknown>)[], si
       errors.push(error);
     }
   }
-  if (errors.length > 1) throw new AggregateError(errors);
   if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) {
+    const ofPipelines = errors.filter((error) => error instanceof PipelinesFailedError);
+    throw ofPipelines.length === errors.length
+      ? new PipelinesFailedError(ofPipelines.flatMap(({ failures }) => failures))
+      : new AggregateError(errors);
+  }
   signal.throwIfAborted();
 }
 

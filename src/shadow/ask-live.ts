@@ -47,7 +47,7 @@ export async function askShadows(deps: AskLiveDeps, signal: AbortSignal): Promis
   const work = deps.pipelines.flatMap((pipeline) => [
     ...pipeline.shadows.map((shadow) => ({
       name: shadow.asked.name,
-      run: () => withinTurn(() => askShadow(deps, pipeline, shadow, turn), turn, signal),
+      run: () => withinTurn(() => askShadow(deps, pipeline, shadow, turn), turn),
     })),
     { name: pipeline.name, run: () => prune(deps, pipeline) },
   ]);
@@ -55,12 +55,12 @@ export async function askShadows(deps: AskLiveDeps, signal: AbortSignal): Promis
 }
 
 /** The end of a turn is no failure. */
-async function withinTurn(work: () => Promise<void>, turn: AbortSignal, signal: AbortSignal): Promise<void> {
+async function withinTurn(work: () => Promise<void>, turn: AbortSignal): Promise<void> {
   if (turn.aborted) return;
   try {
     await work();
   } catch (error) {
-    if (signal.aborted || !turn.aborted) throw error;
+    if (!turn.aborted || error !== turn.reason) throw error;
   }
 }
 

@@ -139,6 +139,16 @@ describe('steps of a job', () => {
     expect(messageOf(error)).toBe('one; three');
   });
 
+  it('that failed for pipelines fail as one, which names the pipelines of all steps', async () => {
+    const step =
+      (...names: readonly string[]) =>
+      () =>
+        forEachPipeline(named('docs', 'faq', 'wiki'), never, failing(...names));
+    const error = await failureOf(attemptEach([step('wiki'), step('docs', 'wiki'), step()], never));
+    expect(error.pipelines).toEqual(['docs', 'wiki']);
+    expect(error.errors).toHaveLength(3);
+  });
+
   it('fail with the error itself when one failed, so that its kind decides about another attempt', async () => {
     const problem = new RecalldError('golden_set_unknown', 'There is no golden set.');
     await expect(attemptEach([() => Promise.reject(problem), async () => undefined], never)).rejects.toBe(problem);
