@@ -179,11 +179,19 @@ export async function tickSentinel(
 
 /**
  * Whether a run of the series has not ended that is not of this tick itself: two at once would ask the retriever twice
- * as much and compete for its rate limit, so that both take even longer.
+ * as much and compete for its rate limit, so that both take even longer. One past its deadline is dead, and only waits
+ * for the recovery to say so, as after a daemon was down.
  */
-async function isStillRunning({ runs, logger }: TickDeps, series: TickSeries, plannedAt: Date): Promise<boolean> {
+async function isStillRunning(
+  { runs, clock, logger }: TickDeps,
+  series: TickSeries,
+  plannedAt: Date,
+): Promise<boolean> {
   const running = await runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
-  const other = running.find(({ scheduledFor }) => scheduledFor?.getTime() !== plannedAt.getTime());
+  const now = clock.now();
+  const other = running.find(
+    ({ scheduledFor, deadlineAt }) => scheduledFor?.getTime() !== plannedAt.getTime() && deadlineAt > now,
+  );
   if (other === undefined) return false;
   logger.warn('a tick of a golden set is skipped, since a run of it is still going', {
     pipeline: series.pipeline,

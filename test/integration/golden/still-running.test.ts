@@ -50,6 +50,15 @@ describe('a tick of a golden set', () => {
     expect(await world.skipped('full')).toBe(1);
   });
 
+  it('is not skipped for a run past its deadline, which a daemon that was down left behind', async () => {
+    const world = await aSlowSet();
+    const [runId = ''] = await world.start(tickFullRun, START);
+    const { deadlineAt } = (await world.runs.find(runId)) ?? { deadlineAt: START };
+    const later = new Date(deadlineAt.getTime() + 3_600_000);
+    expect(await world.start(tickFullRun, later)).toHaveLength(1);
+    expect(await world.skipped('full')).toBe(0);
+  });
+
   it('is not counted as skipped when its own run is what is going, as after a restart of the scheduler', async () => {
     const world = await aSlowSet();
     await world.start(tickFullRun, START);
