@@ -27,26 +27,26 @@ async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
 
 describe('a tick of a golden set', () => {
   it('is skipped while the run of the tick before is still going, counted once over all schedulers, and named in the log', async () => {
-    const world = await aSlowSet();
+    const world = await aSlowSet({ cron: sentinel.cron });
     const [runId = ''] = await world.start(tickFullRun, START);
-    expect(await world.full(minute(60), 3)).toEqual([]);
+    expect(await world.full(minute(5), 3)).toEqual([]);
     expect(await world.skipped('full')).toBe(1);
     expect(world.logger.lines).toContainEqual(
       expect.objectContaining({ level: 'warn', fields: expect.objectContaining({ run_id: runId, purpose: 'full' }) }),
     );
     await world.work(runId);
-    expect(await world.full(minute(120))).toMatchObject([{ status: 'completed', scheduledFor: minute(120) }]);
+    expect(await world.full(minute(10))).toMatchObject([{ status: 'completed', scheduledFor: minute(10) }]);
     expect(await world.skipped('full')).toBe(1);
     expect(await world.skipped('full', 'missed')).toBe(0);
   });
 
   it('is skipped while a run that a person started is still going', async () => {
-    const world = await aSlowSet();
+    const world = await aSlowSet({ cron: sentinel.cron });
     const [runId = ''] = await world.start(tickFullRun, START);
     await database.pool.query(`update golden_runs set trigger = 'manual', scheduled_for = null where id = $1::text`, [
       runId,
     ]);
-    expect(await world.full(minute(60))).toEqual([]);
+    expect(await world.full(minute(5))).toEqual([]);
     expect(await world.skipped('full')).toBe(1);
   });
 
