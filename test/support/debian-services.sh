@@ -4,6 +4,8 @@
 #
 #   test/support/debian-services.sh /tmp/debian13 npx vitest run --project integration pgvector.test redis-vector-set
 #
+# The packages come from the mirror that apt of this machine is configured with; DEBIAN_MIRROR names another, which a machine
+# that is no Debian needs.
 # Each program is started by the loader and the C library of its own Debian. Ends with the code of the command, or with 75
 # and a sentence where this machine cannot have the packages.
 set -euo pipefail
@@ -17,11 +19,22 @@ command -v dpkg-deb >/dev/null || skip "there is no dpkg-deb to unpack packages 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -r "$keyring" ] || skip "there is no keyring of Debian to check packages by"
 
+# What apt itself reads of sources.list and sources.list.d, in either format, without its security and update suites.
+configured_mirror() {
+  # shellcheck source=/dev/null
+  (. /etc/os-release && [ "${ID:-}" = debian ] && apt-get indextargets --no-release-info \
+    --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null |
+    awk -v own="${VERSION_CODENAME:-stable}" '$3 == "main" && $2 !~ /-/ {
+      if ($2 == own) {print $1; found = 1; exit} if (other == "") other = $1} END {if (!found && other != "") print other}')
+}
+
 root=$folder/root
 if [ ! -x "$root/usr/bin/redis-server" ] || [ ! -d "$root/usr/lib/postgresql/17" ]; then
   state=$folder/apt
   mkdir -p "$state/lists/partial" "$state/archives/partial" "$state/cache" "$root"
-  echo "deb [signed-by=$keyring] ${DEBIAN_MIRROR:-http://deb.debian.org/debian} $suite main" > "$state/sources.list"
+  mirror=${DEBIAN_MIRROR:-$(configured_mirror || true)}
+  [ -n "$mirror" ] || skip "apt of this machine names no mirror of Debian; set DEBIAN_MIRROR to the address of one"
+  echo "deb [signed-by=$keyring] $mirror $suite main" > "$state/sources.list"
   apt=(apt-get -qq -o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o "Dir::Cache::archives=$state/archives"
     -o Dir::State::status=/dev/null -o Acquire::Retries=2 -o Debug::NoLocking=1 -o APT::Sandbox::User=)

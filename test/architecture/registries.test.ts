@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+/** Written in pieces, so that this file does not name what it forbids. */
+const ends = (...labels: string[]): string => labels.join(String.raw`\.`);
+const registryHosts = new RegExp(
+  String.raw`\b(?:${[
+    ends('npmjs', '(?:org|com)'),
+    ends('npmmirror', 'com'),
+    ends('yarnpkg', 'com'),
+    ends('pkg', 'github', 'com'),
+    ends('pypi', 'org'),
+    ends('pythonhosted', 'org'),
+    ends('(?:deb|ftp[a-z0-9.]*|security|snapshot|archive)', 'debian', 'org'),
+    ends('(?:archive|security|ports)', 'ubuntu', 'com'),
+    ends('apt', 'postgresql', 'org'),
+    ends('proxy', 'golang', 'org'),
+    ends('crates', 'io'),
+    ends('rubygems', 'org'),
+    ends('(?:repo1?|central)', 'maven', '(?:org|apache\\.org)'),
+    ends('(?:registry-1|index)', 'docker', 'io'),
+  ].join('|')})\b`,
+  'i',
+);
+
+/** What a build, a test or an installation made. */
+const made = new Set(['.git', 'node_modules', 'dist', 'coverage', '.recalld', '.recalld-demo', '__pycache__']);
+
+/** Every text of the checkout; binaries hold a NUL. */
+function textsOf(folder: string): { readonly file: string; readonly text: string }[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => !made.has(name) && !name.endsWith('.log'))
+    .flatMap((entry) => {
+      const file = path.posix.join(folder, entry.name);
+      if (entry.isDirectory()) return textsOf(file);
+      if (!entry.isFile()) return [];
+      const text = readFileSync(path.join(root, file), 'utf8');
+      return text.includes('\0') ? [] : [{ file, text }];
+    });
+}
+
+describe('the repository', () => {
+  it('names no host of a package registry or mirror: npm, pip and apt know their own', () => {
+    const naming = textsOf('')
+      .map(({ file, text }) => ({ file, host: registryHosts.exec(text)?.[0] }))
+      .filter(({ host }) => host !== undefined);
+    expect(naming).toEqual([]);
+  });
+
+  it('has a lockfile that resolves packages from whatever registry npm is configured with', () => {
+    const lock = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
+    expect(lock).not.toMatch(/"resolved": "https?:/);
+    expect(readFileSync(path.join(root, '.npmrc'), 'utf8')).toContain('omit-lockfile-registry-resolved=true');
+  });
+
+  it('finds such a host where there is one', () => {
+    expect(registryHosts.test(`http://${['deb', 'debian', 'org'].join('.')}/debian`)).toBe(true);
+    expect(registryHosts.test(`https://${['registry', 'npmjs', 'org'].join('.')}/x`)).toBe(true);
+  });
+});
