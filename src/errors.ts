@@ -122,6 +122,14 @@ export const errorTable = {
     kind: 'too_many',
     meaning: 'One key, or one address where none is needed, sends more than `server.max_requests_per_minute`.',
   },
+  explanations_limited: {
+    kind: 'too_many',
+    meaning: 'One key asks for more explanations within a minute than the retriever is asked for by readers.',
+  },
+  retriever_busy: {
+    kind: 'too_many',
+    meaning: 'Golden runs and explanations have taken all calls that a retriever may be sent.',
+  },
   key_unknown: { kind: 'not_found', meaning: 'No API key has that id.' },
   key_lacks_scope: { kind: 'forbidden', meaning: 'The API key may not do this.' },
   origin_refused: { kind: 'forbidden', meaning: 'A page or a form was asked for from another site.' },

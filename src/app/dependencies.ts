@@ -5,6 +5,7 @@ import { createDensityCompute, type DensityCompute } from '../density/compute.ts
 import { readDensityGauges, readTopicGauges } from '../density/gauges.ts';
 import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
 import { readDiagnosisGauges } from '../diagnosis/incidents.ts';
+import { createExplainTurns, type ExplainTurns } from '../explain/explain-turns.ts';
 import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
 import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -78,6 +79,7 @@ export interface Dependencies extends Database {
   /** How the variants of those with `variants` are compared. */
   readonly variantPlans: readonly VariantPlan[];
   readonly compute: Compute;
+  readonly explainTurns: ExplainTurns;
   /** Where metrics and events are sent; null: nowhere. */
   readonly otlp: OtlpEndpoint | null;
   /** Who is told of incidents. */
@@ -171,6 +173,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     indexPlans,
     variantPlans,
     compute,
+    explainTurns: createExplainTurns({ limits: database.limits, clock, logger }),
     otlp,
     receivers,
     queue,

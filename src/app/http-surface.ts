@@ -5,6 +5,7 @@ import type { CleanupStack } from '../cleanup-stack.ts';
 import { createDensityApi } from '../density/routes.ts';
 import { createErasure } from '../erasure/erase.ts';
 import { messageOf, rejectionTable } from '../errors.ts';
+import { createExplainBudget } from '../explain/explain-budget.ts';
 import { createGoldenApi } from '../golden/golden-routes.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
 import { createMemoryBudget } from '../http/request-bodies.ts';
@@ -114,6 +115,7 @@ async function createApi(
     returned: dependencies.reads.returned,
     judged: dependencies.judged,
     auditLog: dependencies.auditLog,
+    explainBudget: createExplainBudget(clock),
     mcp: { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) },
     spending: dependencies.spending,
     reviews: dependencies.reviews,

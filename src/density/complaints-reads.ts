@@ -1,17 +1,20 @@
 /** What people complain about, with why they did not get what others liked, for commands, routes and pages. */
 
-import { type Explained, explainAll, type MissedQuestion } from '../explain/answers.ts';
-import type { LookForDeps } from '../explain/look-for.ts';
+import { type ExplainDeps, type Explained, explainAll, type MissedQuestion } from '../explain/answers.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { DAY_MS } from '../time.ts';
 import { type Complaints, type FindComplaintsDeps, findComplaints, type NamedComplaint } from './find-complaints.ts';
 
 /** Queries of a topic that are explained, each asked about five times. */
 const EXPLAINED = 3;
+/** Topics whose queries are explained, the largest first. */
+const EXPLAINED_TOPICS = 10;
+/** Queries that one report explains at most. */
+export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
 /** Where the service did not say how many it asked for. */
 const USUAL_K = 10;
 
-export type ReadComplaintsDeps = FindComplaintsDeps & LookForDeps;
+export type ReadComplaintsDeps = FindComplaintsDeps & ExplainDeps;
 
 export interface ComplaintsRequest {
   /** Live queries of so many days. */
@@ -42,8 +45,9 @@ export async function readComplaints(
   const since = new Date(deps.clock.now().getTime() - days * DAY_MS);
   const found = await findComplaints(deps, pipeline.name, since);
   const topics: ExplainedComplaint[] = [];
-  for (const topic of found.kind === 'topics' ? found.topics : []) {
-    const why = filters === null ? null : await explainAll(deps, pipeline, missedOf(topic), filters, signal);
+  for (const [place, topic] of (found.kind === 'topics' ? found.topics : []).entries()) {
+    const isAsked = filters !== null && place < EXPLAINED_TOPICS;
+    const why = !isAsked ? null : await explainAll(deps, pipeline, missedOf(topic), filters, signal);
     topics.push({ topic, why });
   }
   return { pipeline: pipeline.name, days, found, topics };

@@ -28,6 +28,7 @@ import {
 import { count } from '../console/format.ts';
 import { RecalldError } from '../errors.ts';
 import { countsOf, type Explained, filtersOf, verdictWords } from '../explain/answers.ts';
+import { createExplainTurns } from '../explain/explain-turns.ts';
 import { systemClock } from '../system-clock.ts';
 import { percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
@@ -74,6 +75,7 @@ async function complaints(
         ...store,
         table: store.density.complaints,
         cluster: densityTasks.findComplaints,
+        explainTurns: createExplainTurns({ limits: store.limits, clock: systemClock, logger: settings.logger }),
         clock: systemClock,
       };
       const report = await readComplaints(deps, pipeline, { days, filters }, settings.signal);

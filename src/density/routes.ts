@@ -1,14 +1,15 @@
 /** `/v1/density`, `/v1/uncovered-topics` and `/v1/complaint-topics`. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { keyHolder } from '../access/audit-log.ts';
+import { keyHolder, personOf } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { RecalldError } from '../errors.ts';
+import type { ExplainBudget } from '../explain/explain-budget.ts';
 import { verdicts } from '../explain/rules/verdict.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
 import type { Endpoint } from '../http/wire.ts';
 import { type Clock, DAY_MS } from '../time.ts';
-import { type ComplaintsReport, complaintsJson } from './complaints-reads.ts';
+import { type ComplaintsReport, complaintsJson, MAX_COMPLAINTS_EXPLAINED } from './complaints-reads.ts';
 import { type DensityRequest, type DescribeDensityDeps, describeDensity } from './describe-density.ts';
 import {
   type DensityAnswer,
@@ -190,6 +191,7 @@ export const complaintEndpoints: readonly Endpoint[] = [
 
 export interface ComplaintRouteDeps {
   readonly authentication: AuthenticationSettings;
+  readonly explainBudget: ExplainBudget;
   /** @throws RecalldError pipeline_unknown */
   readComplaints(pipeline: string, days: number, why: boolean): Promise<ComplaintsReport>;
 }
@@ -197,6 +199,7 @@ export interface ComplaintRouteDeps {
 export function addComplaints(app: FastifyInstance, deps: ComplaintRouteDeps): void {
   app.get('/v1/complaint-topics', { preParsing: requireScope('read', deps.authentication) }, async (request) => {
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
+    if (why === 'true') deps.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
     return complaintsJson(await deps.readComplaints(pipeline, days, why === 'true'));
   });
 }

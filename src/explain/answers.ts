@@ -6,9 +6,10 @@ import type { Config } from '../app/config/schema.ts';
 import { RecalldError } from '../errors.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { findRun, readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
-import type { GoldenDocuments } from '../golden/sql/golden-sets.ts';
+import type { GoldenDocuments, GoldenSets } from '../golden/sql/golden-sets.ts';
 import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
+import type { ExplainTurns } from './explain-turns.ts';
 import {
   type AskedQuestion,
   type ExplainedPipeline,
@@ -51,7 +52,8 @@ export interface ExplainedRun {
   readonly explained: readonly Explained[];
 }
 
-type ExplainDeps = StoredRuns & LookForDeps;
+/** What explanations are made of. */
+export type ExplainDeps = LookForDeps & { readonly explainTurns: ExplainTurns };
 
 interface MissesWanted {
   /** Null: all questions of the run. */
@@ -94,6 +96,33 @@ export async function missesOfRun(
   return { run, misses, questions: missed.slice(0, limit) };
 }
 
+/**
+ * Refuses tags that no golden query of the pipeline has: they choose what a retriever filters by, so that with tags of its
+ * own choice a caller would see documents that recalld shows nowhere else.
+ *
+ * @throws RecalldError pipeline_unknown, key_lacks_scope
+ */
+export async function assertKnownTags(
+  { pipelines, sets }: Pick<AnswerRequestDeps, 'pipelines'> & { readonly sets: Pick<GoldenSets, 'hasTags'> },
+  pipeline: string,
+  tags: Readonly<Record<string, string>>,
+): Promise<void> {
+  const names = Object.keys(tags);
+  if (names.length === 0) return;
+  const { golden } = findPipeline(pipelines, pipeline);
+  if (
+    await sets.hasTags(
+      golden.map(({ set }) => set),
+      tags,
+    )
+  )
+    return;
+  throw new RecalldError(
+    'key_lacks_scope',
+    `This API key may use the tags of golden queries of ${pipeline} alone, and none has these values of ${names.join(', ')} together; use the tags of a golden query, or a key with scope admin.`,
+  );
+}
+
 /** Fields that the retriever of a pipeline filters by. */
 export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string): readonly string[] {
   const { retriever } = findPipeline(pipelines, name);
@@ -101,12 +130,13 @@ export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string
 }
 
 /**
- * Asks one question after the other, as gently as a person would.
+ * Asks one question after the other, within the limits of the retriever.
  *
  * @param filters fields that the retriever filters by, as the config says
+ * @throws RecalldError retriever_busy; the reason of `signal`
  */
 export async function explainAll(
-  deps: LookForDeps,
+  deps: ExplainDeps,
   pipeline: WatchedPipeline,
   questions: readonly MissedQuestion[],
   filters: readonly string[],
@@ -114,22 +144,26 @@ export async function explainAll(
 ): Promise<Explained[]> {
   const ids = [...new Set(questions.flatMap(({ documents }) => documents))];
   const asked = questions.flatMap(({ id }) => id ?? []);
-  const found = await lookForDocuments(deps, pipeline, ids, asked.length === 0 ? null : asked, signal);
+  const found = await deps.explainTurns.take(pipeline, signal, (throttled) =>
+    lookForDocuments(deps, throttled, ids, asked.length === 0 ? null : asked, signal),
+  );
   const known = new Map(found.map((document) => [document.id, document]));
   const k = Math.max(0, ...questions.map(({ question }) => question.k));
   const hubs = questions.length === 0 ? new Map<string, number>() : await lookForHubs(deps, pipeline.name, k);
   const explained: Explained[] = [];
   for (const { id: queryId, question, documents } of questions) {
-    const seen = await lookForQuestion(pipeline, question, { filters, hubs }, signal);
-    const words = wordsIn(seen.asked);
-    for (const document of documents.flatMap((id) => known.get(id) ?? []))
-      explained.push({
-        queryId,
-        question,
-        document: document.id,
-        words,
-        ...(await explainDocument(pipeline, seen, document, signal)),
-      });
+    await deps.explainTurns.take(pipeline, signal, async (throttled) => {
+      const seen = await lookForQuestion(throttled, question, { filters, hubs }, signal);
+      const words = wordsIn(seen.asked);
+      for (const document of documents.flatMap((id) => known.get(id) ?? []))
+        explained.push({
+          queryId,
+          question,
+          document: document.id,
+          words,
+          ...(await explainDocument(throttled, seen, document, signal)),
+        });
+    });
   }
   return explained;
 }
@@ -206,12 +240,12 @@ interface ExplainAnswer {
   readonly explained: readonly Explained[];
 }
 
-export interface AnswerRequestDeps extends ExplainDeps {
+export interface AnswerRequestDeps extends ExplainDeps, StoredRuns {
   readonly config: Config;
   readonly pipelines: readonly WatchedPipeline[];
 }
 
-/** @throws RecalldError usage, pipeline_unknown, run_unknown, query_unknown */
+/** @throws RecalldError usage, pipeline_unknown, run_unknown, query_unknown, retriever_busy */
 export async function answerRequest(
   deps: AnswerRequestDeps,
   request: ExplainRequest,
@@ -231,7 +265,7 @@ export interface Wanted {
   readonly questions: readonly MissedQuestion[];
 }
 
-async function wantedOf(deps: ExplainDeps, request: ExplainRequest): Promise<Wanted> {
+async function wantedOf(deps: StoredRuns, request: ExplainRequest): Promise<Wanted> {
   const { pipeline, query, run: runId, queryId = null, document = null } = request;
   if (runId !== undefined && query === undefined) {
     const { run, questions, misses } = await missesOfRun(deps, runId, { queryId, document, limit: request.limit });

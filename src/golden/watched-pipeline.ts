@@ -110,6 +110,17 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
   );
 }
 
+/** What all who ask a retriever for golden queries may do together: the strictest of the golden sets of its pipeline. */
+export function retrieverLimitsOf({
+  golden,
+}: Pick<WatchedPipeline, 'golden'>): Pick<RunSettings, 'concurrency' | 'maxPerSecond'> {
+  const settings = golden.length === 0 ? [defaultSettings] : golden.map((one) => one.settings);
+  return {
+    concurrency: Math.min(...settings.map(({ concurrency }) => concurrency)),
+    maxPerSecond: Math.min(...settings.map(({ maxPerSecond }) => maxPerSecond)),
+  };
+}
+
 const defaultSettings: RunSettings = {
   cutoffs: defaultCutoffs,
   gains: [],

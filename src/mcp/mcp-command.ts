@@ -20,7 +20,7 @@ export function mcpCommand(command: Command, signal: AbortSignal): Command {
       const settings = commandSettings(file, signal);
       const { config } = settings;
       await withWatchedStore(settings, async (store) => {
-        const server = serveStdio(() => createMcpServer({ ...store, config }, version));
+        const server = serveStdio(() => createMcpServer({ ...store, config, choosesTags: true }, version));
         try {
           await once(process.stdin, 'close', { signal });
         } finally {

@@ -1,8 +1,11 @@
 /** `POST /v1/mcp`: the tools of the Model Context Protocol over HTTP, a request at a time. */
-import type { McpHttpHandler } from '@modelcontextprotocol/server';
-import type { FastifyInstance } from 'fastify';
+import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { personOf } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import { type ApiScope, allows } from '../access/credentials.ts';
+import type { ExplainBudget } from '../explain/explain-budget.ts';
 import type { Endpoint } from '../http/wire.ts';
 import type { McpDeps } from './tools.ts';
 
@@ -20,15 +23,22 @@ export const mcpEndpoints: readonly Endpoint[] = [
 
 export interface McpRouteDeps {
   readonly authentication: AuthenticationSettings;
-  readonly mcp: McpDeps;
+  readonly explainBudget: ExplainBudget;
+  readonly mcp: Omit<McpDeps, 'choosesTags'>;
 }
 
-export function addMcp(app: FastifyInstance, { authentication, mcp }: McpRouteDeps, version: string): void {
-  let opening: Promise<McpHttpHandler> | null = null;
-  app.addHook('onClose', async () => (await opening)?.close());
+export function addMcp(
+  app: FastifyInstance,
+  { authentication, explainBudget, mcp }: McpRouteDeps,
+  version: string,
+): void {
+  let opening: Promise<OpenMcp> | null = null;
+  app.addHook('onClose', async () => (await opening)?.handler.close());
   app.post('/v1/mcp', { preParsing: requireScope('read', authentication) }, async (request, reply) => {
     opening ??= openHandler(mcp, version);
-    const handler = await opening;
+    const { handler, explainedBy } = await opening;
+    const explained = explainedBy(request.body);
+    if (explained > 0) explainBudget.spend(personOf(request), explained);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const asked = new Request(new URL(request.url, 'http://recalld'), {
@@ -36,15 +46,31 @@ export function addMcp(app: FastifyInstance, { authentication, mcp }: McpRouteDe
       headers: Object.entries(request.headers).filter((one): one is [string, string] => typeof one[1] === 'string'),
       signal: gone.signal,
     });
-    return reply.send(await handler.fetch(asked, { parsedBody: request.body }));
+    return reply.send(await handler.fetch(asked, { parsedBody: request.body, ...authOf(request.apiKey) }));
   });
 }
 
+/** What the tools may know of the key of a call; none where none is needed. */
+function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo } {
+  if (key === null || key === 'unknown') return {};
+  return { authInfo: { token: '', clientId: key.id, scopes: [...key.scopes] } };
+}
+
+interface OpenMcp {
+  readonly handler: McpHttpHandler;
+  /** Queries that a request may have explained. */
+  explainedBy(body: unknown): number;
+}
+
 /** Loaded by the first call: most daemons are never asked, and it would take a tenth of a second of every start. */
-async function openHandler(mcp: McpDeps, version: string): Promise<McpHttpHandler> {
-  const [{ createMcpHandler }, { createMcpServer }] = await Promise.all([
+async function openHandler(mcp: McpRouteDeps['mcp'], version: string): Promise<OpenMcp> {
+  const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),
     import('./tools.ts'),
   ]);
-  return createMcpHandler(() => createMcpServer(mcp, version));
+  const handler = createMcpHandler(({ authInfo }) => {
+    const choosesTags = authInfo === undefined || allows(authInfo.scopes as ApiScope[], 'admin');
+    return createMcpServer({ ...mcp, choosesTags }, version);
+  });
+  return { handler, explainedBy };
 }

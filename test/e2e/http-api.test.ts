@@ -438,3 +438,37 @@ it('reads need the scope read, changes the scope admin, and neither may do what 
     expect([201, 202, 404]).toContain((await ask(method, path, body, admin)).status);
   }
 });
+
+it('a read key explains a bounded number of queries a minute, with tags of golden queries alone', async () => {
+  const retriever = await startFaultServer(documents((request) => rightAnswer(request)));
+  onTestFinished(() => retriever.close());
+  const own = await aFolder({ 'recalld.yaml': config(retriever.url, '{port: 0, host: 0.0.0.0}') });
+  const guarded = await startRecalld(['serve'], own);
+  const address = `http://127.0.0.1:${new URL(guarded.url).port}`;
+  const keyOf = async (scope: string): Promise<string> => {
+    const { stdout } = await runRecalld(['keys', 'create', '--name', scope, '--scope', scope, '--json'], own);
+    return (JSON.parse(stdout) as { key: string }).key;
+  };
+  const [read, admin] = [await keyOf('read'), await keyOf('admin')];
+  const set = { queries: goldenQueries(2) };
+  expect(await apiOf(address)('POST', '/v1/golden-sets/faq/versions', set, admin)).toMatchObject({ status: 201 });
+  const explain = async (key: string, tags: Record<string, string> = {}) => {
+    const asked = { pipeline: 'docs', query: 'question 3', document: 'd3', tags };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'explain', arguments: asked } };
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    return fetch(new URL('/v1/mcp', address), { method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  expect(await (await explain(read, { course: 'odd' })).text()).toContain('returned');
+  expect(await (await explain(read, { course: 'secret' })).text()).toContain('key_lacks_scope');
+  expect(await (await explain(admin, { course: 'secret' })).text()).toContain('returned');
+  const statuses = await Promise.all(Array.from({ length: 80 }, async () => (await explain(read)).status));
+  expect(statuses.filter((status) => status === 200)).toHaveLength(58);
+  const refused = await explain(read);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await explain(admin)).status).toBe(200);
+});

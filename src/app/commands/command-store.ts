@@ -4,6 +4,7 @@ import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import { createDensityPlans } from '../../density/plan.ts';
 import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
+import { createExplainTurns, type ExplainTurns } from '../../explain/explain-turns.ts';
 import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { liveIntervalSeconds } from '../../live/live-jobs.ts';
@@ -76,7 +77,11 @@ export async function withPipeline<T>(
 }
 
 /** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
-type WatchedStore = CommandStore & ReadStatusDeps & DiagnoseDeps & ReadReviewDeps & EvaluateChecksDeps;
+type WatchedStore = CommandStore &
+  ReadStatusDeps &
+  DiagnoseDeps &
+  ReadReviewDeps &
+  EvaluateChecksDeps & { readonly explainTurns: ExplainTurns };
 
 /** Opens the store for the length of `work`. @throws RecalldError as createPipelines and withCommandStore */
 export function withWatchedStore<T>(settings: CommandSettings, work: (store: WatchedStore) => Promise<T>): Promise<T> {
@@ -98,6 +103,7 @@ export async function watching<T>(
       densityPlans: createDensityPlans(config, pipelines),
       intervalSeconds: intervalsOf(pipelines, createTimetable(clock.now())),
       liveIntervalSeconds: liveIntervalSeconds(clock),
+      explainTurns: createExplainTurns({ limits: store.limits, clock, logger }),
       clock,
       logger,
     });

@@ -25,6 +25,7 @@ import {
 } from '../../console/http/visit.ts';
 import { address, labelsPath } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import { MAX_COMPLAINTS_EXPLAINED } from '../../density/complaints-reads.ts';
 import { DensityPage } from '../../density/density-page.tsx';
 import { annotationSubjects } from '../../deployments/deployments.ts';
 import { DeploymentsPage, MAX_NOTE } from '../../deployments/deployments-page.tsx';
@@ -35,7 +36,7 @@ import { GoldenPage } from '../../golden/pages/golden-page.tsx';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/pages/golden-reads.ts';
 import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
 import { QueryPage } from '../../golden/pages/query-page.tsx';
-import { RunPage } from '../../golden/pages/run-page.tsx';
+import { QUESTIONS_EXPLAINED, RunPage } from '../../golden/pages/run-page.tsx';
 import type { Acceptance } from '../../golden/rules/labels.ts';
 import { IndexPage } from '../../index-truth/index-page.tsx';
 import { readIndexPage } from '../../index-truth/index-reads.ts';
@@ -199,6 +200,7 @@ const pages: Readonly<Record<string, Show>> = {
     LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),
   '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, query) => {
     const looks = query['complaints'] === 'look';
+    if (looks) spendExplained(deps, frame, MAX_COMPLAINTS_EXPLAINED);
     return DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, looks) });
   },
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
@@ -223,11 +225,20 @@ const pages: Readonly<Record<string, Show>> = {
   '/incidents/:incident': async (deps, frame, { incident = '' }) =>
     IncidentPage({ frame, incident: await findIncident(deps, incident) }),
   '/runbooks/:alert': async (_deps, frame, { alert = '' }) => RunbookPage({ frame, ...(await readRunbook(alert)) }),
-  '/runs/:run': async (deps, frame, { run = '' }, query) =>
-    RunPage({ frame, data: await readRunPage(deps, run, frame.range, query) }),
-  '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query) =>
-    QueryPage({ frame, data: await readQueryPage(deps, run, id, query) }),
+  '/runs/:run': async (deps, frame, { run = '' }, query) => {
+    if (query['explain'] !== undefined) spendExplained(deps, frame, QUESTIONS_EXPLAINED);
+    return RunPage({ frame, data: await readRunPage(deps, run, frame.range, query) });
+  },
+  '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query) => {
+    if (query['explain'] !== undefined) spendExplained(deps, frame, 1);
+    return QueryPage({ frame, data: await readQueryPage(deps, run, id, query) });
+  },
 };
+
+/** Pages and API have one budget. @throws RecalldError explanations_limited */
+function spendExplained({ explainBudget }: ConsoleDeps, { visitor }: Frame, queries: number): void {
+  explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
+}
 
 /** @param outageOf as addErrorPages takes it */
 export function addConsole(

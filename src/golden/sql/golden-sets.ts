@@ -97,6 +97,16 @@ export function createGoldenSets(pool: pg.Pool) {
       return rows.map(({ id }) => id);
     },
 
+    /** True when a query of some of the sets, in whatever version, has all of these tags with these values. */
+    async hasTags(names: readonly string[], tags: GoldenQuery['tags']): Promise<boolean> {
+      const { rows } = await pool.query<{ found: boolean }>(
+        `select exists (select from golden_queries
+                         where golden_set = any ($1::text[]) and tags @> $2::text::jsonb) as found`,
+        [names, toJson(tags)],
+      );
+      return rows[0]?.found === true;
+    },
+
     /** Some of them, in the same order; unknown ids are left out. */
     someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
       return readQueries(pool, name, version, selection);
