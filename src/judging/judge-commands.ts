@@ -25,6 +25,7 @@ import { storedHashKey } from '../privacy/personal-data.ts';
 import { systemClock } from '../system-clock.ts';
 import { parseBoundedJson } from '../text/json.ts';
 import { signed } from '../text/spelling.ts';
+import { DAY_MS } from '../time.ts';
 import { isCorrected } from './gauges.ts';
 import { judgePipeline } from './judge-live-traffic.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAgreement } from './measure-judged.ts';
@@ -32,6 +33,7 @@ import type { PersonGrade } from './people-grades.ts';
 import { createJudgingPlans } from './plan.ts';
 import type { ReviewedQuery } from './review-queue.ts';
 import { type Agreement, agreementWords } from './rules/agreement.ts';
+import { FLAGGED_MS, flaggedSentence } from './rules/flagged-grades.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
@@ -198,6 +200,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
   const judge = judgeOf(counts);
   const people = await store.reviews.progress(pipeline, null, now);
   const { today } = await store.spending.spent(pipeline, now);
+  const flagged = await store.reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS));
   if (options.json === true) {
     printJson({
       pipeline,
@@ -209,6 +212,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
         graded_by_two: Number(counts['second'] ?? 0),
         agreement: agreementJson(peopleAgreement),
       },
+      flagged: { grades: flagged.graded, flagged: flagged.flagged, days: FLAGGED_MS / DAY_MS },
       cost_today_dollars: today,
       judge,
       drift: drift === null ? null : { grades: drift.value, ci_low: drift.ciLow, ci_high: drift.ciHigh, n: drift.n },
@@ -223,6 +227,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     });
     return;
   }
+  if (flagged.graded > 0) printLine(flaggedSentence(pipeline, flagged));
   if (scores.length === 0) printLine('Nothing is measured yet; the first hour after the start only begins.');
   else
     printLine(

@@ -1,5 +1,5 @@
 /** The page *Judge*: what it shows, how it is made, and what its forms do. */
-import { Empty, Section } from '../console/components.tsx';
+import { Badge, Empty, Section } from '../console/components.tsx';
 import { address, pipelinePath } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { RecalldError } from '../errors.ts';
@@ -11,6 +11,7 @@ import { PEOPLE_AGREEMENT, recordedAgreement } from './measure-judged.ts';
 import type { Grader } from './people-grades.ts';
 import type { ReviewedDocument, ReviewedQuery, ReviewProgress, ReviewQueue } from './review-queue.ts';
 import { type Agreement, agreementWords } from './rules/agreement.ts';
+import { FLAGGED_MS, type FlaggedGrades, flaggedSentence } from './rules/flagged-grades.ts';
 import { gradeMeanings } from './rules/judge-prompt.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
 
@@ -21,6 +22,8 @@ export interface JudgePageData {
   /** Null: there is nothing to grade. */
   readonly query: ReviewedQuery | null;
   readonly progress: ReviewProgress;
+  /** Of the last seven days. */
+  readonly flagged: FlaggedGrades;
   /** Of two people in the trailing window; null where too little is known. */
   readonly peopleAgreement: Agreement | null;
   /** US dollars that the judge has cost today (UTC). */
@@ -32,7 +35,7 @@ export interface JudgePageData {
 }
 
 export function JudgePage({ frame, data }: { readonly frame: Frame; readonly data: JudgePageData }) {
-  const { pipeline, progress, query, last, skipped, costToday, peopleAgreement } = data;
+  const { pipeline, progress, query, last, skipped, costToday, peopleAgreement, flagged } = data;
   const formToken = frame.visitor?.canAct === true ? frame.visitor.formToken : null;
   return (
     <Page frame={frame} title="Judge" pipeline={pipeline} section="judge" hasRange={false}>
@@ -76,6 +79,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
             {`Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(peopleAgreement)}.`}
           </p>
         )}
+        {flagged.graded === 0 ? null : <p>{flaggedSentence(pipeline, flagged)}</p>}
         {costToday === 0 ? null : <p>{`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`}</p>}
       </Section>
     </Page>
@@ -144,10 +148,16 @@ interface DocumentProps extends QueryProps {
 }
 
 function Document({ data, query, document, formToken, isNext }: DocumentProps) {
-  const { id, text, grade } = document;
+  const { id, text, grade, isFlagged } = document;
   if (text === null) return <p>This document has gone.</p>;
   return (
     <>
+      {isFlagged ? (
+        <p>
+          <Badge tone="warning">flagged</Badge> The query or this document speaks to a model that grades. Grade what
+          else it says.
+        </p>
+      ) : null}
       <p class="document-text">{text}</p>
       {formToken === null ? (
         <p>To grade it takes an API key with the scope admin.</p>
@@ -244,6 +254,7 @@ export async function readJudgePage(
     isJudged,
     query: next,
     progress: await reviews.progress(pipeline, person, now),
+    flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
     peopleAgreement: recordedAgreement(await measurements.latest(now), pipeline, PEOPLE_AGREEMENT),
     costToday: (await spending.spent(pipeline, now)).today,
     skipped,

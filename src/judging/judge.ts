@@ -7,11 +7,11 @@ import {
   gradeMessages,
   gradeOfScore,
   gradeSchema,
-  MAX_DOCUMENT_CHARACTERS,
+  isSuspect,
   promptIdentity,
   readGrade,
+  readTexts,
   repairMessages,
-  withoutInstructions,
 } from './rules/judge-prompt.ts';
 
 export interface JudgeRequest {
@@ -19,7 +19,7 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-/** US dollars that a call cost, and whether something in the texts spoke to the model; it was taken out. */
+/** US dollars that a call cost, and whether something in the texts speaks to the model, so that the grade is to be reviewed. */
 interface Asked {
   readonly cost: number;
   readonly isFlagged: boolean;
@@ -50,7 +50,7 @@ const MAX_OUTPUT_TOKENS = 300;
 /** Of `{"grade": 3}`, with some to spare. */
 const USUAL_OUTPUT_TOKENS = 10;
 
-function requestFor({ query, document }: JudgeRequest): ChatRequest & { readonly isFlagged: boolean } {
+function requestFor({ query, document }: JudgeRequest): ChatRequest {
   return {
     ...gradeMessages(query, document),
     schema: gradeSchema,
@@ -74,7 +74,8 @@ export function createChatJudge(model: ChatModel, address: string, prices: Token
     usual: (request) => costOf({ input: inputTokens(requestFor(request)), output: USUAL_OUTPUT_TOKENS }, prices),
     close: () => model.close?.(),
     async grade(asked, signal) {
-      const { isFlagged, ...request } = requestFor(asked);
+      const request = requestFor(asked);
+      const isFlagged = isSuspect(asked.query, asked.document);
       const first = await model.answer(request, signal);
       if (first.kind === 'failed') return { kind: 'unreachable', message: first.message };
       const spent = costOf(tokensOf(request, first), prices);
@@ -114,7 +115,8 @@ export function createRerankerJudge(reranker: Reranker, identity: string, limits
     usual: () => 0,
     close: () => void reranker.close?.(),
     async grade({ query, document }, signal) {
-      const { text, isFlagged } = withoutInstructions(document, MAX_DOCUMENT_CHARACTERS);
+      const isFlagged = isSuspect(query, document);
+      const { document: text } = readTexts(query, document);
       const answer = await reranker.rerank({ text: query, candidates: [{ id: 'document', text }], k: 1 }, signal);
       if (answer.kind === 'failed') return { kind: 'unreachable', message: answer.message };
       const score = answer.documents[0]?.score;

@@ -71,7 +71,7 @@ export const judgingMetrics = {
   },
   recalld_judge_flagged_total: {
     type: 'counter',
-    help: 'Graded documents in which something spoke to the judge; it was taken out before the judge saw it.',
+    help: 'Graded documents in which something spoke to the judge; people are to review these grades.',
     labels: pipeline,
     source: 'process',
   },

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DAY_MS } from '../time.ts';
+import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
@@ -11,6 +12,8 @@ export interface ReviewedDocument {
   readonly grade: number | null;
   /** Whether this person is asked for a grade. */
   readonly isOpen: boolean;
+  /** Whether query or document speaks to a grading model. */
+  readonly isFlagged: boolean;
 }
 
 export interface ReviewedQuery {
@@ -73,10 +76,11 @@ const isOpen = `exists (select from jsonb_array_elements(j.documents) d ${grades
 
 const documents = `
   (select jsonb_agg(jsonb_build_object(
-            'id', d ->> 0, 'text', c.content, 'isOpen', coalesce(${isAsked}, false),
+            'id', d ->> 0, 'text', c.content, 'isOpen', coalesce(${isAsked}, false), 'isFlagged', coalesce(m.is_flagged, false),
             'grade', case when ${isSecond} then case when s.graded_by = $2::text then s.grade end else p.grade end))
      from jsonb_array_elements(j.documents) d
      left join judged_documents c on c.pipeline = j.pipeline and c.content_hash = d ->> 1
+     left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge) = (j.pipeline, j.query_id, d ->> 0, 'model')
      ${grades})`;
 
 export type ReviewQueue = ReturnType<typeof createReviewQueue>;
@@ -134,8 +138,18 @@ export function createReviewQueue(pool: Pool) {
       return { drawn, graded: drawn - open, lately };
     },
 
-    /** Judgments of a pipeline, newest first, from the place `offset` on. */
-    async list(pipeline: string, limit: number, offset: number): Promise<ListedJudgment[]> {
+    /** Counts grades of the model since a time, and of these the flagged ones. */
+    async flagged(pipeline: string, since: Date): Promise<FlaggedGrades> {
+      const { rows } = await pool.query<FlaggedGrades>(
+        `select count(*)::integer as graded, count(*) filter (where is_flagged)::integer as flagged
+           from judgments where pipeline = $1::text and judge = 'model' and judged_at > $2::timestamptz`,
+        [pipeline, since],
+      );
+      return rows[0] ?? { graded: 0, flagged: 0 };
+    },
+
+    /** Judgments of a pipeline, newest first, from the place `offset` on; of flagged texts alone, where asked. */
+    async list(pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> {
       const { rows } = await pool.query<{
         query_id: string;
         document_id: string;
@@ -146,8 +160,9 @@ export function createReviewQueue(pool: Pool) {
         judged_at: Date;
       }>(
         `select query_id, document_id, judge, grade, problem, is_flagged, judged_at from judgments
-          where pipeline = $1::text order by judged_at desc, query_id, document_id, judge limit $2::integer offset $3::bigint`,
-        [pipeline, limit, offset],
+          where pipeline = $1::text and (is_flagged or not $4::boolean)
+          order by judged_at desc, query_id, document_id, judge limit $2::integer offset $3::bigint`,
+        [pipeline, limit, offset, isFlaggedOnly],
       );
       return rows.map((row) => ({
         queryId: row.query_id,

@@ -35,12 +35,13 @@ const judgmentSchema = z.object({
   judge: z.enum(listedJudges).describe('`second`: a second person, who did not see the grade of the first.'),
   grade: z.int().nullable().describe('Null where the model gave none, with the problem.'),
   problem: z.string().nullable(),
-  flagged: z.boolean().describe('Something in the texts spoke to the model; it was taken out.'),
+  flagged: z.boolean().describe('Something in the texts speaks to the model that graded them; review the grade.'),
   judged_at: z.iso.datetime(),
 });
 
 const judgmentListQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
+  flagged: z.enum(['true', 'false']).default('false').describe('`true`: those of texts that speak to the model alone.'),
   ...numberedPageShape,
 });
 
@@ -107,9 +108,9 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
   });
 
   app.get('/v1/judgments', { preParsing: requireScope('read', authentication) }, async (request) => {
-    const { pipeline, limit, cursor = '0' } = parseRequest(request.query, judgmentListQuery, 'query');
+    const { pipeline, flagged, limit, cursor = '0' } = parseRequest(request.query, judgmentListQuery, 'query');
     deps.assertPipeline(pipeline);
-    const found = await reviews.list(pipeline, limit, Number(cursor));
+    const found = await reviews.list(pipeline, limit, Number(cursor), flagged === 'true');
     const next = found.length === limit ? String(Number(cursor) + limit) : null;
     return { items: found.map(judgmentJson), next_cursor: next };
   });

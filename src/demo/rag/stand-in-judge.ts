@@ -3,6 +3,7 @@
  * told.
  */
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';
@@ -22,22 +23,28 @@ export interface StandInKnowledge {
   readonly documents: readonly DemoDocument[];
 }
 
-/** What stands between two marks of 16 letters and digits, each in a line of its own. */
-const marked = /^([0-9a-f]{16})\n([\s\S]*?)\n\1$/gm;
-
 /**
- * Reads question and document where the prompt marks them, and grades them by `knownGrade`; texts that it does not know get
+ * Reads question and document from the last line of the prompt, and grades them by `knownGrade`; texts that it does not know get
  * 0. It errs on the same pairs in every run: a hash of the pair decides.
  */
 export function createStandInJudge({ questions, answers, documents }: StandInKnowledge): StandInJudge {
   const answerOf = new Map(questions.map(({ id, text }) => [text, answers.get(id) ?? '']));
   const idOf = new Map(documents.map(({ id, text }) => [text, id]));
   return (prompt) => {
-    const [question = '', document = ''] = [...prompt.matchAll(marked)].map(([, , text = '']) => text);
+    const { question = '', document = '' } = textsOf(prompt);
     const [answer, id] = [answerOf.get(question), idOf.get(document)];
     const right = answer === undefined || id === undefined ? 0 : knownGrade(id, answer);
     return JSON.stringify({ grade: Math.min(MAX_GRADE, Math.max(0, right + errorOf(question, document))) });
   };
+}
+
+/** The prompt ends with its texts as one JSON object, in a line of its own. */
+function textsOf(prompt: string): { readonly question?: string; readonly document?: string } {
+  try {
+    return parseBoundedJson(prompt.slice(prompt.lastIndexOf('\n') + 1)) as { question?: string; document?: string };
+  } catch {
+    return {};
+  }
 }
 
 function errorOf(question: string, document: string): -1 | 0 | 1 {

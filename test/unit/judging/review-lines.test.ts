@@ -7,8 +7,8 @@ const query = {
   askedAt: NOON,
   text: 'how do I pay',
   documents: [
-    { id: 'd1', text: 'By card.', grade: null, isOpen: true },
-    { id: 'd2', text: null, grade: 2, isOpen: false },
+    { id: 'd1', text: 'By card.', grade: null, isOpen: true, isFlagged: false },
+    { id: 'd2', text: null, grade: 2, isOpen: false, isFlagged: false },
   ],
 };
 
