@@ -1,10 +1,12 @@
 /** Structured log as JSON lines on stderr, so that stdout stays free for what a command answers. */
 import pino from 'pino';
 import type { Logger } from '../logger.ts';
+import { visibleJson } from '../text/visible-text.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export function createLogger(level: LogLevel): Logger {
+  const destination = pino.destination({ fd: 2, sync: true });
   const log = pino(
     {
       level,
@@ -16,7 +18,7 @@ export function createLogger(level: LogLevel): Logger {
         censor: '[redacted]',
       },
     },
-    pino.destination({ fd: 2, sync: true }),
+    { write: (line: string) => destination.write(visibleJson(line)) },
   );
   return {
     debug: (message, fields) => log.debug(fields ?? {}, message),

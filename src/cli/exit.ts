@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { type ErrorKind, RecalldError } from '../errors.ts';
+import { visibleText } from '../text/visible-text.ts';
 
 export const EXIT_OK = 0;
 /** A threshold is breached or a regression was found. */
@@ -64,12 +65,13 @@ export function reportError(thrown: unknown): number {
   const error = missingPackage(thrown) ?? thrown;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
   if (error instanceof RecalldError) {
-    if (error.kind !== 'interrupted') process.stderr.write(`recalld: ${error.message}\n`);
+    if (error.kind !== 'interrupted') process.stderr.write(`recalld: ${visibleText(error.message)}\n`);
     return exitCodeOfKind[error.kind];
   }
   const detail =
     error instanceof Error ? (process.env['RECALLD_DEBUG'] === undefined ? error.message : error.stack) : String(error);
-  process.stderr.write(`recalld: this is a bug of recalld, please report it: ${detail} (RECALLD_DEBUG=1 shows more)\n`);
+  const shown = visibleText(String(detail));
+  process.stderr.write(`recalld: this is a bug of recalld, please report it: ${shown} (RECALLD_DEBUG=1 shows more)\n`);
   return EXIT_BUG;
 }
 

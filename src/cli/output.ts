@@ -2,15 +2,35 @@
  * How commands answer: one JSON document, or tables, colours and small charts for people; plain text off a terminal;
  * and what their options have in common.
  */
+import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
+import { visibleJson, visibleText } from '../text/visible-text.ts';
 
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
+/**
+ * Stands in the colours of this process until they are written, so that no text of a service, a file or a user can bring
+ * colours of its own: everything else that a terminal obeys is written as its escape.
+ */
+const seal = randomInt(10_000, 100_000);
+const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);
+
 /** Styled on a terminal alone; NO_COLOR, FORCE_COLOR and the like are honoured (https://no-color.org). */
 export function styled(format: Format, text: string): string {
-  return styleText(format, text, { stream: process.stdout, validateStream: true });
+  const plain = styleText(format, '\n', { stream: process.stdout, validateStream: true });
+  const [open = '', close = ''] = plain.split('\n').map((code) => code.replaceAll('\x1b[', `\x1b[${seal};`));
+  return `${open}${text}${close}`;
+}
+
+/** What a terminal may be sent of a text: its own colours, and the rest visible. */
+function forTerminal(text: string): string {
+  // Splitting at a pattern with two groups gives texts at every third place, and their colours between them.
+  return text
+    .split(sealed)
+    .map((part, at) => (at % 3 === 0 ? visibleText(part) : part))
+    .join('');
 }
 
 const formatOf: Readonly<Record<string, Format>> = {
@@ -57,16 +77,16 @@ export function ageText(seconds: number): string {
 
 /** Prints exactly one JSON document on stdout. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  process.stdout.write(`${visibleJson(JSON.stringify(value, null, 2))}\n`);
 }
 
 export function printLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${forTerminal(text)}\n`);
 }
 
 /** A note that is no part of the answer. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${forTerminal(text)}\n`);
 }
 
 /** A table without frames, so that it can be copied and cut. Columns from `firstNumber` on are right-aligned. */
@@ -99,8 +119,19 @@ export function formatTable(
       middle: gap,
     },
   });
-  table.push(...rows.map((row) => [...row]));
+  // A cell is one line, also where an id holds a line feed.
+  table.push(...rows.map((row) => row.map((cell) => cellText(cell))));
   return table.toString().replaceAll(/ +$/gm, '');
+}
+
+function cellText(cell: string): string {
+  return cell
+    .split(sealed)
+    .map((part, at) => {
+      if (at % 3 === 0) return visibleText(part).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+      return at % 3 === 1 ? `${part}${seal};` : part;
+    })
+    .join('');
 }
 
 /** Options of every command that works on a config. */

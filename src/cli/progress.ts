@@ -1,5 +1,6 @@
 /** Progress of long work on stderr, on a terminal only. */
 import { Presets, SingleBar } from 'cli-progress';
+import { visibleText } from '../text/visible-text.ts';
 
 export interface ProgressBar {
   show(progress: { readonly answered: number; readonly total: number }): void;
@@ -37,5 +38,5 @@ export function showProgressLine(text: string | null): void {
   stderr.cursorTo(0);
   stderr.clearLine(1);
   // Some terminals do not say how wide they are.
-  if (text !== null) stderr.write(text.slice(0, (stderr.columns || 80) - 1));
+  if (text !== null) stderr.write(visibleText(text).slice(0, (stderr.columns || 80) - 1));
 }

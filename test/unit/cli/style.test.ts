@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { ageText, sparkline, styled } from '../../../src/cli/output.ts';
 
@@ -10,6 +11,28 @@ describe('text for terminals', () => {
 
   it('tells an age in a unit that one can grasp', () => {
     expect([5, 119, 120, 7199, 7200, 200_000].map(ageText)).toEqual(['5 s', '119 s', '2 min', '119 min', '2 h', '2 d']);
+  });
+
+  it('has colours of its own on a terminal, and shows what a text would have it obey', () => {
+    const hostile = '\u001b[2J\u001b[31mid\u0007\u009b1A\u202e\r';
+    const script = `
+      import { formatTable, printJson, printLine, styled } from ${JSON.stringify(new URL('../../../src/cli/output.ts', import.meta.url).href)};
+      const hostile = ${JSON.stringify(hostile)};
+      printLine(styled('red', hostile) + hostile);
+      printLine(formatTable(['id', 'n'], [[styled('bold', 'a\\nb'), '1'], [hostile + '\\n', '2']], 1));
+      printJson({ id: hostile });`;
+    const colors = { ...process.env, FORCE_COLOR: '1' };
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+    const stdout = execFileSync(process.execPath, args, { encoding: 'utf8', env: colors });
+    const shown = String.raw`\x1b[2J\x1b[31mid\x07\x9b1A\u202e\x0d`;
+    expect(stdout.split('\n')[0]).toBe(`\u001b[31m${shown}\u001b[39m${shown}`);
+    expect(stdout).toContain('\u001b[1ma\\nb\u001b[22m');
+    expect(stdout).toContain(`${shown}\\n`);
+    const own = stdout.replaceAll(/\u001b\[(?:1|22|31|39)m/g, '');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: nothing of the kind is left.
+    expect(own).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    const json = own.slice(own.indexOf('{'));
+    expect(JSON.parse(json)).toEqual({ id: hostile });
   });
 
   it('has no colours where nobody sees them', () => {
