@@ -186,7 +186,7 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
   const sent = body === null ? url : JSON.stringify(body);
   return [
     `It is asked by ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
-    `${ids.length} results are in ${list === '@' ? 'the answer itself' : list}; ${called}, scores ${score === null ? 'nowhere' : `in ${score}`}.`,
+    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} in ${list === '@' ? 'the answer itself' : list}; ${called}, scores ${score === null ? 'nowhere' : `in ${score}`}.`,
     ...(isUnique
       ? []
       : [

@@ -6,7 +6,13 @@ import { wait } from '../outbound/send.ts';
 import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import { type Program, startProgram } from './command-program.ts';
 import { readId } from './results.ts';
-import type { FoundDocument, Retriever, RetrieverAnswer, RetrieverRequest } from './retriever.ts';
+import {
+  type FoundDocument,
+  keptDepth,
+  type Retriever,
+  type RetrieverAnswer,
+  type RetrieverRequest,
+} from './retriever.ts';
 
 /** What became of one query, as the program says. */
 type Outcome =
@@ -284,14 +290,15 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
 /** What a program said as the port has it: texts only where they were asked for, a message without the query. */
 function fitToShow(
   outcome: Outcome,
-  { text: queryText, withText = false }: RetrieverRequest,
+  { text: queryText, k, withText = false }: RetrieverRequest,
   repeatsAnswers: boolean,
 ): Outcome {
   if (outcome.kind === 'error') {
     const { kind, code, message, said } = outcome;
     return { kind, code, message: said === undefined || !repeatsAnswers ? message : shownMessage(said, queryText) };
   }
+  const documents = outcome.documents.slice(0, keptDepth(k));
   return withText
-    ? outcome
-    : { kind: 'documents', documents: outcome.documents.map(({ id, score }) => ({ id, score })) };
+    ? { kind: 'documents', documents }
+    : { kind: 'documents', documents: documents.map(({ id, score }) => ({ id, score })) };
 }

@@ -161,6 +161,7 @@ export interface FoundResults {
   readonly id: string | null;
   readonly score: string | null;
   readonly text: string | null;
+  /** Of the first hundred results. */
   readonly ids: readonly string[];
   /** Whether no id comes twice; chunks of one document may share theirs. */
   readonly isUnique: boolean;
@@ -203,6 +204,8 @@ const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'pa
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
+/** Results of a list that are examined: each is tried for every name. */
+const EXAMINED = 100;
 
 /**
  * The list with the likeliest ids; of two alike the one with scores, then with texts, then the one found first.
@@ -220,7 +223,7 @@ interface PlacedList {
 }
 
 function listsIn(value: unknown, path: readonly string[], depth: number): PlacedList[] {
-  if (Array.isArray(value)) return value.length === 0 ? [] : [{ path, items: value }];
+  if (Array.isArray(value)) return value.length === 0 ? [] : [{ path, items: value.slice(0, EXAMINED) }];
   if (typeof value !== 'object' || value === null || depth === DEEPEST) return [];
   return Object.entries(value).flatMap(([key, inner]) => listsIn(inner, [...path, key], depth + 1));
 }

@@ -162,8 +162,8 @@ export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever 
       if (result.kind === 'failure') {
         return { kind: 'error', code: result.code, message: result.message, latencyMs, attempts };
       }
-      const { text: queryText, withText = false, withStages = false } = request;
-      const reading = readResults({ ...result, label: address.label, queryText, withText, withStages });
+      const { text: queryText, k, withText = false, withStages = false } = request;
+      const reading = readResults({ ...result, label: address.label, queryText, k, withText, withStages });
       return { ...reading, latencyMs, attempts };
     },
     close: async () => exchange.close(),

@@ -3,7 +3,7 @@ import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespat
 import { RecalldError } from '../errors.ts';
 import { contentId } from '../text/content-id.ts';
 import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
-import type { FoundDocument, RetrieverStage } from './retriever.ts';
+import { type FoundDocument, keptDepth, type RetrieverStage } from './retriever.ts';
 
 export interface ResultExpressions {
   /** Gives the array of results, best first. */
@@ -41,20 +41,19 @@ interface AnswerBody {
   readonly contentType: string | null;
   readonly label: string;
   readonly queryText: string;
+  /** Documents that were asked for. */
+  readonly k: number;
   /** Whether the texts of the documents are needed. */
   readonly withText: boolean;
   /** Whether the stages are; not unless told. */
   readonly withStages?: boolean;
 }
 
-/** Far more than any cut-off; a longer list is cut here so that a broken service cannot fill the memory. */
-const MAX_DOCUMENTS = 10_000;
-
 type Expression = ReturnType<typeof compile>;
 
 /**
- * Compiles `retriever.results`. The reader keeps every result (up to 10,000) in the order of the answer, duplicates
- * too: cutting off and collapsing are the evaluation's.
+ * Compiles `retriever.results`. The reader keeps results in the order of the answer, duplicates too, ten times as many as
+ * were asked for (1,000 at least): cutting off and collapsing are the evaluation's.
  *
  * - An id is what readId takes for one; where there is no expression for it, it is made of the text.
  * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move those behind it
@@ -111,7 +110,8 @@ export function compileResults(
       const message = `${label} answered without a list of results: ${gives}; the answer is ${describe(answer, queryText)}.`;
       return { kind: 'error', code: 'no_result_list', message };
     }
-    const kept = results.slice(0, MAX_DOCUMENTS);
+    const depth = keptDepth(body.k);
+    const kept = results.slice(0, depth);
     const documents = kept.map((result) => {
       const text = textOf === null || !(body.withText || id === null) ? null : readText(evaluate(textOf, result));
       return {
@@ -126,7 +126,7 @@ export function compileResults(
         kind: 'documents',
         documents,
         stages: stages.flatMap(([name, read]) => {
-          const told = read(answer);
+          const told = read(answer, depth);
           return told === null ? [] : [{ name, ...told }];
         }),
       };
@@ -147,11 +147,11 @@ function compileStage(stage: StageExpressions, field: string) {
   const id = compileExpression(stage.id, `${field}.id`);
   const score = stage.score === null ? null : compileExpression(stage.score, `${field}.score`);
   const latency = stage.latency === undefined ? null : compileExpression(stage.latency, `${field}.latency`);
-  return (answer: JSONValue): Omit<RetrieverStage, 'name'> | null => {
+  return (answer: JSONValue, depth: number): Omit<RetrieverStage, 'name'> | null => {
     const results = evaluate(list, answer);
     if (!Array.isArray(results)) return null;
     const documents = results
-      .slice(0, MAX_DOCUMENTS)
+      .slice(0, depth)
       .map((result) => ({
         id: readId(evaluate(id, result)),
         score: score === null ? null : readScore(evaluate(score, result)),

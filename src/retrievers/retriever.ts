@@ -11,6 +11,14 @@ export interface RetrieverRequest {
   readonly withStages?: boolean;
 }
 
+/**
+ * Results that are kept of an answer to k: with several chunks of a document there are more than k. A longer answer is
+ * cut as early as it can be, since each of its results would cost time and memory at every step.
+ */
+export function keptDepth(k: number): number {
+  return Math.min(10_000, Math.max(1000, 10 * k));
+}
+
 /** A document as the retriever gave it; the text is there only when it was asked for and the retriever has it. */
 export interface FoundDocument extends RetrievedDocument {
   readonly text?: string | null;

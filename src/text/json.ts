@@ -13,8 +13,11 @@ type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string
  */
 export function parseExactJson(text: string): JsonValue {
   const value = parseBoundedJson(text) as JsonValue;
-  return /\d{16}/.test(text) ? (JSON.parse(quoteLongIntegers(text)) as JsonValue) : value;
+  return longInteger.test(text) ? (JSON.parse(quoteLongIntegers(text)) as JsonValue) : value;
 }
+
+/** Where an integer of so many digits may begin; the digits behind a point of a score are none. */
+const longInteger = /(?:^|[[:,\s-])\d{16}/;
 
 /** Puts quotes around each unsafe integer of valid JSON; strings are stepped over. */
 function quoteLongIntegers(json: string): string {

@@ -56,7 +56,14 @@ it('are read by the expressions that were found, wherever they lie', () => {
         const answer = { [outer]: { [inner]: results, took: 3 } };
         const found = findResults(answer);
         if (found === null) throw new Error('not found');
-        const body = { text: JSON.stringify(answer), contentType: null, label: 'x', queryText: 'q', withText: false };
+        const body = {
+          text: JSON.stringify(answer),
+          contentType: null,
+          label: 'x',
+          queryText: 'q',
+          k: 10,
+          withText: false,
+        };
         const { list, id: idOf, score } = found;
         expect(compileResults({ list, id: idOf, score })(body)).toEqual({
           kind: 'documents',
@@ -65,4 +72,11 @@ it('are read by the expressions that were found, wherever they lie', () => {
       },
     ),
   );
+});
+
+it('reads a list of 100,000 results by its first hundred', () => {
+  const results = Array.from({ length: 100_000 }, (_, index) => ({ id: `d${index}`, score: 1, text: 'x' }));
+  const found = findResults({ results });
+  expect(found).toMatchObject({ list: 'results', id: 'id', score: 'score', text: 'text', isUnique: true });
+  expect(found?.ids).toHaveLength(100);
 });
