@@ -18,7 +18,17 @@ const set = [
   'origin',
   'note',
 ];
-const judgeStatus = ['pipeline', 'judged', 'people', 'cost_today_dollars', 'judge', 'drift', 'agreement', 'scores'];
+const judgeStatus = [
+  'pipeline',
+  'judged',
+  'people',
+  'flagged',
+  'cost_today_dollars',
+  'judge',
+  'drift',
+  'agreement',
+  'scores',
+];
 const run = [
   'run_id',
   'pipeline',
@@ -246,7 +256,10 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     more: '`file` is null without `--out`; `rules` is the rule file, or with `--format crd` the resource.',
   },
   dashboards: { is: 'object', keys: ['files', 'notes'] },
-  'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages', 'judge_costs', 'slow_schedules'] },
+  'config check': {
+    is: 'object',
+    keys: ['ok', 'file', 'pipelines', 'warnings', 'false_pages', 'judge_costs', 'slow_schedules'],
+  },
   'config print': {
     is: 'object',
     keys: ['server', 'storage', 'queue', 'log', 'metrics', 'alerts', 'notify', 'pipelines'],

@@ -3,14 +3,14 @@ import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { createAlertRules } from '../app/commands/alert-rules.ts';
 import { commandLogger } from '../app/commands/command-store.ts';
-import { redactConfig } from '../app/config/inspect.ts';
+import { configWarnings, redactConfig } from '../app/config/inspect.ts';
 import { configJsonSchema, loadConfig } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
 import { readSlowSchedules, slowScheduleInWords, slowScheduleJson } from '../golden/commands/slow-schedules.ts';
 import { costInWords, type ExpectedCost, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
-import { type ConfiguredOptions, configuredCommand, printJson, printLine } from './output.ts';
+import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from './output.ts';
 
 export function configCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
@@ -53,6 +53,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   const budget = config.alerts.false_pages.per_pipeline;
   const slow = await readSlowSchedules(settings, pipelines);
   const costs = createJudgingPlans(config, pipelines).flatMap((plan) => expectedCost(plan) ?? []);
+  const warnings = configWarnings(config);
   if (options.json === true) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));
@@ -60,13 +61,16 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
       ok: true,
       file,
       pipelines: names,
+      warnings,
       false_pages: json,
       judge_costs: costs.map(costJson),
       slow_schedules: slow.map(slowScheduleJson),
     });
     return;
   }
-  printLine(`${file ?? 'The default config'} is valid: ${config.pipelines.length} pipelines.`);
+  const count = config.pipelines.length;
+  printLine(`${file ?? 'The default config'} is valid: ${count} ${count === 1 ? 'pipeline' : 'pipelines'}.`);
+  for (const sentence of warnings) note(`Warning: ${sentence}`);
   const report = formatFalsePages(falsePages, budget);
   if (report !== '') printLine(`\n${report}`);
   if (costs.length > 0) printLine(`\n${costs.map(costInWords).join('\n')}`);

@@ -6,12 +6,13 @@ import { stringify } from 'yaml';
 import { commandUser } from '../access/audit-log.ts';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { RecalldError } from '../errors.ts';
-import { sourceLines, writeText } from '../files/text-file.ts';
+import { writeText } from '../files/text-file.ts';
 import { runGoldenSetNow } from '../golden/commands/run.ts';
 import { importNamedSet } from '../golden/commands/sets.ts';
 import type { GoldenFormat } from '../golden/rules/golden-set.ts';
 import { pinRun } from '../golden/runs/pin-baseline.ts';
-import { type FoundRequest, findRequest } from '../retrievers/find-request.ts';
+import { readGoldenSet } from '../golden/sets/import-golden-set.ts';
+import { type FoundRequest, findRequest, type RequestSearch } from '../retrievers/find-request.ts';
 import { note, printJson, printLine } from './output.ts';
 
 interface InitOptions {
@@ -25,8 +26,8 @@ interface InitOptions {
 
 const SET = 'questions';
 const CUTOFF = 10;
-/** Asked where nobody gave questions. */
-const usualQuestions = ['How do I get started?', 'What does it cost and who can help me?'];
+/** Asked where no questions are given: single words, since a search by words finds nothing for a sentence of ours. */
+const probeWords = ['help', 'information'];
 
 export function initCommand(command: Command, signal: AbortSignal): Command {
   return command
@@ -59,9 +60,15 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   if (!force && existsSync(out))
     throw new RecalldError('file_unwritable', `${out} is there already; name another file with --out, or add --force.`);
   const questions = file === undefined ? null : await readSource(file);
-  const [first = '', second = ''] = [...(questions?.samples ?? []), ...usualQuestions];
+  for (const warning of questions?.warnings ?? []) note(`Note: ${warning}`);
+  const [first = '', second = ''] = questions === null ? probeWords : questions.samples;
+  if (second === '')
+    throw new RecalldError(
+      'golden_set_empty',
+      `${file} holds only one query; give at least two different ones, by whose answers init sees that the service reads the query. Nothing was asked or written.`,
+    );
   const search = await findRequest(url, header, [first, second], signal);
-  if (search.kind === 'not_found') throw notUnderstood(url, search);
+  if (search.kind === 'not_found') throw notUnderstood(url, search, questions !== null);
   const { request } = search;
   const secrets = Object.entries(header).map(([name, value]) => ({ name, value, variable: variableOf(name) }));
   for (const { variable, value } of secrets) process.env[variable] = value;
@@ -81,10 +88,12 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   for (const sentence of assumed) printLine(`  ${sentence}`);
   if (pinned === null)
     note(
-      'Without --questions nothing is asked by itself: give a file of questions, or send live queries (docs/ingest.md).',
+      'Without --questions nothing is asked by itself: give a file of queries of your users, one a line, or send live queries (docs/ingest.md).',
     );
   else {
-    printLine(`Asked ${pinned.queries} questions (run ${pinned.runId}); later answers are held against these.`);
+    printLine(
+      `Asked ${pinned.queries} ${pinned.queries === 1 ? 'question' : 'questions'} (run ${pinned.runId}); later answers are held against these.`,
+    );
     if (pinned.queries < FEW_QUESTIONS)
       note(
         `${pinned.queries} questions show a change, and make it a warning; to be sure of one that is not large takes ${FEW_QUESTIONS} or more.`,
@@ -102,35 +111,87 @@ const FEW_QUESTIONS = 50;
 
 interface Questions {
   readonly format: 'auto' | GoldenFormat;
-  /** Of a text file: its first questions. */
+  /** Its first two different queries. */
   readonly samples: readonly string[];
+  /** What was noticed while it was read, such as queries that stand there twice. */
+  readonly warnings: readonly string[];
   /** Null: it is a golden set, which tells more. */
   readonly count: number | null;
 }
 
-/** @throws RecalldError file_unreadable */
+/** @throws RecalldError file_unreadable, file_malformed, golden_set_empty */
 async function readSource(file: string): Promise<Questions> {
-  if (/\.(csv|tsv|jsonl|ndjson)$/i.test(file)) return { format: 'auto', samples: [], count: null };
-  const lines: string[] = [];
-  for await (const batch of sourceLines(file, () => undefined))
-    lines.push(...batch.map(({ text }) => text.trim()).filter((text) => text !== ''));
-  return { format: 'questions', samples: lines.slice(0, 2), count: lines.length };
+  const format = /\.(csv|tsv|jsonl|ndjson)$/i.test(file) ? 'auto' : 'questions';
+  const set = await readGoldenSet(file, { format, rowsAsQueries: false });
+  const samples = [...new Set(set.queries.map(({ text }) => text))].slice(0, 2);
+  return { format, samples, warnings: set.warnings, count: format === 'questions' ? set.queries.length : null };
 }
 
+/** What to do about each way in which a service gives no list of results. */
 function notUnderstood(
   url: string,
-  { isReached, reason }: { readonly isReached: boolean; readonly reason: string },
+  { problem, reason }: Extract<RequestSearch, { readonly kind: 'not_found' }>,
+  hasQuestions: boolean,
 ): RecalldError {
   const place = url.split('?')[0];
-  return isReached
-    ? new RecalldError(
-        'retriever_not_understood',
-        `${place} could not be asked in any usual form (the last answer: ${reason}) Write recalld.yaml by hand, as docs/retrievers.md shows; nothing was written.`,
-      )
-    : new RecalldError(
+  const say = (code: 'retriever_not_understood' | 'retriever_unreachable', what: string, fix: string): RecalldError =>
+    new RecalldError(code, `${what} ${fix} Nothing was written.`);
+  switch (problem) {
+    case 'unreachable':
+      return say(
         'retriever_unreachable',
-        `${place} does not answer: ${reason} Start it, or mend the address; nothing was written.`,
+        `${place} does not answer: ${reason}`,
+        'Start it, or correct the address: scheme, host and port.',
       );
+    case 'timeout':
+      return say(
+        'retriever_unreachable',
+        `${place} took too long: ${reason}`,
+        'See that it answers a query of yours, and run init again.',
+      );
+    case 'missing':
+      return say(
+        'retriever_not_understood',
+        `${place} answers 404 to every usual request: there is nothing at this path.`,
+        'Give the whole address of the search, with its path, such as http://localhost:8000/search.',
+      );
+    case 'unauthorized':
+      return say(
+        'retriever_not_understood',
+        `${place} refuses the request: ${reason}`,
+        'Give its key with --header "authorization: Bearer KEY", or correct the one that you gave.',
+      );
+    case 'limited':
+      return say(
+        'retriever_unreachable',
+        `${place} limits how often it is asked (429), and init asks up to 44 times.`,
+        'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand, as docs/retrievers.md shows.',
+      );
+    case 'redirect':
+      return say('retriever_not_understood', reason, 'Give init the address that it leads to.');
+    case 'html':
+      return say(
+        'retriever_not_understood',
+        `${place} answers a page of HTML and no JSON: it is the address of a site, of a sign-in or of a proxy.`,
+        'Give the address of the search API of the service.',
+      );
+    case 'empty':
+      return say(
+        'retriever_not_understood',
+        hasQuestions
+          ? `${place} answers with an empty list to the first queries of the file.`
+          : `${place} answers with an empty list to the words ${probeWords.map((word) => `"${word}"`).join(' and ')}.`,
+        hasQuestions
+          ? 'Put queries first that it has results for, or see that its index is filled.'
+          : 'Give --questions FILE with queries, one a line, that it has results for, or see that its index is filled.',
+      );
+    case 'other':
+      return say(
+        'retriever_not_understood',
+        `${place} could not be asked in any usual form (the most telling answer: ${reason})`,
+        'Write recalld.yaml by hand, as docs/retrievers.md shows.',
+      );
+  }
 }
 
 const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;

@@ -12,6 +12,7 @@ export const cronSchema = z.string().superRefine((expression, context) => {
 });
 
 function cronProblem(expression: string): string | null {
+  if (isNeverDue(expression)) return 'is never due: none of its months has such a day; name a day from 1 to 28';
   if (readCronExpression(expression) === null)
     return 'is not a cron expression of five fields, or six with seconds; an hourly one is "0 * * * *"';
   const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
@@ -20,6 +21,16 @@ function cronProblem(expression: string): string | null {
     return 'names both a day of the month and a weekday, which programs read in two ways; write * for one of them';
   }
   return null;
+}
+
+/** True for an expression that is right but for its days, such as 30 February. */
+function isNeverDue(expression: string): boolean {
+  const fields = expression.trim().split(/ +/);
+  const days = fields.at(-3) ?? '';
+  if (fields.length < 5 || readCronExpression(expression) !== null) return false;
+  const onAnyDay = fields.with(-3, '*').join(' ');
+  const areDays = [...days.matchAll(/\d+/g)].every(([day]) => Number(day) >= 1 && Number(day) <= 31);
+  return /^\d/.test(days) && areDays && readCronExpression(onAnyDay) !== null;
 }
 
 export const timezoneSchema = z.string().refine(isZone, {

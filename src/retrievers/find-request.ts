@@ -4,6 +4,7 @@ import { contentId } from '../text/content-id.ts';
 import { parseExactJson } from '../text/json.ts';
 import { createHttpRetriever } from './http.ts';
 import { readId } from './results.ts';
+import type { RetrieverAnswer } from './retriever.ts';
 import type { JsonValue } from './template.ts';
 
 export interface FoundRequest {
@@ -20,8 +21,26 @@ export interface FoundRequest {
 
 export type RequestSearch =
   | { readonly kind: 'found'; readonly request: FoundRequest }
-  /** What the last attempt met; `isReached` when the service answered at all. */
-  | { readonly kind: 'not_found'; readonly isReached: boolean; readonly reason: string };
+  /** What the most telling attempt met. */
+  | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
+
+/** Why a service gave no list of results, the most telling last: of several attempts the last of these counts. */
+const searchProblems = [
+  'missing',
+  'other',
+  'html',
+  'empty',
+  'redirect',
+  'timeout',
+  'limited',
+  'unauthorized',
+  'unreachable',
+] as const;
+
+type SearchProblem = (typeof searchProblems)[number];
+
+/** Another form of the request would meet the same. */
+const final: ReadonlySet<SearchProblem> = new Set(['redirect', 'timeout', 'limited', 'unauthorized', 'unreachable']);
 
 const textKeys = ['query', 'question', 'q', 'text', 'input', 'prompt', 'search'];
 const countKeys = ['k', 'top_k', 'topK', 'limit', 'size', 'n_results', 'num_results', 'max_results'];
@@ -46,7 +65,7 @@ export async function findRequest(
   texts: readonly [string, string],
   signal: AbortSignal,
 ): Promise<RequestSearch> {
-  let last: RequestSearch = { kind: 'not_found', isReached: false, reason: 'Nothing was asked.' };
+  let told: NotFound = { kind: 'not_found', problem: 'missing', reason: 'Nothing was asked.' };
   let deaf: FoundRequest | null = null;
   for (const attempt of attemptsFor(url)) {
     const one = await ask(attempt, headers, { text: texts[0], k: MANY }, signal);
@@ -58,12 +77,11 @@ export async function findRequest(
       }
       deaf ??= { ...attempt, results: one.results, knowsK: false, knowsText: false };
     } else if (other.kind === 'not_found') {
-      last = other;
-      // Nobody is there: another form of the same question will not help.
-      if (!other.isReached) break;
+      if (searchProblems.indexOf(other.problem) >= searchProblems.indexOf(told.problem)) told = other;
+      if (final.has(other.problem)) break;
     }
   }
-  return deaf === null ? last : { kind: 'found', request: deaf };
+  return deaf === null ? told : { kind: 'found', request: deaf };
 }
 
 /** A text key alone first, since a strict service refuses what it does not know; then with a count, which some need. */
@@ -122,7 +140,7 @@ async function ask(
   headers: Readonly<Record<string, string>>,
   { text, k }: { readonly text: string; readonly k: number },
   signal: AbortSignal,
-): Promise<Found | Extract<RequestSearch, { readonly kind: 'not_found' }>> {
+): Promise<Found | NotFound> {
   const results = { list: '@', id: 'id', score: null };
   const retriever = createHttpRetriever({ url, method, headers, body, results, timeoutMs: TIMEOUT_MS, retries: 0 });
   const seen: SeenExchange[] = [];
@@ -134,16 +152,43 @@ async function ask(
     const result = seen.at(-1)?.result;
     if (result?.kind !== 'body') {
       const reason = answer.kind === 'documents' ? '' : answer.message;
-      const isReached = answer.kind === 'error' && (answer.code.startsWith('http_') || answer.code === 'too_large');
-      return { kind: 'not_found', isReached, reason };
+      return { kind: 'not_found', problem: problemOf(answer), reason };
     }
     const found = findResults(parsed(result.text));
     if (found !== null) return { kind: 'found', results: found };
-    const reason = `${url.split('?')[0]} answered, but without a list in which each result has an id.`;
-    return { kind: 'not_found', isReached: true, reason };
+    const place = url.split('?')[0];
+    if (isHtml(result)) return { kind: 'not_found', problem: 'html', reason: `${place} answered HTML.` };
+    const reason = `${place} answered, but without a list in which each result has an id.`;
+    return { kind: 'not_found', problem: hasEmptyList(parsed(result.text), 0) ? 'empty' : 'other', reason };
   } finally {
     await retriever.close?.();
   }
+}
+
+type NotFound = Extract<RequestSearch, { readonly kind: 'not_found' }>;
+
+function problemOf(answer: RetrieverAnswer): SearchProblem {
+  if (answer.kind === 'timeout') return 'timeout';
+  const code = answer.kind === 'error' ? answer.code : '';
+  if (code === 'http_404') return 'missing';
+  if (code === 'http_401' || code === 'http_403' || code === 'http_407') return 'unauthorized';
+  if (code === 'http_429') return 'limited';
+  if (code === 'http_redirect') return 'redirect';
+  return code.startsWith('http_') || code === 'too_large' ? 'other' : 'unreachable';
+}
+
+function isHtml({ text, contentType }: { readonly text: string; readonly contentType: string | null }): boolean {
+  return /^text\/html|^application\/xhtml/i.test(contentType ?? '') || /^\s*<(?:!doctype html|html)\b/i.test(text);
+}
+
+/** True when the answer has a list, and none of its lists has an element. */
+function hasEmptyList(value: unknown, depth: number): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value !== 'object' || value === null || depth === DEEPEST) return false;
+  const inner = Object.values(value);
+  return (
+    inner.some((one) => hasEmptyList(one, depth + 1)) && !inner.some((one) => Array.isArray(one) && one.length > 0)
+  );
 }
 
 function parsed(text: string): unknown {

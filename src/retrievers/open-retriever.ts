@@ -19,7 +19,7 @@ import {
 } from './retriever.ts';
 import * as dialects from './search-engine.ts';
 import { createSearchEngineRetriever, type SearchMode } from './search-engine.ts';
-import { compileFilter } from './template.ts';
+import { compileFilter, holdsText, type JsonValue } from './template.ts';
 
 /** What else of its pipeline a retriever may stand on. */
 interface RetrieverParts {
@@ -64,11 +64,12 @@ function httpRetriever(config: ConfigOf<'http'>, { repeatsAnswers }: RetrieverPa
   const { url, method, headers, body, results, timeout_ms: timeoutMs, retries } = config;
   const { text, ...expressions } = results;
   const tls = readTls(config.tls, `${configField}.tls`);
-  return createHttpRetriever({
+  const sent = body ?? (method === 'GET' ? null : defaultBody);
+  const retriever = createHttpRetriever({
     url,
     method,
     headers,
-    body: body ?? (method === 'GET' ? null : defaultBody),
+    body: sent,
     results: text === undefined ? expressions : { ...expressions, text },
     timeoutMs,
     retries,
@@ -77,6 +78,21 @@ function httpRetriever(config: ConfigOf<'http'>, { repeatsAnswers }: RetrieverPa
     ...(tls === undefined ? {} : { tls }),
     proxy: config.proxy,
   });
+  refuseWithoutText(
+    [url, { ...headers }, sent],
+    method === 'GET' ? `${configField}.url` : `${configField}.body`,
+    method === 'GET' ? `${url.split('?')[0]}?q={{text}}` : '{query: "{{text}}"}',
+  );
+  return retriever;
+}
+
+/** Every query would get the same answer. @throws RecalldError config_invalid */
+function refuseWithoutText(templates: readonly JsonValue[], field: string, example: string): void {
+  if (templates.some(holdsText)) return;
+  throw new RecalldError(
+    'config_invalid',
+    `${field}: no part of the request holds {{text}}, so that every query would be asked the same; put it where the text of the query belongs, such as ${example}.`,
+  );
 }
 
 function vectorStoreRetriever(
@@ -106,7 +122,7 @@ function searchEngineRetriever(
       credentialsKey: loginKey(config),
     }),
   );
-  return createSearchEngineRetriever({
+  const retriever = createSearchEngineRetriever({
     api,
     dialect,
     index: config.index,
@@ -121,6 +137,9 @@ function searchEngineRetriever(
     rankConstant: config.rank_constant,
     configField,
   });
+  if (config.query !== undefined)
+    refuseWithoutText([config.query], `${configField}.query`, '{match: {text: "{{text}}"}}');
+  return retriever;
 }
 
 function searchMode(kind: SearchMode['kind'], embedder: Embedder | null, configField: string): SearchMode {

@@ -41,6 +41,14 @@ function placeholderOf(source: string, field: string): Placeholder {
   );
 }
 
+/** True when a template, or a string anywhere within a JSON value, holds `{{text}}`. */
+export function holdsText(value: JsonValue): boolean {
+  if (typeof value === 'string') return /\{\{\s*text\s*\}\}/.test(value);
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((inner: JsonValue) => holdsText(inner))
+  );
+}
+
 /** Fills the parts in and joins them; `encode` is applied to what is filled in, a missing tag becomes empty text. */
 export function renderText(
   parts: readonly TemplatePart[],

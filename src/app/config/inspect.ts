@@ -1,4 +1,4 @@
-/** A parsed config for people: without its secrets. */
+/** A parsed config for people: without its secrets, and what is probably forgotten in it. */
 import { branches, childSchemas, isMapping, type JsonSchema } from './explain.ts';
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';
@@ -79,6 +79,23 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
 /** The config with every secret replaced; of a URL only the credentials go, of a request body what sounds like one. */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
+}
+
+/** One sentence for each thing that is valid and yet leaves people without what they expect. */
+export function configWarnings({ pipelines, alerts, notify }: Config): string[] {
+  const alertsFire = notify.length > 0 || pipelines.some(({ checks }) => checks.length > 0);
+  return [
+    ...(pipelines.length === 0
+      ? [
+          'The config has no pipelines, so that nothing is watched; add one under `pipelines`, or let `recalld init URL` write one.',
+        ]
+      : []),
+    ...(alertsFire && alerts.console_base_url === null
+      ? [
+          'alerts.console_base_url is not set, so that alerts and notifications have no link to the console; set it to the address at which people open it.',
+        ]
+      : []),
+  ];
 }
 
 function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {

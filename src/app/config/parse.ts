@@ -1,7 +1,7 @@
 /** recalld.yaml, the environment and the secrets that it names as files in, config out. Defaults < file < environment. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { parseDocument, parse as parseYaml, YAMLError } from 'yaml';
+import { type Document, isMap, isScalar, LineCounter, parseDocument, parse as parseYaml, visit, YAMLError } from 'yaml';
 import { z } from 'zod';
 import { RecalldError } from '../../errors.ts';
 import { branches, explainIssues, formatPath, isMapping, type JsonSchema } from './explain.ts';
@@ -102,7 +102,9 @@ function quoteVariables(text: string): string {
 }
 
 function readYaml(text: string, source: string): Tree {
-  const document = parseDocument(quoteVariables(text));
+  const lines = new LineCounter();
+  const document = parseDocument(quoteVariables(text), { lineCounter: lines });
+  refuseBarePlaceholders(document, lines, source);
   const [problem] = [...document.errors, ...document.warnings];
   if (problem !== undefined) {
     const line = problem.linePos?.[0].line;
@@ -115,6 +117,22 @@ function readYaml(text: string, source: string): Tree {
   const tree = toTree(() => document.toJS() as unknown, source) ?? {};
   if (isMapping(tree)) return tree;
   throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
+}
+
+/** YAML reads `{{text}}` without quotes as a mapping within a mapping. @throws RecalldError config_invalid */
+function refuseBarePlaceholders(document: Document, lines: LineCounter, source: string): void {
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isMap(key)) return;
+      const [first] = key.items;
+      const name = isScalar(first?.key) ? String(first.key.value) : 'text';
+      const { line } = lines.linePos(key.range?.[0] ?? 0);
+      throw new RecalldError(
+        'config_invalid',
+        `${source}:${line}: {{${name}}} stands without quotes, which YAML reads as a mapping; write "{{${name}}}".`,
+      );
+    },
+  });
 }
 
 /** Aliases are resolved last, and yaml throws plain errors for those that have no anchor or too many uses. */

@@ -17,7 +17,7 @@ import { orphanedDataDir } from '../serve.ts';
 import { examineQueue, type Finding, type Report, withDatabase } from './foundations.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 
-const plainProbe: Probe = { text: 'How do I reset my password?', tags: {} };
+const plainProbe: Probe = { text: 'How do I reset my password?', tags: {}, isMadeUp: true };
 
 /** @throws RecalldError config_invalid for what cannot even be built */
 export async function examine(settings: CommandSettings, report: Report): Promise<void> {
@@ -70,9 +70,15 @@ async function examineGoldenSets(
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
     const { ids, depth } = answers.doubts;
+    const { asked, empty } = answers;
+    if (empty > 0) {
+      const status = empty === asked ? 'wrong' : 'warning';
+      const message = `${empty} of ${asked} queries of ${set} ${empty === 1 ? 'gets' : 'get'} no document; see that the index is filled, that retriever.results.list names the list of an answer, and that tags and filters let documents through.`;
+      report({ service, status, ms: null, message });
+    }
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
     if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
-    if (ids !== null || depth !== null) continue;
+    if (ids !== null || depth !== null || empty > 0) continue;
     const message = `The retriever returns documents that ${set} knows, and as many as it is asked for.`;
     report({ service, status: 'ok', ms: null, message });
   }
@@ -109,7 +115,8 @@ async function findProbe(
       report({ service: `${pipeline} golden set`, status: 'wrong', ms: null, message });
       continue;
     }
-    probe ??= (await store.sets.queries(name, set.version))[0] ?? null;
+    const [first] = await store.sets.queries(name, set.version);
+    if (first !== undefined) probe ??= { text: first.text, tags: first.tags, isMadeUp: false };
   }
   return probe ?? plainProbe;
 }

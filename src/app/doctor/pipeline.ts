@@ -11,7 +11,10 @@ const SAMPLED_VECTORS = 3;
 const K = 5;
 
 /** A question that is asked of the parts; one of a golden set where there is one. */
-export type Probe = Pick<GoldenQuery, 'text' | 'tags'>;
+export interface Probe extends Pick<GoldenQuery, 'text' | 'tags'> {
+  /** Whether it is a question of ours, which an index need not have an answer to. */
+  readonly isMadeUp: boolean;
+}
 
 export async function examinePipeline(
   pipeline: WatchedPipeline,
@@ -41,7 +44,7 @@ type Say = (finding: Omit<Finding, 'service'>) => void;
 /** @returns the ids that came back, or null when nothing did */
 async function examineRetriever(
   { retriever }: WatchedPipeline,
-  { text, tags }: Probe,
+  { text, tags, isMadeUp }: Probe,
   say: Say,
   signal: AbortSignal,
 ): Promise<readonly string[] | null> {
@@ -63,12 +66,25 @@ async function examineRetriever(
     }
     case 'documents':
       if (answer.documents.length === 0) {
-        say({ status: 'warning', ms, message: 'It answers without any document; is its index empty?' });
+        say({ status: isMadeUp ? 'warning' : 'wrong', ms, message: emptyAnswer(isMadeUp ? text : null) });
         return null;
       }
-      say({ status: 'ok', ms, message: `It answers with ${answer.documents.length} documents.` });
+      say({
+        status: 'ok',
+        ms,
+        message: `It answers with ${answer.documents.length} ${answer.documents.length === 1 ? 'document' : 'documents'}.`,
+      });
       return answer.documents.map(({ id }) => id);
   }
+}
+
+/** @param text a made-up question; null for one of a golden set, which should have an answer */
+function emptyAnswer(text: string | null): string {
+  const look =
+    'see that its index is filled, that retriever.results.list names the list of an answer, and that filters let documents through';
+  return text === null
+    ? `It answers a golden query without any document; ${look}.`
+    : `It answers "${text}" without any document. If that is nothing that your documents are about, import a golden set and run doctor again; else ${look}.`;
 }
 
 /** @returns the vector of the probe, or null without one */

@@ -224,7 +224,7 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
 const MAX_ASKED = 20;
 
 export type SampledAnswers =
-  | { readonly kind: 'answers'; readonly asked: number; readonly doubts: AnswerDoubts }
+  | { readonly kind: 'answers'; readonly asked: number; readonly empty: number; readonly doubts: AnswerDoubts }
   | { readonly kind: 'failed'; readonly message: string };
 
 /** One question after the other, up to the first that fails; spread over the set. Rejects by `signal` alone. */
@@ -246,5 +246,6 @@ export async function sampleAnswers(
     }
     answers.push(toQueryAnswer(query, answer));
   }
-  return { kind: 'answers', asked: asked.length, doubts: doubtsOfAnswers(asked, answers, k) };
+  const empty = answers.filter(({ outcome }) => outcome === 'empty').length;
+  return { kind: 'answers', asked: asked.length, empty, doubts: doubtsOfAnswers(asked, answers, k) };
 }

@@ -84,11 +84,47 @@ describe('how a service wants to be asked', () => {
   it('is told with your headers, and what the last attempt met when nothing works', async () => {
     expect(await findRequest(server.url, { authorization: 'Bearer x' }, texts, never)).toMatchObject({
       kind: 'not_found',
-      isReached: true,
     });
     expect(server.requests.every(({ headers }) => headers['authorization'] === 'Bearer x')).toBe(true);
     expect(server.requests.length).toBeLessThan(35);
     await server.close();
-    expect(await findRequest(server.url, {}, texts, never)).toMatchObject({ kind: 'not_found', isReached: false });
+    expect(await findRequest(server.url, {}, texts, never)).toMatchObject({
+      kind: 'not_found',
+      problem: 'unreachable',
+    });
+  });
+});
+
+describe('a service that gives no list of results', () => {
+  const html: Responder = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+    response.end('<!doctype html><title>Sign in</title>');
+  };
+  const redirect: Responder = (_, response) => {
+    response.writeHead(301, { location: '/elsewhere' });
+    response.end();
+  };
+
+  it.each<[problem: string, responder: Responder, mostRequests: number]>([
+    ['missing', status(404), 50],
+    ['unauthorized', status(401), 1],
+    ['unauthorized', status(403), 1],
+    ['limited', status(429), 1],
+    ['redirect', redirect, 1],
+    ['html', html, 50],
+    ['empty', json({ results: [], total: 0 }), 50],
+    ['other', json({ answer: 'yes' }), 50],
+    ['other', status(500), 50],
+  ])('is told as %s, and not asked in vain', async (problem, responder, mostRequests) => {
+    server.respondWith(responder);
+    expect(await findRequest(`${server.url}/search`, {}, texts, never)).toMatchObject({ kind: 'not_found', problem });
+    expect(server.requests.length).toBeLessThanOrEqual(mostRequests);
+  });
+
+  it('is told by its most telling answer', async () => {
+    server.respondWith((request, response) =>
+      (request.method === 'GET' ? json({ hits: [] }) : status(405))(request, response),
+    );
+    expect(await findRequest(`${server.url}/search`, {}, texts, never)).toMatchObject({ problem: 'empty' });
   });
 });
