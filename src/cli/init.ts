@@ -127,6 +127,10 @@ async function readSource(file: string): Promise<Questions> {
   return { format, samples, warnings: set.warnings, count: format === 'questions' ? set.queries.length : null };
 }
 
+function say(code: 'retriever_not_understood' | 'retriever_unreachable', what: string, fix: string): RecalldError {
+  return new RecalldError(code, `${what} ${fix} Nothing was written.`);
+}
+
 /** What to do about each way in which a service gives no list of results. */
 function notUnderstood(
   url: string,
@@ -134,8 +138,6 @@ function notUnderstood(
   hasQuestions: boolean,
 ): RecalldError {
   const place = url.split('?')[0];
-  const say = (code: 'retriever_not_understood' | 'retriever_unreachable', what: string, fix: string): RecalldError =>
-    new RecalldError(code, `${what} ${fix} Nothing was written.`);
   switch (problem) {
     case 'unreachable':
       return say(

@@ -28,7 +28,7 @@ function isNeverDue(expression: string): boolean {
   const fields = expression.trim().split(/ +/);
   const days = fields.at(-3) ?? '';
   if (fields.length < 5 || readCronExpression(expression) !== null) return false;
-  const onAnyDay = fields.with(-3, '*').join(' ');
+  const onAnyDay = fields.map((field, at) => (at === fields.length - 3 ? '*' : field)).join(' ');
   const areDays = [...days.matchAll(/\d+/g)].every(([day]) => Number(day) >= 1 && Number(day) <= 31);
   return /^\d/.test(days) && areDays && readCronExpression(onAnyDay) !== null;
 }

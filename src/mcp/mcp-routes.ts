@@ -59,7 +59,7 @@ function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo }
 interface OpenMcp {
   readonly handler: McpHttpHandler;
   /** Queries that a request may have explained. */
-  explainedBy(body: unknown): number;
+  readonly explainedBy: (body: unknown) => number;
 }
 
 /** Loaded by the first call: most daemons are never asked, and it would take a tenth of a second of every start. */

@@ -2,6 +2,7 @@
 
 /** C0 but tab and line feed, DEL, C1, marks of direction, separators of lines, the byte order mark, tags. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+/* oxlint-disable no-control-regex -- they are what is looked for. */
 const obeyed =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 

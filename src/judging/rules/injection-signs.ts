@@ -175,7 +175,9 @@ function normalized(text: string): string {
     .toLowerCase()
     .replaceAll('ß', 'ss')
     .replaceAll('’', "'")
-    .replaceAll(/\p{L}+/gu, (word) => (/[a-z]/.test(word) ? [...word].map((one) => alike[one] ?? one).join('') : word));
+    .replaceAll(/\p{L}+/gu, (word) =>
+      /[a-z]/.test(word) ? Array.from(word, (one) => alike[one] ?? one).join('') : word,
+    );
 }
 
 /** The text with its disguises taken off, of those that it has. */
@@ -186,7 +188,9 @@ function undisguised(text: string): string[] {
   if (/[a-z][0-9@$]|[0-9@$][a-z]/.test(text))
     for (const letters of disguises)
       found.push(
-        text.replaceAll(/[a-z0-9@$]*[a-z][a-z0-9@$]*/g, (word) => [...word].map((one) => letters[one] ?? one).join('')),
+        text.replaceAll(/[a-z0-9@$]*[a-z][a-z0-9@$]*/g, (word) =>
+          Array.from(word, (one) => letters[one] ?? one).join(''),
+        ),
       );
   return found;
 }

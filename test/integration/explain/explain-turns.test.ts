@@ -111,7 +111,7 @@ describe('tags of a caller without scope admin', () => {
         name: 'of another pipeline',
         contentHash: 'h',
         format: 'csv',
-        queries: [{ ...queries[0]!, tags: { tenant: 'c' } }],
+        queries: queries.slice(0, 1).map((query) => ({ ...query, tags: { tenant: 'c' } })),
       },
       NOON,
     );

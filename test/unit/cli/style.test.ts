@@ -28,8 +28,10 @@ describe('text for terminals', () => {
     expect(stdout.split('\n')[0]).toBe(`\u001b[31m${shown}\u001b[39m${shown}`);
     expect(stdout).toContain('\u001b[1ma\\nb\u001b[22m');
     expect(stdout).toContain(`${shown}\\n`);
+    // oxlint-disable-next-line no-control-regex -- the colours of its own.
     const own = stdout.replaceAll(/\u001b\[(?:1|22|31|39)m/g, '');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: nothing of the kind is left.
+    // oxlint-disable-next-line no-control-regex -- nothing of the kind is left.
     expect(own).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     const json = own.slice(own.indexOf('{'));
     expect(JSON.parse(json)).toEqual({ id: hostile });

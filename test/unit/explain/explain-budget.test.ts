@@ -22,7 +22,7 @@ describe('the explained queries of a caller', () => {
   it('are counted for each caller apart, and a call that is refused costs nothing', () => {
     const { budget } = aBudget();
     budget.spend('key a', MAX_EXPLAINED_PER_MINUTE - 10);
-    expect(() => budget.spend('key a', 11)).toThrow();
+    expect(() => budget.spend('key a', 11)).toThrow('within a minute');
     expect(() => budget.spend('key a', 10)).not.toThrow();
     expect(() => budget.spend('key b', 10)).not.toThrow();
   });

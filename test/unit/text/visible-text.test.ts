@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { visibleJson, visibleText } from '../../../src/text/visible-text.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: nothing of the kind may be left.
+// oxlint-disable-next-line no-control-regex -- nothing of the kind may be left.
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
 it.each([
