@@ -8,7 +8,7 @@
  * What is exported here follows semantic versioning; nothing else inside of the package does.
  */
 
-export { loadConfig } from './app/config/parse.ts';
+export { loadConfig } from './app/config/load.ts';
 export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/serve.ts';
 export { version } from './app/version.ts';
 export {

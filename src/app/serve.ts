@@ -12,7 +12,7 @@ import { clusterOf } from '../postgres/embedded/data-dir.ts';
 import { lookAtClocks } from '../postgres/pool.ts';
 import type { Clock } from '../time.ts';
 import { watchClock } from './clock-watch.ts';
-import { loadConfigOfDatabase } from './config/parse.ts';
+import { loadConfigOfDatabase } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';

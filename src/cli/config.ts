@@ -1,12 +1,13 @@
 /** `recalld config`: check, print and describe the config. */
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { createAlertRules } from '../app/commands/alert-rules.ts';
 import { commandLogger } from '../app/commands/command-store.ts';
 import { configWarnings, redactConfig } from '../app/config/inspect.ts';
-import { configJsonSchema, loadConfig } from '../app/config/parse.ts';
+import { loadConfigOfDatabase, readConfig } from '../app/config/load.ts';
+import { configJsonSchema } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
+import { plural } from '../console/format.ts';
 import { readSlowSchedules, slowScheduleInWords, slowScheduleJson } from '../golden/commands/slow-schedules.ts';
 import { costInWords, type ExpectedCost, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
@@ -43,12 +44,9 @@ interface CheckOptions extends ConfiguredOptions {
 }
 
 async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
-  const { config, file } = loadConfig(options.config);
+  const { config, file } = loadConfigOfDatabase(options.config);
   const settings = { config, logger: commandLogger(config), signal };
-  // Templates, expressions and files are read here, so that they fail now and not in the first run.
   const pipelines = createPipelines(config, settings.logger);
-  // Objectives that no alert could watch are refused.
-  createAlertRules(config, 'rules');
   const falsePages = await expectFalsePagesOf(settings, pipelines, options.withRuns === true);
   const budget = config.alerts.false_pages.per_pipeline;
   const slow = await readSlowSchedules(settings, pipelines);
@@ -68,8 +66,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
     });
     return;
   }
-  const count = config.pipelines.length;
-  printLine(`${file ?? 'The default config'} is valid: ${count} ${count === 1 ? 'pipeline' : 'pipelines'}.`);
+  printLine(`${file ?? 'The environment'} is valid: ${plural(config.pipelines.length, 'pipeline')}.`);
   for (const sentence of warnings) note(`Warning: ${sentence}`);
   const report = formatFalsePages(falsePages, budget);
   if (report !== '') printLine(`\n${report}`);
@@ -88,7 +85,7 @@ function costJson({ pipeline, grades, pairs, dollars, cap }: ExpectedCost) {
 }
 
 function print(options: ConfiguredOptions): void {
-  const redacted = redactConfig(loadConfig(options.config).config);
+  const redacted = redactConfig(readConfig(options.config).config);
   if (options.json === true) printJson(redacted);
   else process.stdout.write(stringify(redacted));
 }

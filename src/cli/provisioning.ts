@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { createAlertRules, type RuleFormat } from '../app/commands/alert-rules.ts';
-import { loadConfig } from '../app/config/parse.ts';
+import { loadConfig } from '../app/config/load.ts';
 import { RecalldError } from '../errors.ts';
 import { type ConfiguredOptions, note, printJson, printLine, withConfig } from './output.ts';
 

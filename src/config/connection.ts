@@ -35,7 +35,13 @@ export const tlsSchema = z.strictObject(tlsShape).optional().describe('TLS beyon
 
 export const proxySchema = z
   .string()
-  .regex(/^(environment|https?:\/\/\S+)$/, { error: 'must be an http:// or https:// URL, or environment' })
+  .regex(/^(environment|https?:\/\/\S+)$/, {
+    error: 'must be an http:// or https:// URL, or environment',
+    abort: true,
+  })
+  .refine((text) => text === 'environment' || URL.canParse(text), {
+    error: 'is not a URL that can be read; check its host and port',
+  })
   .optional()
   .describe(
     'Proxy on the way there, or `environment` for what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; none unless set.',

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { headersSchema } from '../config/connection.ts';
 import { durationSchema } from '../config/times.ts';
+import { patternProblems } from '../privacy/rules/redactor.ts';
 import { scaleProblem, sentiments } from './rules/feedback/sentiment.ts';
 import { defaultFeedbackCaps, type KindGroup } from './rules/feedback/user-cap.ts';
 
@@ -82,6 +83,12 @@ export const privacySchema = z
       )
       .max(50)
       .default([])
+      .superRefine((patterns, context) => {
+        const problems = patternProblems(patterns.map(({ name, regex }) => ({ name, source: regex })));
+        for (const [index, problem] of problems.entries()) {
+          if (problem !== null) context.addIssue({ code: 'custom', message: problem, path: [index] });
+        }
+      })
       .describe('What else is redacted beyond emails, phones, cards, IBANs, IP addresses, keys and tokens.'),
     presidio: presidioSchema.optional(),
   })

@@ -6,7 +6,10 @@ import { severities } from '../model.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../outbound/exchange.ts';
 import { type Message, pagerdutyBody, type ReceiverNeeds, slackBody, webhookBody } from './rules/message.ts';
 
-const url = z.string().regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL' });
+const url = z
+  .string()
+  .regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL', abort: true })
+  .refine((text) => URL.canParse(text), { error: 'is not a URL that can be read; check its host and port' });
 
 const minSeverity = z
   .enum(severities)

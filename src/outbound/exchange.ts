@@ -20,6 +20,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { HttpProxyAgent } from 'http-proxy-agent';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { getProxyForUrl } from 'proxy-from-env';
+import { RecalldError } from '../errors.ts';
 
 interface ConnectionFailure {
   /** `timeout` when the network itself gave up waiting. */
@@ -97,10 +98,19 @@ function errorCode(error: unknown): string {
 /** As it stands in the config: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
 export type ProxySetting = string;
 
-/** @param url of the service, of which the scheme, the host and the port count; null for no proxy */
+/**
+ * @param url of the service, of which the scheme, the host and the port count; null for no proxy
+ * @throws RecalldError config_invalid for a proxy that is no URL
+ */
 export function proxyFor(setting: ProxySetting | undefined, url: string): URL | null {
   const address = setting === 'environment' ? getProxyForUrl(url) : (setting ?? '');
-  return address === '' ? null : new URL(address);
+  if (address === '') return null;
+  if (URL.canParse(address)) return new URL(address);
+  const where = setting === 'environment' ? 'HTTP_PROXY or HTTPS_PROXY' : '`proxy`';
+  throw new RecalldError(
+    'config_invalid',
+    `${where} is not a URL that can be read; write it like http://proxy.internal:3128.`,
+  );
 }
 
 /** Connections to one service: https goes through a proxy by CONNECT, so that it sees no more than the host. */

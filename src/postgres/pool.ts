@@ -3,7 +3,7 @@
  * answer, and of a replica that answers what may lag behind (while it does not answer, the primary does).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import { Client, Pool, type PoolConfig, type QueryConfig } from 'pg';
 import { messageOf, RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ClockLook } from '../schedule/clock-skew.ts';
@@ -91,6 +91,26 @@ export async function assertReachable(pool: Pool): Promise<void> {
 }
 
 /**
+ * Reads a connection string, and the files of certificates that it names, without connecting.
+ *
+ * @throws RecalldError config_invalid, without the password
+ */
+export function assertConnectionString(connectionString: string, field: 'storage.url' | 'storage.read_url'): void {
+  try {
+    // oxlint-disable-next-line no-new
+    new Client({ connectionString });
+  } catch (cause) {
+    const isFileMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    if (isFileMissing) throw new RecalldError('config_invalid', `${field}: ${messageOf(cause)}; check the path.`);
+    throw new RecalldError('config_invalid', unreadableUrl(field));
+  }
+}
+
+function unreadableUrl(field: string): string {
+  return `${field} is not a URL that can be read; write characters such as #, / and @ in the password as %23, %2F and %40.`;
+}
+
+/**
  * The sentence for a query that did not reach its database, or that could not be stored there.
  *
  * @param field of the config that names the database
@@ -102,10 +122,7 @@ export function unreachable(
 ): RecalldError {
   // The error of the URL parser holds the URL, and with it the password.
   if (cause instanceof TypeError && 'code' in cause && cause.code === 'ERR_INVALID_URL') {
-    return new RecalldError(
-      'config_invalid',
-      `${field} is not a URL that can be read; write characters such as #, / and @ in the password as %23, %2F and %40.`,
-    );
+    return new RecalldError('config_invalid', unreadableUrl(field));
   }
   const reason = messageOf(cause);
   const { host, port } = { ...options, ...addressOf(options.connectionString) };

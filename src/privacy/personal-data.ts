@@ -221,6 +221,12 @@ const MAX_HERE = 20_000;
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
 /** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
+export function assertUsablePrivacy({ patterns, presidio }: PersonalDataSettings['privacy']): void {
+  createRedactor({ patterns: patterns.map(({ name, regex }) => ({ name, source: regex })) });
+  createAnalyzer(presidio);
+}
+
+/** @throws RecalldError as assertUsablePrivacy */
 export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataSettings): PersonalData {
   const patterns = privacy.patterns.map(({ name, regex }) => ({ name, source: regex }));
   const redactHere = createRedactor({ patterns });

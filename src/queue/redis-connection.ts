@@ -155,8 +155,13 @@ export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string):
   return `{${prefix}:${queue}}`;
 }
 
+/** @throws RecalldError config_invalid for a URL of the queue that cannot be read */
+export function assertRedisUrl({ url }: Pick<RedisSettings, 'url'>): void {
+  readUrl(url);
+}
+
 function readUrl(text: string) {
-  if (!URL.canParse(text)) {
+  if (!URL.canParse(text) || !isDecodable(text)) {
     const advice = 'write characters such as #, / and @ in the password as %23, %2F and %40';
     throw new RecalldError('config_invalid', `queue.url is not a URL that can be read; ${advice}.`);
   }
@@ -170,6 +175,17 @@ function readUrl(text: string) {
     isSecure: protocol === 'rediss:',
     db: Number(pathname.slice(1) || 0),
   };
+}
+
+/** A lone `%` is part of a URL that can be parsed, and of no login that can be decoded. */
+function isDecodable(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    decodeURIComponent(`${username}${password}`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export interface RedisState {

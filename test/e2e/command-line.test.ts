@@ -125,6 +125,57 @@ describe('the command line', () => {
     expect(result.stderr).not.toContain('s3cret');
   });
 
+  it.each([
+    ['a redaction pattern that is no regular expression', 'privacy: {patterns: [{name: staff, regex: "[A-"}]}'],
+    ['a redaction pattern that can run forever', 'privacy: {patterns: [{name: staff, regex: "(a+)+"}]}'],
+    ['credentials in the URL of Presidio', 'privacy: {presidio: {url: "http://u:s3cret@presidio/"}}'],
+    ['a certificate that is not there', 'embedder: {kind: http, url: "http://e/", tls: {ca_file: no.pem}}'],
+  ])('refuses %s in `config check`, `serve` and every other command alike', async (_, rest) => {
+    const config = `pipelines: [{name: docs, retriever: {kind: http, url: "http://rag/"}, ${rest}}]`;
+    await expectRefused(config, /^recalld: recalld\.yaml: pipelines\[0\]/m);
+  });
+
+  it.each([
+    [
+      'credentials in the address of OTLP',
+      'metrics: {otlp: {url: "http://u:s3cret@collector:4318"}}',
+      'metrics.otlp.url',
+    ],
+    ['an OTLP address of another scheme', 'metrics: {otlp: {url: "grpc://collector:4317"}}', 'metrics.otlp.url'],
+    [
+      'a header of OTLP that HTTP does not know',
+      'metrics: {otlp: {url: "http://c", headers: {"x y": z}}}',
+      'metrics.otlp.headers',
+    ],
+    ['a port that is used twice', 'server: {port: 8400, metrics_port: 8400}', 'server.metrics_port'],
+    ['a receiver without a host', 'notify: [{kind: webhook, url: "http://[x"}]', 'notify[0].url'],
+    ['a database URL that cannot be read', 'storage: {url: "postgres://u:s3cret/z@db/x"}', 'storage.url'],
+    [
+      'a certificate of the database that is not there',
+      'storage: {url: "postgres://u@db/x?sslrootcert=no.pem"}',
+      'storage.url',
+    ],
+    ['a queue URL that cannot be read', 'queue: {backend: redis, url: "redis://u:s3cret%zz@r"}', 'queue.url'],
+    [
+      'a certificate of the queue that is not there',
+      'queue: {backend: redis, url: "rediss://r", tls: {ca_file: no.pem}}',
+      'queue.tls',
+    ],
+    ['a chat model with credentials in its URL', 'llm: {base_url: "http://u:s3cret@m/v1", model: m}', 'llm.base_url'],
+  ])('refuses %s in `config check`, `serve` and every other command alike', async (_, config, field) => {
+    await expectRefused(config, new RegExp(`^recalld: recalld\\.yaml: ${field.replaceAll(/[.[\]]/g, '\\$&')}`, 'm'));
+  });
+
+  async function expectRefused(config: string, says: RegExp): Promise<void> {
+    const { recalld } = await without({ 'recalld.yaml': config });
+    const checked = await recalld('config check');
+    expect(checked.stderr).toMatch(says);
+    expect(checked.stderr).not.toMatch(/s3cret|^ {4}at /m);
+    expect(checked.code).toBe(2);
+    for (const line of ['serve', 'doctor', 'runs list', 'rules'])
+      expect(await recalld(line), line).toMatchObject({ code: 2, stdout: '', stderr: checked.stderr });
+  }
+
   it('tells how many false pages to expect of a config, and warns above the budget', async () => {
     const config = aConfig({
       url: 'http://127.0.0.1:9',

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
-import { loadConfig } from '../../src/app/config/parse.ts';
+import { loadConfig } from '../../src/app/config/load.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
 import { sumLiveDay } from '../../src/shadow/rules/relevance.ts';
 import { sumSessions } from '../../src/stats/session-sums.ts';

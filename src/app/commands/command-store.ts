@@ -12,7 +12,7 @@ import type { Logger } from '../../logger.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';
 import { systemClock } from '../../system-clock.ts';
-import { loadConfigOfDatabase } from '../config/parse.ts';
+import { loadConfigOfDatabase } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Database, openDatabase, openStorage, type Storage } from '../database.ts';
 import { createTimetable, intervalsOf } from '../jobs.ts';

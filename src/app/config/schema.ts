@@ -173,6 +173,17 @@ function refuseSharedServices(
   }
 }
 
+/** The second server of the process would find its port taken. */
+function refuseSharedPort(
+  { server }: { readonly server: z.infer<typeof serverSchema> },
+  context: z.RefinementCtx,
+): void {
+  const { port, metrics_port: own } = server;
+  if (own === null || own === 0 || own !== port) return;
+  const message = 'is that of server.port; choose another, or leave it out to share the port';
+  context.addIssue({ code: 'custom', path: ['server', 'metrics_port'], message });
+}
+
 export const configSchema = z
   .strictObject({
     server: serverSchema.prefault({}).describe('The HTTP API and the daemon.'),
@@ -196,6 +207,7 @@ export const configSchema = z
       .superRefine(refuseSharedServices)
       .describe('The retrieval paths to watch.'),
   })
+  .superRefine(refuseSharedPort)
   .superRefine(refuseJudgeWithoutModel)
   .superRefine(refuseEvaluationsOfNobody);
 

@@ -23,7 +23,7 @@ const FLAGS = 'dgu';
  * @throws RecalldError `config_invalid` with the pattern's name for a name or a source that cannot be used
  */
 export function customDetector({ name, source }: CustomPattern, taken: ReadonlySet<string>): Detector {
-  const problem = nameProblem(name, taken) ?? sourceProblem(source);
+  const problem = patternProblem({ name, source }, taken);
   if (problem !== null) {
     throw new RecalldError('config_invalid', `The redaction pattern ${JSON.stringify(name)} ${problem}.`);
   }
@@ -31,7 +31,11 @@ export function customDetector({ name, source }: CustomPattern, taken: ReadonlyS
   return { kind: name, find: (text) => findByRules(text, rules) };
 }
 
-/** What is wrong, to complete `The redaction pattern "x" ...`, or null. */
+/** What is wrong with a pattern, to complete `The redaction pattern "x" ...`; null when it can be used. */
+export function patternProblem({ name, source }: CustomPattern, taken: ReadonlySet<string>): string | null {
+  return nameProblem(name, taken) ?? sourceProblem(source);
+}
+
 function nameProblem(name: string, taken: ReadonlySet<string>): string | null {
   if (!/^[a-z][a-z0-9_]{0,31}$/.test(name)) {
     return 'needs a name of 1 to 32 lower-case letters, digits and underscores that begins with a letter';

@@ -3,7 +3,7 @@
  * place: the same input gives the same one, and without the key nobody can guess.
  */
 import { createHmac } from 'node:crypto';
-import { type CustomPattern, customDetector, type Detector, type Span } from './detector.ts';
+import { type CustomPattern, customDetector, type Detector, patternProblem, type Span } from './detector.ts';
 import { card, email, iban, ip, phone } from './personal-detectors.ts';
 import { credentials, privateKey, secret, token } from './secret-detectors.ts';
 
@@ -100,7 +100,7 @@ const MAX_PASSES = 6;
  * @throws RecalldError `config_invalid` for a pattern that cannot be used; the redactor itself throws nothing
  */
 export function createRedactor(options: { readonly patterns?: readonly CustomPattern[] } = {}): Redactor {
-  const taken = new Set([...detectors.map(({ kind }) => kind), WHOLE]);
+  const taken = takenNames();
   const all = [...detectors];
   for (const pattern of options.patterns ?? []) {
     all.push(customDetector(pattern, taken));
@@ -114,6 +114,21 @@ export function createRedactor(options: { readonly patterns?: readonly CustomPat
       return wholeRedacted();
     }
   };
+}
+
+/** Names that no pattern of the config may have. */
+function takenNames(): Set<string> {
+  return new Set([...detectors.map(({ kind }) => kind), WHOLE]);
+}
+
+/** What is wrong with each pattern, to complete "The pattern ..."; null for one that can be used. */
+export function patternProblems(patterns: readonly CustomPattern[]): (string | null)[] {
+  const taken = takenNames();
+  return patterns.map((pattern) => {
+    const problem = patternProblem(pattern, taken);
+    taken.add(pattern.name);
+    return problem;
+  });
 }
 
 function wholeRedacted(): Redaction {

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
 import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/explain.ts';
-import { configJsonSchema, loadConfigOfDatabase, parseConfig } from '../../../../src/app/config/parse.ts';
+import { loadConfigOfDatabase } from '../../../../src/app/config/load.ts';
+import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
 import { RecalldError } from '../../../../src/errors.ts';
 

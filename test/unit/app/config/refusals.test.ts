@@ -37,6 +37,36 @@ describe('a value of the wrong type or out of bounds', () => {
     ['server: {host: ""}', 'server.host must not be empty.'],
     ['server: {trusted_proxies: 10.0.0.1}', 'server.trusted_proxies must be a list.'],
     [
+      'server: {port: 8400, metrics_port: 8400}',
+      'server.metrics_port is that of server.port; choose another, or leave it out to share the port.',
+    ],
+    [
+      'notify: [{kind: webhook, url: "https://[pager"}]',
+      'notify[0].url is not a URL that can be read; check its host and port.',
+    ],
+    [
+      aRetriever('kind: http, url: "http://rag/", proxy: "http://proxy:port"'),
+      'pipelines[0].retriever.proxy is not a URL that can be read; check its host and port.',
+    ],
+    [
+      aPipeline('privacy: {patterns: [{name: staff, regex: "[A-"}]}'),
+      expect.stringMatching(
+        /^pipelines\[0\]\.privacy\.patterns\[0\] cannot be read \(.+\); correct the regular expression\.$/,
+      ),
+    ],
+    [
+      aPipeline('privacy: {patterns: [{name: staff, regex: "(a+)+"}]}'),
+      expect.stringMatching(/^pipelines\[0\]\.privacy\.patterns\[0\] repeats without bound inside a repetition/),
+    ],
+    [
+      aPipeline('privacy: {patterns: [{name: staff, regex: "x*"}]}'),
+      expect.stringMatching(/^pipelines\[0\]\.privacy\.patterns\[0\] matches the empty text/),
+    ],
+    [
+      aPipeline('privacy: {patterns: [{name: staff, regex: b}, {name: staff, regex: c}]}'),
+      'pipelines[0].privacy.patterns[1] has a name that is taken; choose another.',
+    ],
+    [
       'server: {trusted_proxies: [proxy.internal]}',
       'server.trusted_proxies[0] must be an IP address or a network such as 10.0.0.0/8.',
     ],
@@ -92,7 +122,7 @@ describe('a value of the wrong type or out of bounds', () => {
     [aPipeline('sampling: {segments: {acme: 1}}'), 'pipelines[0].sampling.segments.acme must be written key=value.'],
     [aPipeline('privacy: {retention_days: 0}'), 'pipelines[0].privacy.retention_days must be at least 1.'],
     [
-      aPipeline(`privacy: {patterns: [${Array(51).fill('{name: a, regex: b}').join(', ')}]}`),
+      aPipeline(`privacy: {patterns: [${Array.from({ length: 51 }, (_, i) => `{name: a${i}, regex: b}`).join(', ')}]}`),
       'pipelines[0].privacy.patterns must have at most 50 elements.',
     ],
     [aGolden('cron: "0 * * * *"'), 'pipelines[0].golden[0].set is missing; it must be text.'],

@@ -1,0 +1,103 @@
+/**
+ * Everything that the config alone makes: a start makes it before it opens anything, and a command makes it to refuse
+ * what a start would refuse.
+ */
+import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
+import { RecalldError } from '../errors.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { createIndexPlans, type IndexPlan } from '../index-truth/plan.ts';
+import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
+import type { Logger } from '../logger.ts';
+import { createOtlpEndpoint, type OtlpEndpoint } from '../metrics/otlp.ts';
+import { createChatModel } from '../models/chat-model.ts';
+import { createReceivers, type Receiver } from '../notifications/receivers.ts';
+import { assertConnectionString } from '../postgres/pool.ts';
+import { assertUsablePrivacy } from '../privacy/personal-data.ts';
+import { assertRedisUrl } from '../queue/redis-connection.ts';
+import { createVariantPlans, type VariantPlan } from '../variants/variants-reads.ts';
+import { createAlertRules } from './commands/alert-rules.ts';
+import type { Config } from './config/schema.ts';
+import { redisSettings } from './database.ts';
+import { createTimetable, intervalsOf } from './jobs.ts';
+import { createLogger } from './logger.ts';
+import { closePipelines, createPipelines } from './pipelines.ts';
+import { version } from './version.ts';
+
+/** Connections and processes are opened when a part is first asked; `close` gives them back. */
+export interface FromConfig {
+  readonly pipelines: readonly WatchedPipeline[];
+  /** How the live traffic of those with `judged` is judged. */
+  readonly judgingPlans: readonly JudgingPlan[];
+  /** How the index of those with `index` is held against its manifest. */
+  readonly indexPlans: readonly IndexPlan[];
+  /** How the query density of those with a vector store is watched. */
+  readonly densityPlans: readonly DensityPlan[];
+  /** How the variants of those with `variants` are compared. */
+  readonly variantPlans: readonly VariantPlan[];
+  /** Who is notified of incidents. */
+  readonly receivers: readonly Receiver[];
+  /** Where metrics and events are sent; null: nowhere. */
+  readonly otlp: OtlpEndpoint | null;
+  close(): Promise<void>;
+}
+
+/** @throws RecalldError config_invalid for whatever of the config cannot be used */
+export function buildFromConfig(config: Config, logger: Logger, now: Date): FromConfig {
+  checkServices(config);
+  const pipelines = createPipelines(config, logger);
+  const judgingPlans = createJudgingPlans(config, pipelines);
+  const indexPlans = createIndexPlans(config, pipelines, now);
+  const receivers = createReceivers(config.notify);
+  const sent = config.metrics.otlp;
+  const otlp = sent === undefined ? null : createOtlpEndpoint(sent, { version, startedAt: now });
+  return {
+    pipelines,
+    judgingPlans,
+    indexPlans,
+    densityPlans: createDensityPlans(config, pipelines),
+    variantPlans: createVariantPlans(config),
+    receivers,
+    otlp,
+    async close() {
+      otlp?.close();
+      for (const receiver of receivers) receiver.close();
+      for (const { judge } of judgingPlans) judge?.close?.();
+      await closePipelines(pipelines);
+    },
+  };
+}
+
+/** What is made once the database is open, or when it is first needed. */
+function checkServices(config: Config): void {
+  const { storage, queue, llm } = config;
+  if (storage.url !== 'embedded') assertConnectionString(storage.url, 'storage.url');
+  if (storage.read_url !== null) assertConnectionString(storage.read_url, 'storage.read_url');
+  if (queue.backend === 'redis') assertRedisUrl(redisSettings(queue));
+  if (llm !== undefined) createChatModel(llm).close?.();
+  for (const [index, { name, privacy }] of config.pipelines.entries())
+    naming(`pipelines[${index}] (${name})`, () => assertUsablePrivacy(privacy));
+  // Objectives that no alert could watch are refused.
+  createAlertRules(config, 'rules');
+}
+
+function naming<T>(place: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+    throw new RecalldError(error.code, `${place}: ${error.message}`, { cause: error });
+  }
+}
+
+/**
+ * Makes all of it and drops it.
+ *
+ * @param source how messages name the config
+ * @throws RecalldError config_invalid
+ */
+export function assertStartable(config: Config, source: string): void {
+  const now = new Date();
+  const built = naming(source, () => buildFromConfig(config, createLogger('error'), now));
+  intervalsOf(built.pipelines, createTimetable(now));
+  void built.close();
+}
