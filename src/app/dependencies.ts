@@ -58,7 +58,7 @@ function openCompute(logger: Logger, cleanups: CleanupStack): Compute {
   return { density: createDensityCompute(pool), statistics: createGoldenStatistics(pool) };
 }
 
-export interface Dependencies extends Database, Omit<FromConfig, 'close'> {
+export interface Dependencies extends Database, FromConfig {
   readonly config: Config;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -86,8 +86,8 @@ export interface DependencySettings {
 /** @throws RecalldError as openStorage and openJobQueue, and config_invalid for a retriever that cannot be built */
 export async function openDependencies(settings: DependencySettings): Promise<Dependencies> {
   const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
-  const { close, ...built } = buildFromConfig(config, logger, clock.now());
-  cleanups.defer('pipelines, judges, receivers and the OTLP endpoint', close);
+  const built = buildFromConfig(config, logger, clock.now());
+  cleanups.defer('pipelines, judges, receivers and the OTLP endpoint', () => built.close());
   const { pipelines, densityPlans, indexPlans, judgingPlans, variantPlans } = built;
   const compute = openCompute(logger, cleanups);
   const storage = await openStorage({ config, purpose: 'daemon', name, logger, cleanups, signal });

@@ -320,3 +320,31 @@ function classOf(column: Column | undefined): string | undefined {
   const text = classes.filter((one) => one !== '').join(' ');
   return text === '' ? undefined : text;
 }
+
+interface AskFormProps {
+  readonly frame: Frame;
+  /** Id of the section of this page that shows the answer. */
+  readonly section: string;
+  /** Of the button. */
+  readonly label: string;
+  /** What is done, after the button. */
+  readonly children: ComponentChildren;
+}
+
+/** Asks the services of the pipeline and shows this page with the answer; for those who may act. */
+export function AskForm({ frame: { path, query, range, visitor }, section, label, children }: AskFormProps) {
+  if (visitor?.canAct !== true)
+    return (
+      <p>
+        {label}: {children} It needs an API key of scope admin.
+      </p>
+    );
+  return (
+    <form method="post" action={`${within(range, path, query)}#${section}`}>
+      <input type="hidden" name="form_token" value={visitor.formToken} />
+      <p>
+        <button type="submit">{label}</button> {children}
+      </p>
+    </form>
+  );
+}

@@ -132,7 +132,7 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
         </div>
       </Section>
       <Topics topics={topics} showsText={showsText} now={now} isWatched={density.phase === 'watching'} />
-      <ComplaintsSection frame={frame} pipeline={density.pipeline} report={data.complaints} showsText={showsText} />
+      <ComplaintsSection frame={frame} report={data.complaints} showsText={showsText} />
       <Events density={density} />
     </Page>
   );

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { keyHolder, personOf } from '../access/audit-log.ts';
-import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import { type AuthenticationSettings, assertCallerMay, requireScope } from '../access/authentication.ts';
 import { RecalldError } from '../errors.ts';
 import type { ExplainBudget } from '../explain/explain-budget.ts';
 import { verdicts } from '../explain/rules/verdict.ts';
@@ -127,7 +127,7 @@ const complaintsQuery = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Asks the retriever why queries of a topic did not get what people liked who asked alike; takes up to a minute.',
+      'Asks the retriever why queries of a topic did not get what people liked who asked alike; takes up to a minute, and needs scope admin.',
     ),
 });
 
@@ -199,7 +199,11 @@ export interface ComplaintRouteDeps {
 export function addComplaints(app: FastifyInstance, deps: ComplaintRouteDeps): void {
   app.get('/v1/complaint-topics', { preParsing: requireScope('read', deps.authentication) }, async (request) => {
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
-    if (why === 'true') deps.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
+    if (why === 'true') {
+      // It asks the retriever and the store.
+      assertCallerMay('admin', request, '`why=true` needs');
+      deps.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
+    }
     return complaintsJson(await deps.readComplaints(pipeline, days, why === 'true'));
   });
 }

@@ -9,9 +9,19 @@ import {
   type TrendLevel,
   type TrendMark,
 } from '../console/charts/trend-chart.tsx';
-import { Age, agoOf, Badge, Empty, Instant, Section, Sentence, Table, type Tone } from '../console/components.tsx';
+import {
+  Age,
+  AskForm,
+  agoOf,
+  Badge,
+  Empty,
+  Instant,
+  Section,
+  Sentence,
+  Table,
+  type Tone,
+} from '../console/components.tsx';
 import { compact, count, plural } from '../console/format.ts';
-import { pipelinePath, within } from '../console/links.ts';
 import type { Frame } from '../console/page.tsx';
 import { countsOf } from '../explain/answers.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
@@ -223,13 +233,12 @@ export function DensityPart({ review: { density, from, until }, marks }: Density
 
 interface ComplaintsProps {
   readonly frame: Frame;
-  readonly pipeline: string;
   /** Null: nobody looked. */
   readonly report: ComplaintsReport | null;
   readonly showsText: boolean;
 }
 
-export function ComplaintsSection({ frame, pipeline, report, showsText }: ComplaintsProps) {
+export function ComplaintsSection({ frame, report, showsText }: ComplaintsProps) {
   return (
     <Section
       id="complaints"
@@ -237,13 +246,10 @@ export function ComplaintsSection({ frame, pipeline, report, showsText }: Compla
       lead="Topics that sessions with negative feedback ask about more than others do."
     >
       {report === null ? (
-        <p>
-          <a href={`${within(frame.range, pipelinePath(pipeline, 'density'), { complaints: 'look' })}#complaints`}>
-            Look for them
-          </a>
-          : the kept live queries of two weeks are clustered, and the retriever is asked why it did not bring what
-          others liked.
-        </p>
+        <AskForm frame={frame} section="complaints" label="Look for them">
+          The sampled queries of two weeks are clustered, and the retriever is asked why it did not return what others
+          liked.
+        </AskForm>
       ) : (
         <Found report={report} showsText={showsText} />
       )}

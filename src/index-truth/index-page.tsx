@@ -1,5 +1,16 @@
 /** What the store of a pipeline holds against what it should hold, with the ids of what is wrong. */
-import { Age, agoOf, Bounded, Empty, Facts, Instant, Missing, Section, Table } from '../console/components.tsx';
+import {
+  Age,
+  AskForm,
+  agoOf,
+  Bounded,
+  Empty,
+  Facts,
+  Instant,
+  Missing,
+  Section,
+  Table,
+} from '../console/components.tsx';
 import { count } from '../console/format.ts';
 import { pipelinePath, runPath, runQueryPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
@@ -128,13 +139,7 @@ function measureRow(one: LatestMeasurement, now: Date) {
 
 const EXAMPLES = 3;
 
-function Hubs({
-  data: { returned, pipeline, isDrawn },
-  frame,
-}: {
-  readonly data: IndexPageData;
-  readonly frame: Frame;
-}) {
+function Hubs({ data: { returned, isDrawn }, frame }: { readonly data: IndexPageData; readonly frame: Frame }) {
   const { hubs, questions } = returned;
   const lead = `Documents among the first ten of far more questions than their share: of ${count(questions)} different questions of the last seven days and of the latest golden runs.`;
   if (hubs === null) return null;
@@ -159,12 +164,9 @@ function Hubs({
       {isDrawn ? (
         <DeadChunks returned={returned} />
       ) : (
-        <p>
-          <a href={`${within(frame.range, pipelinePath(pipeline, 'index'), { chunks: 'draw' })}#hubs`}>
-            Look for chunks that never come back
-          </a>
-          : a thousand are drawn from the store.
-        </p>
+        <AskForm frame={frame} section="hubs" label="Look for chunks that never come back">
+          A thousand are drawn from the store.
+        </AskForm>
       )}
     </Section>
   );

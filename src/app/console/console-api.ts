@@ -90,10 +90,10 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
     storeOf,
     explainMisses: async (runId, queryId) => (await explain(runId, queryId, 1)).explained,
     explainRun: (runId, questions) => explain(runId, null, questions),
-    wordsOfDocuments: (pipeline, ids) =>
+    wordsOfDocuments: (pipeline, ids, isAsked) =>
       wordsOfDocuments(
         dependencies,
-        { name: pipeline, store: storeOf(pipeline) },
+        { name: pipeline, store: isAsked ? storeOf(pipeline) : null },
         ids,
         AbortSignal.timeout(WORDS_LIMIT_MS),
       ),
@@ -166,8 +166,8 @@ export interface ConsoleDeps
   explainMisses(runId: string, queryId: string): Promise<readonly Explained[]>;
   /** Those of so many questions of a run. */
   explainRun(runId: string, questions: number): Promise<ExplainedRun>;
-  /** The first words of documents, of those whose text is known or in the store. */
-  wordsOfDocuments(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The first words of documents whose text is known; `isAsked`: or in the store. */
+  wordsOfDocuments(pipeline: string, ids: readonly string[], isAsked: boolean): Promise<ReadonlyMap<string, string>>;
   /** Cosines of the nearest chunks of queries drawn from a density baseline, ascending; null when they are gone. */
   referenceSimilarities(pipeline: string, version: number): Promise<Float64Array | null>;
 }

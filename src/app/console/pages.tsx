@@ -138,6 +138,15 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       return reply.redirect(next, 303);
     });
 
+    for (const path of askingPages) {
+      scope.post(path, async (request, reply) => {
+        const frame = frameOf(request, request.visitor, clock.now(), site.version);
+        const params = request.params as Record<string, string>;
+        const page = await pages[path]?.(deps, frame, params, queryOf(request), true);
+        return page === undefined ? reply.callNotFound() : sendPage(reply, page);
+      });
+    }
+
     scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
       const found = await deps.findLabelFixes(pipeline, set);
@@ -184,8 +193,18 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
   return reply.redirect(address(path, { ...Object.fromEntries(new URLSearchParams(query)), done }), 303);
 }
 
-/** A page, from what its address says. */
-type Show = (deps: ConsoleDeps, frame: Frame, params: Readonly<Record<string, string>>, query: Query) => Promise<VNode>;
+/**
+ * A page, from what its address says.
+ *
+ * @param isAsked whether it may ask the retriever and the store of the pipeline, which only a form of an admin does
+ */
+type Show = (
+  deps: ConsoleDeps,
+  frame: Frame,
+  params: Readonly<Record<string, string>>,
+  query: Query,
+  isAsked: boolean,
+) => Promise<VNode>;
 
 const pages: Readonly<Record<string, Show>> = {
   '/': async (deps, frame) => StatusPage({ frame, pipelines: await readStatusPage(deps, frame.range) }),
@@ -198,16 +217,15 @@ const pages: Readonly<Record<string, Show>> = {
     }),
   '/pipelines/:pipeline/golden/:set/labels': async (deps, frame, { pipeline = '', set = '' }) =>
     LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),
-  '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, query) => {
-    const looks = query['complaints'] === 'look';
-    if (looks) spendExplained(deps, frame, MAX_COMPLAINTS_EXPLAINED);
-    return DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, looks) });
+  '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, _query, isAsked) => {
+    if (isAsked) spendExplained(deps, frame, MAX_COMPLAINTS_EXPLAINED);
+    return DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, isAsked) });
   },
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
     TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
-  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }, query) => {
+  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }, _query, isAsked) => {
     const { name, isIndexed } = findPipeline(deps, pipeline);
-    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed, query['chunks'] === 'draw') });
+    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed, isAsked) });
   },
   '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
     const { name, isJudged, showsText } = findPipeline(deps, pipeline);
@@ -225,13 +243,13 @@ const pages: Readonly<Record<string, Show>> = {
   '/incidents/:incident': async (deps, frame, { incident = '' }) =>
     IncidentPage({ frame, incident: await findIncident(deps, incident) }),
   '/runbooks/:alert': async (_deps, frame, { alert = '' }) => RunbookPage({ frame, ...(await readRunbook(alert)) }),
-  '/runs/:run': async (deps, frame, { run = '' }, query) => {
-    if (query['explain'] !== undefined) spendExplained(deps, frame, QUESTIONS_EXPLAINED);
-    return RunPage({ frame, data: await readRunPage(deps, run, frame.range, query) });
+  '/runs/:run': async (deps, frame, { run = '' }, query, isAsked) => {
+    if (isAsked) spendExplained(deps, frame, QUESTIONS_EXPLAINED);
+    return RunPage({ frame, data: await readRunPage(deps, run, frame.range, query, isAsked) });
   },
-  '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query) => {
-    if (query['explain'] !== undefined) spendExplained(deps, frame, 1);
-    return QueryPage({ frame, data: await readQueryPage(deps, run, id, query) });
+  '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query, isAsked) => {
+    if (isAsked) spendExplained(deps, frame, 1);
+    return QueryPage({ frame, data: await readQueryPage(deps, run, id, query, isAsked) });
   },
 };
 
@@ -239,6 +257,14 @@ const pages: Readonly<Record<string, Show>> = {
 function spendExplained({ explainBudget }: ConsoleDeps, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }
+
+/** Pages with a form that asks the retriever or the store and shows what it came to. */
+const askingPages = [
+  '/pipelines/:pipeline/density',
+  '/pipelines/:pipeline/index',
+  '/runs/:run',
+  '/runs/:run/queries/:query',
+] as const;
 
 /** @param outageOf as addErrorPages takes it */
 export function addConsole(
@@ -268,7 +294,7 @@ async function visit(
   const now = deps.clock.now();
   const visitor = await sessions.visitorOf(request, reply);
   const frame = frameOf(request, visitor, now, deps.site.version);
-  return show(deps, frame, request.params as Record<string, string>, queryOf(request));
+  return show(deps, frame, request.params as Record<string, string>, queryOf(request), false);
 }
 
 /** @throws RecalldError incident_unknown */

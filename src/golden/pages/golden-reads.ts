@@ -107,6 +107,7 @@ export async function readRunPage(
   runId: string,
   range: TimeRange,
   query: Query,
+  isAsked: boolean,
 ): Promise<RunPageData> {
   const run = await findRun(deps.runs, runId);
   // A run of long ago is shown among those around it.
@@ -138,7 +139,7 @@ export async function readRunPage(
     isBaseline: pinned?.runId === run.id,
     diagnosis,
     queries: await readQueryTable(deps, run, against, showsText(deps, pipeline), query),
-    explained: query['explain'] === undefined ? null : await deps.explainRun(run.id, QUESTIONS_EXPLAINED),
+    explained: isAsked ? await deps.explainRun(run.id, QUESTIONS_EXPLAINED) : null,
   };
 }
 
@@ -148,6 +149,7 @@ export async function readQueryPage(
   runId: string,
   queryId: string,
   asked: Query,
+  isAsked: boolean,
 ): Promise<QueryPageData> {
   const { against: wanted } = asked;
   const run = await findRun(deps.runs, runId);
@@ -167,7 +169,7 @@ export async function readQueryPage(
     other === null ? null : readSide(deps, other, query, chunkSeparator),
   ]);
   const isShown = showsText(deps, run.pipeline);
-  const explained = asked['explain'] === undefined ? null : await deps.explainMisses(run.id, queryId);
+  const explained = isAsked ? await deps.explainMisses(run.id, queryId) : null;
   return {
     query,
     showsText: isShown,
@@ -179,7 +181,7 @@ export async function readQueryPage(
   };
 }
 
-/** From an answer asked now, else from the store; of both sides and what neither has. */
+/** From an answer asked now, else from what was read before or, where it is asked too, the store; of both sides and what neither has. */
 async function wordsOf(
   deps: ConsoleDeps,
   pipeline: string,
@@ -190,7 +192,7 @@ async function wordsOf(
   const shown = sides.flatMap((side) => side?.answer?.documents.map(({ id }) => id) ?? []);
   const told = explained?.[0]?.words ?? new Map<string, string>();
   const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !told.has(id));
-  return new Map([...(await deps.wordsOfDocuments(pipeline, ids)), ...told]);
+  return new Map([...(await deps.wordsOfDocuments(pipeline, ids, explained !== null)), ...told]);
 }
 
 async function readSide(

@@ -1,7 +1,17 @@
 /** One golden query: what was retrieved before and is now, side by side, with grades and moves. */
-import { Badge, Empty, type Fact, Facts, Instant, Missing, Section, Table } from '../../console/components.tsx';
+import {
+  AskForm,
+  Badge,
+  Empty,
+  type Fact,
+  Facts,
+  Instant,
+  Missing,
+  Section,
+  Table,
+} from '../../console/components.tsx';
 import { compact, score } from '../../console/format.ts';
-import { runPath, runQueryPath, within } from '../../console/links.ts';
+import { runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import { type Explained, verdictWords } from '../../explain/answers.ts';
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../model.ts';
@@ -107,10 +117,9 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
       </div>
       <Section id="missed" title="Relevant, and not retrieved">
         {explained === null && sides.missed.length > 0 ? (
-          <p>
-            <a href={within(frame.range, runQueryPath(run.id, query.id), { explain: 'now' })}>Ask why now</a>: retriever
-            and store are asked this question again, about five times.
-          </p>
+          <AskForm frame={frame} section="missed" label="Ask why now">
+            The retriever and the store are asked this question again, about five times.
+          </AskForm>
         ) : null}
         {sides.missed.length === 0 ? (
           <p class="lead">Every relevant document was retrieved.</p>

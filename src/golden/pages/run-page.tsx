@@ -1,6 +1,16 @@
 /** One golden run: what it came to, against its baseline, and query by query. */
 import { TrendChart } from '../../console/charts/trend-chart.tsx';
-import { Badge, type Fact, Facts, Instant, Section, Sentence, Table, VerdictBadge } from '../../console/components.tsx';
+import {
+  AskForm,
+  Badge,
+  type Fact,
+  Facts,
+  Instant,
+  Section,
+  Sentence,
+  Table,
+  VerdictBadge,
+} from '../../console/components.tsx';
 import { count, duration, plural, score } from '../../console/format.ts';
 import { checkHistoryPath, pipelinePath, runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
@@ -205,10 +215,10 @@ function Misses({ runId, explained, frame }: MissesProps) {
   if (explained === null)
     return (
       <Section id="misses" title="Why relevant documents were missed">
-        <p>
-          <a href={`${within(range, runPath(runId), { explain: 'now' })}#misses`}>Ask why now</a>: retriever and store
-          are asked the first {QUESTIONS_EXPLAINED} questions with misses again, about five times each.
-        </p>
+        <AskForm frame={frame} section="misses" label="Ask why now">
+          The retriever and the store are asked the first {QUESTIONS_EXPLAINED} questions with misses again, about five
+          times each.
+        </AskForm>
       </Section>
     );
   const { misses, explained: told } = explained;
