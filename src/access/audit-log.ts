@@ -6,9 +6,16 @@ import { namingOutage } from '../postgres/pool.ts';
 import { columnsOf, wellFormed } from '../postgres/values.ts';
 
 export const acts = [
+  'import_golden_set',
+  'accept_labels',
+  'start_run',
+  'cancel_run',
   'pin_baseline',
   'unpin_baseline',
+  'rebaseline',
   'change_topic',
+  'add_deployment',
+  'add_note',
   'judge',
   'erase',
   'create_key',
@@ -99,13 +106,16 @@ export function keyHolder({ apiKey }: FastifyRequest): string {
 
 /** Who sends a form on a page. */
 export function consoleVisitor({ visitor }: FastifyRequest): string {
-  return visitor?.keyName == null ? LOCAL : `key ${visitor.keyName}, console`;
+  return visitor?.key == null ? LOCAL : `key ${visitor.key.name} (${visitor.key.id}), console`;
 }
 
-/** The name by which people who send something are told apart, whichever way they come. */
+/**
+ * The person that a grade is bound to: the key of the call or of the sign-in, by its id, since names of keys may be
+ * alike. Nothing that a caller says of themselves changes it.
+ */
 export function personOf({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
-  const name = visitor?.keyName ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.name);
-  return name ?? LOCAL;
+  const id = visitor?.key?.id ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.id);
+  return id == null ? LOCAL : `key ${id}`;
 }
 
 /** A daemon on loopback whose database is its own asks nobody who they are. */
@@ -116,8 +126,13 @@ export function commandUser(): string {
   return `${userName()}@${hostname()}, command`;
 }
 
+/** The person that grades of a command are bound to; without the host, whose name differs from container to container. */
+export function commandPerson(): string {
+  return `user ${userName()}`;
+}
+
 /** A container may run as a number that has no name. */
-export function userName(): string {
+function userName(): string {
   try {
     return userInfo().username;
   } catch {

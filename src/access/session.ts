@@ -83,7 +83,7 @@ export async function addSessions(
 function enter(request: FastifyRequest, reply: FastifyReply, token: string, key: ApiKey | null): Visitor {
   request.session = { token };
   return {
-    keyName: key?.name ?? null,
+    key: key === null ? null : { id: key.id, name: key.name },
     canAct: key === null || allows(key.scopes, 'admin'),
     formToken: reply.generateCsrf(),
   };

@@ -99,12 +99,16 @@ export interface Database extends Tables {
   readonly reads: Tables;
 }
 
-export function openDatabase({ pool, readPool }: { readonly pool: Pool; readonly readPool: Pool }): Database {
-  const tables = tablesOf(pool);
-  return { ...tables, reads: readPool === pool ? tables : tablesOf(readPool) };
+/** @param by who works on it, for the audit log; left out: recalld itself, until a caller says who */
+export function openDatabase(
+  { pool, readPool }: { readonly pool: Pool; readonly readPool: Pool },
+  by: string | null = null,
+): Database {
+  const tables = tablesOf(pool, by);
+  return { ...tables, reads: readPool === pool ? tables : tablesOf(readPool, by) };
 }
 
-function tablesOf(pool: Pool): Tables {
+function tablesOf(pool: Pool, by: string | null): Tables {
   const density = densityTables(pool);
   return {
     keys: createApiKeys(pool),
@@ -118,8 +122,8 @@ function tablesOf(pool: Pool): Tables {
     samples: createLiveSamples(pool),
     candidates: createLiveCandidates(pool),
     windows: createLiveWindows(pool),
-    sets: createGoldenSets(pool),
-    runs: createGoldenRuns(pool),
+    sets: createGoldenSets(pool, by),
+    runs: createGoldenRuns(pool, by),
     runReads: createRunReads(pool),
     batches: createGoldenBatches(pool),
     ticks: createGoldenTicks(pool),

@@ -6,8 +6,8 @@ import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRa
 
 /** Who looks, and what they may do. */
 export interface Visitor {
-  /** Name of the API key; null where none is needed. */
-  readonly keyName: string | null;
+  /** The API key of the sign-in; null where none is needed. */
+  readonly key: { readonly id: string; readonly name: string } | null;
   readonly canAct: boolean;
   /** Goes with every form, so that no other site can send one. */
   readonly formToken: string;
@@ -132,10 +132,10 @@ function Header({ frame, pipeline, section }: PageProps) {
             </ul>
           </nav>
         )}
-        {visitor === null || visitor.keyName === null ? null : (
+        {visitor === null || visitor.key === null ? null : (
           <form class="who" method="post" action="/sign-out">
             <input type="hidden" name="form_token" value={visitor.formToken} />
-            <span class="who-name">{visitor.keyName}</span>
+            <span class="who-name">{visitor.key.name}</span>
             <button type="submit" class="quiet">
               Sign out
             </button>

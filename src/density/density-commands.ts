@@ -233,11 +233,11 @@ async function showDensity(settings: CommandSettings, pipeline: string, segment:
 /** @throws RecalldError pipeline_unknown, and as withCommandStore */
 async function rebaselineDensity(
   settings: CommandSettings,
-  request: Parameters<typeof requestRebaseline>[1],
+  request: Omit<Parameters<typeof requestRebaseline>[1], 'by'>,
 ): Promise<RebaselineAnswer> {
   assertConfiguredPipeline(settings.config, request.pipeline);
   return withCommandStore(settings, ({ storage: { pool } }) =>
-    requestRebaseline({ watch: densityTables(pool).watch, clock: systemClock }, request),
+    requestRebaseline({ watch: densityTables(pool).watch, clock: systemClock }, { ...request, by: commandUser() }),
   );
 }
 

@@ -271,7 +271,7 @@ export type RebaselineAnswer = 'requested' | 'unwatched';
  */
 export async function requestRebaseline(
   { watch, clock }: { readonly watch: WatchTable; readonly clock: Clock },
-  { pipeline, ...request }: { readonly pipeline: string } & Omit<RebaselineRequest, 'at'>,
+  { pipeline, by, ...request }: { readonly pipeline: string; readonly by: string } & Omit<RebaselineRequest, 'at'>,
 ): Promise<RebaselineAnswer> {
   for (;;) {
     const stored = await watch.find(pipeline);
@@ -280,7 +280,9 @@ export async function requestRebaseline(
     const { state, effects } = startOver(pipeline, stored.state, { ...request, at });
     const events = effects.flatMap((effect) => (effect.kind === 'record_event' ? [effect.event] : []));
     const { revision } = stored;
-    const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, at });
+    const after = { since: request.since?.toISOString() ?? null };
+    const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
+    const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
     // Otherwise a job took a step meanwhile.
     if (isTaken) return 'requested';
   }

@@ -75,6 +75,7 @@ function addDensity(app: FastifyInstance, deps: DensityRouteDeps): void {
       pipeline: body.pipeline,
       reason: body.reason ?? null,
       since: body.since === undefined ? null : new Date(body.since),
+      by: keyHolder(request),
     });
     return reply.code(202).send({ status });
   });

@@ -178,8 +178,8 @@ export function topicsTable(pool: Pool) {
     /** False when there is no such topic. */
     setState: (id: string, state: TopicState, note: string | null, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const { rows } = await client.query<Pick<UncoveredTopic, 'pipeline' | 'state' | 'note'>>(
-          'select pipeline, state, note from uncovered_topics where id = $1::text for update',
+        const { rows } = await client.query<Pick<UncoveredTopic, 'pipeline' | 'state'>>(
+          'select pipeline, state from uncovered_topics where id = $1::text for update',
           [id],
         );
         const [known] = rows;
@@ -197,7 +197,7 @@ export function topicsTable(pool: Pool) {
             pipeline,
             subject: id,
             before,
-            after: { state, note },
+            after: { state },
           },
         ]);
         return true;

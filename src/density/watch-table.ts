@@ -1,5 +1,6 @@
 /** The watch over query density in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
+import { type Act, recordActs } from '../access/audit-log.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { DAY_MS } from '../time.ts';
 import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-state.ts';
@@ -24,6 +25,8 @@ interface NextState {
   /** The window that closes, after earlier ones that late samples were added to; empty when none closes. */
   readonly windows: readonly ClosedWindow[];
   readonly events: readonly NewDensityEvent[];
+  /** What a person did by it. */
+  readonly acts?: readonly Act[];
   readonly at: Date;
 }
 
@@ -93,7 +96,7 @@ export type WatchTable = ReturnType<typeof watchTable>;
 
 /** The row of the state is written first: whoever comes second waits for it, and then finds another revision. */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
-  const { pipeline, revision, state, windows, events, at } = step;
+  const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(
     revision === 0
       ? `insert into density_states (pipeline, revision, state, updated_at)
@@ -122,5 +125,6 @@ async function advance(client: PoolClient, step: NextState): Promise<boolean> {
       [pipeline, kind, occurredAt, sentence, JSON.stringify(details)],
     );
   }
+  await recordActs(client, acts);
   return true;
 }

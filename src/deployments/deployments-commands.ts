@@ -1,5 +1,6 @@
 /** `recalld deployments`: what was changed in a pipeline, and when. */
 import { type Command, Option } from 'commander';
+import { commandUser } from '../access/audit-log.ts';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import {
@@ -44,7 +45,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
         assertConfiguredPipeline(settings.config, options.pipeline);
         const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
         const deployment = await withCommandStore(settings, ({ deployments }) =>
-          deployments.annotate({ pipeline, kind, version, note, occurredAt }),
+          deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
         );
         if (options.json === true) printJson(deploymentJson(deployment));
         else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);

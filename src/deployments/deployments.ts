@@ -1,5 +1,6 @@
 /** Deployments, fingerprints, and what people noted on deployments and runs, in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
+import { recordActs } from '../access/audit-log.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import {
   type Deployment,
@@ -40,11 +41,17 @@ const insert = `
 
 export function createDeployments(pool: Pool): Deployments {
   return {
-    async annotate({ pipeline, kind, version, note, occurredAt }) {
-      const values = [pipeline, kind, version, note, 'annotated', occurredAt, '[]'];
-      const { rows } = await pool.query<DeploymentRow>(insert, values);
-      return toDeployment(rows[0]);
-    },
+    annotate: ({ pipeline, kind, version, note, occurredAt }, by, now) =>
+      inTransaction(pool, async (client) => {
+        const values = [pipeline, kind, version, note, 'annotated', occurredAt, '[]'];
+        const { rows } = await client.query<DeploymentRow>(insert, values);
+        const deployment = toDeployment(rows[0]);
+        const after = { kind, version, occurred_at: occurredAt.toISOString() };
+        await recordActs(client, [
+          { at: now, by, act: 'add_deployment', pipeline, subject: deployment.id, before: null, after },
+        ]);
+        return deployment;
+      }),
 
     async detect({ pipeline, kind, version, note, occurredAt }, changes) {
       const values = [pipeline, kind, version, note, 'detected', occurredAt, JSON.stringify(changes)];
@@ -132,7 +139,8 @@ export interface Observation extends Pick<Fingerprint, 'pipeline' | 'part' | 'fi
 
 /** Changes of what pipelines are made of. */
 export interface Deployments {
-  annotate(deployment: NewDeployment): Promise<Deployment>;
+  /** @param by who does it, for the audit log */
+  annotate(deployment: NewDeployment, by: string, now: Date): Promise<Deployment>;
   /** Records a change that recalld itself brought about or saw, with what changed. */
   detect(deployment: NewDeployment, changes: readonly TraitChange[]): Promise<Deployment>;
   /**
@@ -167,8 +175,11 @@ export interface Annotation {
 }
 
 export interface Annotations {
-  /** False when there is no such run or deployment. */
-  add(annotation: Omit<Annotation, 'id'>): Promise<boolean>;
+  /**
+   * @param by who does it, for the audit log
+   * @returns false when there is no such run or deployment
+   */
+  add(annotation: Omit<Annotation, 'id'>, by: string): Promise<boolean>;
   /** Of some runs or deployments, by their id, oldest first. */
   of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>>;
 }
@@ -183,20 +194,31 @@ interface AnnotationRow {
 }
 
 const existing: Record<AnnotationSubject, string> = {
-  run: 'select from golden_runs where id = $2::text',
-  deployment: 'select from deployments where id::text = $2::text',
+  run: 'select pipeline from golden_runs where id = $2::text',
+  deployment: 'select pipeline from deployments where id::text = $2::text',
 };
 
 export function createAnnotations(pool: Pool): Annotations {
   return {
-    async add({ subject, subjectId, text, author, createdAt }) {
-      const { rowCount } = await pool.query(
-        `insert into annotations (subject, subject_id, text, author, created_at)
-         select $1::text, $2::text, $3::text, $4::text, $5::timestamptz where exists (${existing[subject]})`,
-        [subject, subjectId, text, author, createdAt],
-      );
-      return rowCount === 1;
-    },
+    add: ({ subject, subjectId, text, author, createdAt }, by) =>
+      inTransaction(pool, async (client) => {
+        const { rows } = await client.query<{ id: string; pipeline: string }>(
+          `with found as (${existing[subject]}), noted as (
+             insert into annotations (subject, subject_id, text, author, created_at)
+             select $1::text, $2::text, $3::text, $4::text, $5::timestamptz from found
+             returning id)
+           select noted.id, found.pipeline from noted, found`,
+          [subject, subjectId, text, author, createdAt],
+        );
+        const [noted] = rows;
+        if (noted === undefined) return false;
+        const { id, pipeline } = noted;
+        const named = `${subject} ${subjectId}`;
+        await recordActs(client, [
+          { at: createdAt, by, act: 'add_note', pipeline, subject: named, before: null, after: { note_id: id } },
+        ]);
+        return true;
+      }),
 
     async of(subject, ids) {
       const { rows } = await pool.query<AnnotationRow>(

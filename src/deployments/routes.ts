@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { keyHolder } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { identifier, numberedPageShape, parseRequest, shortText, timestamp, toPage } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
@@ -58,7 +59,8 @@ export function addDeployments(app: FastifyInstance, deps: DeploymentsDeps): voi
   app.post('/v1/deployments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, newDeploymentSchema, 'body');
     deps.assertPipeline(body.pipeline);
-    const deployment = await deployments.annotate(toNewDeployment(body, clock.now()));
+    const now = clock.now();
+    const deployment = await deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
     return reply.code(201).send(deploymentJson(deployment));
   });
 

@@ -39,8 +39,8 @@ import { metricsJson } from './runs/score-json.ts';
 import { compareRunsById, findCompleted, type RunsCompared } from './runs/stored-runs.ts';
 import { type ImportReport, importGoldenQueries } from './sets/import-golden-set.ts';
 import type { GoldenBaseline } from './sql/golden-baselines.ts';
-import type { GoldenRuns } from './sql/golden-runs.ts';
-import type { GoldenSets } from './sql/golden-sets.ts';
+import { createGoldenRuns, type GoldenRuns } from './sql/golden-runs.ts';
+import { createGoldenSets, type GoldenSets } from './sql/golden-sets.ts';
 import { findPipeline, scheduleOf } from './watched-pipeline.ts';
 
 export interface GoldenRunsDeps {
@@ -55,9 +55,9 @@ export interface GoldenRunsDeps {
    *
    * @throws RecalldError pipeline_unknown, golden_set_unknown
    */
-  startRun(pipeline: string, goldenSet: string): Promise<GoldenRun>;
+  startRun(pipeline: string, goldenSet: string, by: string): Promise<GoldenRun>;
   /** @throws RecalldError run_not_running */
-  cancelRun(id: string): Promise<GoldenRun>;
+  cancelRun(id: string, by: string): Promise<GoldenRun>;
 }
 
 export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void {
@@ -66,13 +66,13 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
 
   app.post('/v1/golden-runs', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, newGoldenRunSchema, 'body');
-    const run = await deps.startRun(body.pipeline, body.golden_set);
+    const run = await deps.startRun(body.pipeline, body.golden_set, keyHolder(request));
     return reply.code(202).header('location', `/v1/golden-runs/${run.id}`).send({ run_id: run.id, status: run.status });
   });
 
   app.post('/v1/golden-runs/:id/cancel', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
-    const run = await deps.cancelRun((await findRun(runs, id)).id);
+    const run = await deps.cancelRun((await findRun(runs, id)).id, keyHolder(request));
     return { run_id: run.id, status: run.status };
   });
 
@@ -213,7 +213,7 @@ export interface GoldenSetsDeps {
    *
    * @throws RecalldError file_malformed, golden_set_empty; nothing is stored then
    */
-  importQueries(name: string, values: readonly unknown[]): Promise<ImportReport>;
+  importQueries(name: string, values: readonly unknown[], by: string): Promise<ImportReport>;
 }
 
 export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void {
@@ -250,7 +250,7 @@ export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void 
     async (request, reply) => {
       const { name } = parseRequest(request.params, goldenSetParams, 'path');
       const { queries } = parseRequest(request.body, newGoldenSetSchema, 'body');
-      const { set, created, warnings } = await deps.importQueries(name, queries);
+      const { set, created, warnings } = await deps.importQueries(name, queries, keyHolder(request));
       return reply.code(created ? 201 : 200).send({ ...goldenSetVersionJson(set), created, warnings });
     },
   );
@@ -272,18 +272,20 @@ type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'authenti
 export function createGoldenApi(dependencies: Dependencies): GoldenApi {
   const { sets, runs, baselines, clock } = dependencies;
   const { statistics } = dependencies.compute;
+  const { pool } = dependencies.storage;
   const store = { sets, runs, baselines, statistics };
   const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(store, run, never));
   return {
     sets,
     runs,
-    importQueries: (name, values) => importGoldenQueries(sets, name, values, clock.now()),
+    importQueries: (name, values, by) => importGoldenQueries(createGoldenSets(pool, by), name, values, clock.now()),
     summarizeRun: (run) => (run.status === 'running' ? summarizeSoFar(run) : summarizeRun(runs, run)),
     compareRuns: oneAtATime((baseline: string, candidate: string, by: string | null) =>
       compareRunsById(store, baseline, candidate, by, 'as_stored', never),
     ),
-    startRun: (pipeline, goldenSet) => startRun(dependencies, pipeline, goldenSet),
-    cancelRun: (id) => cancelGoldenRun({ runs, clock }, id),
+    startRun: (pipeline, goldenSet, by) =>
+      startRun({ ...dependencies, runs: createGoldenRuns(pool, by) }, pipeline, goldenSet),
+    cancelRun: (id, by) => cancelGoldenRun({ runs: createGoldenRuns(pool, by), clock }, id),
     pinBaseline: async (runId, note, by) => {
       const run = await findCompleted(store, runId);
       return (await pinRun(store, run, note, null, by, clock.now(), never)).baseline;

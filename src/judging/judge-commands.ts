@@ -1,7 +1,7 @@
 /** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
-import { type Command, Option } from 'commander';
+import { type Command } from 'commander';
 import { z } from 'zod';
-import { commandUser, userName } from '../access/audit-log.ts';
+import { commandPerson, commandUser } from '../access/audit-log.ts';
 import {
   type CommandSettings,
   type CommandStore,
@@ -18,6 +18,7 @@ import {
   printJson,
   printLine,
 } from '../cli/output.ts';
+import { plural } from '../console/format.ts';
 import { RecalldError } from '../errors.ts';
 import { readText, writeText } from '../files/text-file.ts';
 import { measureRow } from '../measures/rules/measure-table.ts';
@@ -42,11 +43,7 @@ interface JudgeOptions extends ConfiguredOptions {
   readonly pipeline: string;
 }
 
-interface PersonOptions extends JudgeOptions {
-  readonly person: string;
-}
-
-interface ReviewOptions extends PersonOptions {
+interface ReviewOptions extends JudgeOptions {
   readonly out: string;
   readonly queries: number;
   readonly force: boolean;
@@ -57,19 +54,6 @@ function judgeSubcommand(name: string, description: string, example: string): Co
     '--pipeline <name>',
     'pipeline whose config has `judged`',
   );
-}
-
-/** Where two are to grade a query, they are told apart by it. */
-function personOption(): Option {
-  return new Option('--person <name>', 'who grades, so that two are told apart').default(
-    userName(),
-    'the user of this system',
-  );
-}
-
-function importCommand({ out, pipeline, person }: ReviewOptions): string {
-  const by = person === userName() ? '' : ` --person ${JSON.stringify(person)}`;
-  return `recalld judge import ${out} --pipeline ${pipeline}${by}`;
 }
 
 export function judgeCommand(command: Command, signal: AbortSignal): Command {
@@ -95,17 +79,18 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
     )
       .requiredOption('--out <file>', 'file to write, a line of JSON for each query')
       .option('--queries <n>', 'at most so many', parseCount, 20)
-      .addOption(personOption())
       .option('--force', 'replace the file if it is there', false)
       .action((options: ReviewOptions) =>
         withJudged(options, signal, async ({ store }) => {
-          const { pipeline, out, queries, force, person } = options;
-          const next = await store.reviews.next(pipeline, person, queries);
+          const { pipeline, out, queries, force } = options;
+          const next = await store.reviews.next(pipeline, commandPerson(), queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
           if (options.json === true) printJson({ file: out, queries: next.length });
           else if (next.length === 0) printLine('There is nothing to grade now.');
           else
-            printLine(`${next.length} queries; set each grade in ${out} from 0 to 3, then: ${importCommand(options)}`);
+            printLine(
+              `${plural(next.length, 'query', 'queries')}; set each grade in ${out} from 0 to 3, then: recalld judge import ${out} --pipeline ${pipeline}`,
+            );
         }),
       ),
   );
@@ -116,18 +101,17 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       'recalld judge import review.jsonl --pipeline support-docs',
     )
       .argument('<file>', 'file with grades')
-      .addOption(personOption())
-      .action((file: string, options: PersonOptions) =>
+      .action((file: string, options: JudgeOptions) =>
         withJudged(options, signal, async ({ store }) => {
           const grades = readGrades(await readText(file), file);
-          const grader = { by: commandUser(), person: options.person };
+          const grader = { by: commandUser(), person: commandPerson() };
           const known = await store.judged.recordPeople(options.pipeline, grades, grader, systemClock.now());
           const accepted = known.filter(Boolean).length;
           const rejected = known.length - accepted;
           if (options.json === true) printJson({ accepted, rejected });
           else
             printLine(
-              `${accepted} grades stored${rejected === 0 ? '' : `, ${rejected} left out: their queries were not drawn, or not with that document`}.`,
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} left out: their queries were not drawn, or not with that document`}.`,
             );
           if (known.length > 0 && accepted === 0)
             throw new RecalldError('judgment_unknown', `No query of ${file} was drawn of ${options.pipeline}.`);

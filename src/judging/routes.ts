@@ -17,9 +17,6 @@ const newJudgment = z.strictObject({
   document_id: identifier.describe('One of its documents.'),
   grade: z.int().min(0).max(MAX_GRADE).describe('0 to 3; a later grade takes the place of an earlier one.'),
   judge: z.literal('person').default('person').describe('Grades of the model are its own.'),
-  person: identifier
-    .optional()
-    .describe('Who gave it, where two are asked; left out, whoever the name of the API key stands for.'),
 });
 
 const newJudgments = z.union([newJudgment, z.array(newJudgment).min(1).max(1000)]);
@@ -86,19 +83,16 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
     const body = [parseRequest(request.body, newJudgments, 'body')].flat();
     const isKnown = new Map<(typeof body)[number], boolean>();
     for (const pipeline of new Set(body.map((one) => one.pipeline))) deps.assertPipeline(pipeline);
-    const personOfOne = ({ person = personOf(request) }: (typeof body)[number]): string => person;
-    for (const person of new Set(body.map(personOfOne))) {
-      const graded = body.filter((one) => personOfOne(one) === person);
-      for (const pipeline of new Set(graded.map((one) => one.pipeline))) {
-        const own = graded.filter((one) => one.pipeline === pipeline);
-        const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
-          queryId,
-          documentId,
-          grade,
-        }));
-        const known = await judged.recordPeople(pipeline, grades, { by: keyHolder(request), person }, clock.now());
-        for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
-      }
+    const grader = { by: keyHolder(request), person: personOf(request) };
+    for (const pipeline of new Set(body.map((one) => one.pipeline))) {
+      const own = body.filter((one) => one.pipeline === pipeline);
+      const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
+        queryId,
+        documentId,
+        grade,
+      }));
+      const known = await judged.recordPeople(pipeline, grades, grader, clock.now());
+      for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
     }
     const rejected = body.flatMap((one, index) =>
       isKnown.get(one) === true ? [] : [{ index, code: 'judgment_unknown', message: NOT_DRAWN }],

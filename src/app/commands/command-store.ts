@@ -1,5 +1,6 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
 
+import { commandUser } from '../../access/audit-log.ts';
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import { createDensityPlans } from '../../density/plan.ts';
@@ -45,7 +46,7 @@ export async function withCommandStore<T>(
   const cleanups = createCleanupStack(settings.logger);
   try {
     const storage = await openStorage({ ...settings, purpose: 'command', name: COMMAND_NAME, cleanups });
-    return await work({ ...openDatabase(storage), statistics: statisticsOfCommands, storage });
+    return await work({ ...openDatabase(storage, commandUser()), statistics: statisticsOfCommands, storage });
   } finally {
     await cleanups.run();
   }

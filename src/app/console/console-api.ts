@@ -18,6 +18,7 @@ import {
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
 import { createLabelFixes, type LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
 import type { RunReads } from '../../golden/sql/run-results.ts';
 import { findPipeline, type GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { IndexPageDeps } from '../../index-truth/index-reads.ts';
@@ -107,7 +108,7 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
       const filters = why ? filtersOf(config, name) : null;
       return readComplaints(deps, findPipeline(dependencies.pipelines, name), { days, filters }, signal);
     },
-    ...createLabelFixes(dependencies),
+    ...createLabelFixes({ ...dependencies, setsOf: (by) => createGoldenSets(dependencies.storage.pool, by) }),
   };
 }
 

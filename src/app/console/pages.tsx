@@ -94,7 +94,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       if (visitor.canAct) return visitor;
       throw new RecalldError(
         'key_lacks_scope',
-        `The API key "${visitor.keyName ?? ''}" has no scope admin, which this needs.`,
+        `The API key "${visitor.key?.name ?? ''}" has no scope admin, which this needs.`,
       );
     });
 
@@ -117,10 +117,10 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
         subject,
         subjectId: id,
         text: words,
-        author: request.visitor?.keyName ?? null,
+        author: request.visitor?.key?.name ?? null,
         createdAt: clock.now(),
       };
-      if (!(await deps.annotations.add(note))) {
+      if (!(await deps.annotations.add(note, consoleVisitor(request)))) {
         throw subject === 'run'
           ? new RecalldError('run_unknown', `There is no golden run ${id}.`)
           : new RecalldError('deployment_unknown', `There is no deployment ${id}.`);
@@ -160,7 +160,8 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       const acceptances = valuesOf(request, 'accept').map(readAcceptance);
       if (acceptances.length === 0)
         throw new RecalldError('body_unreadable', 'No proposal was chosen; go back and tick those that you accept.');
-      await deps.acceptLabelFixes(pipeline, set, Number(fieldsOf(request)['version']), acceptances);
+      const version = Number(fieldsOf(request)['version']);
+      await deps.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
       return goBack(reply, labelsPath(pipeline, set), 'mended');
     });
   });

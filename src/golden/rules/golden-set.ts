@@ -142,6 +142,8 @@ export interface NewGoldenSet {
   /** Left out: `human`. */
   readonly origin?: GoldenOrigin;
   readonly note?: string;
+  /** What the audit log calls it; left out: an import. */
+  readonly act?: 'import_golden_set' | 'accept_labels';
   /** Of queries that no person wrote; those that the set knows already need not be given again. */
   readonly origins?: readonly QueryOrigin[];
 }

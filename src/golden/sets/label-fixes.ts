@@ -29,13 +29,15 @@ const PATIENCE_MS = 25_000;
 export interface LabelFixesDeps {
   readonly pipelines: readonly WatchedPipeline[];
   readonly sets: GoldenSets;
+  /** The same, for what a person changes. */
+  readonly setsOf: (by: string) => GoldenSets;
   readonly documents: GoldenDocuments;
 }
 
 export type LabelFixes = ReturnType<typeof createLabelFixes>;
 
 /** Within the daemon, where a person looks for fixes on one page and accepts them with the next. */
-export function createLabelFixes({ pipelines, sets, documents }: LabelFixesDeps) {
+export function createLabelFixes({ pipelines, sets, setsOf, documents }: LabelFixesDeps) {
   const find = async (name: string, goldenSet: string) => {
     const pipeline = findPipeline(pipelines, name);
     const set = await findVersion(sets, goldenSet);
@@ -66,6 +68,7 @@ export function createLabelFixes({ pipelines, sets, documents }: LabelFixesDeps)
      * Makes a new version of the set with what was accepted.
      *
      * @param version of the set that the proposals were made for
+     * @param by who accepts them, for the audit log
      * @throws RecalldError golden_set_changed when they would not be made now
      */
     async acceptLabelFixes(
@@ -73,6 +76,7 @@ export function createLabelFixes({ pipelines, sets, documents }: LabelFixesDeps)
       goldenSet: string,
       version: number,
       acceptances: readonly Acceptance[],
+      by: string,
     ): Promise<void> {
       const { set, queries, found } = await find(pipeline, goldenSet);
       const { accepted, unknown } = matchAcceptances(found.proposals, acceptances);
@@ -82,7 +86,7 @@ export function createLabelFixes({ pipelines, sets, documents }: LabelFixesDeps)
           `${goldenSet} or the store has changed since the proposals were made; look for them again.`,
         );
       }
-      await repairLabels(sets, { set, queries }, accepted);
+      await repairLabels(setsOf(by), { set, queries }, accepted);
     },
   };
 }
@@ -114,6 +118,7 @@ export async function repairLabels(
       origin: set.origin,
       note: `From version ${set.version}: ${moved} moved from lost documents to the chunks in their place.`,
       queries: mended,
+      act: 'accept_labels',
     },
     new Date(),
   );

@@ -85,7 +85,7 @@ export function createGoldenBaselines(pool: Pool) {
         await lockInTransaction(client, 'golden baseline', pipeline, goldenSet);
         const before = await unpin(client, pipeline, goldenSet, pinnedAt);
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
-        await recordActs(client, [{ ...act, before, after: { run_id: runId, note } }]);
+        await recordActs(client, [{ ...act, before, after: { run_id: runId } }]);
         const { rows } = await client.query<{ id: string }>(
           `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, pinned_at)
            values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::timestamptz) returning id`,

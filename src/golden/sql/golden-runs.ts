@@ -5,6 +5,7 @@
  * out, anyone may take the run over and goes on with the queries that have no answer yet.
  */
 import type pg from 'pg';
+import { type Act, recordActs } from '../../access/audit-log.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import type { RunStatus } from '../../model.ts';
@@ -65,12 +66,17 @@ const selectRun = `
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-export function createGoldenRuns(pool: pg.Pool) {
+/** @param by who starts and cancels runs, for the audit log; null: recalld itself */
+export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
   const readLatest = createLatestRuns(pool);
   return {
     /** False when the tick has its run, or a full run that a sentinel asked for is still running. */
     create(run: NewRun): Promise<boolean> {
-      return insertRun(pool, run);
+      return inTransaction(pool, async (client) => {
+        const isCreated = await insertRun(client, run);
+        if (isCreated && by !== null) await recordActs(client, [runAct(run, 'start_run', by, run.startedAt)]);
+        return isCreated;
+      });
     },
 
     /** Takes or renews the lease. False when the run is not running or somebody else holds it. */
@@ -118,7 +124,17 @@ export function createGoldenRuns(pool: pg.Pool) {
 
     /** Ends a running run with its scores and checks, all or nothing. False when it had ended before. */
     finish(runId: string, end: RunEnd): Promise<boolean> {
-      return inTransaction(pool, (client) => finishRun(client, runId, end));
+      return inTransaction(pool, async (client) => {
+        const isFinished = await finishRun(client, runId, end);
+        if (isFinished && end.status === 'cancelled' && by !== null) {
+          const { rows } = await client.query<GoldenRun>(`${selectRun} where r.id = $1::text`, [runId]);
+          await recordActs(
+            client,
+            rows.map((run) => runAct(run, 'cancel_run', by, end.finishedAt)),
+          );
+        }
+        return isFinished;
+      });
     },
 
     /** Null when there is none of that id. */
@@ -260,9 +276,27 @@ export function createGoldenRuns(pool: pg.Pool) {
   };
 }
 
+function runAct(
+  { id, pipeline, goldenSet, goldenSetVersion }: Pick<NewRun, 'id' | 'pipeline' | 'goldenSet' | 'goldenSetVersion'>,
+  act: 'start_run' | 'cancel_run',
+  by: string,
+  at: Date,
+): Act {
+  const run = { golden_set: goldenSet, golden_set_version: goldenSetVersion };
+  return {
+    at,
+    by,
+    act,
+    pipeline,
+    subject: id,
+    before: act === 'start_run' ? null : { ...run, status: 'running' },
+    after: { ...run, status: act === 'start_run' ? 'running' : 'cancelled' },
+  };
+}
+
 /** The batches come with the run, so that no worker ever sees one without the other. */
-async function insertRun(pool: pg.Pool, run: NewRun): Promise<boolean> {
-  const { rowCount } = await pool.query(
+async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
+  const { rowCount } = await client.query(
     `with made as (
        insert into golden_runs (id, pipeline, golden_set, golden_set_version, purpose, trigger, cause, query_ids, scheduled_for, settings, started_at, deadline_at)
        values ($1::text, $2::text, $3::text, $4::integer, $5::text, $6::text, $7::text, $8::text[], $9::timestamptz, $10::jsonb, $11::timestamptz, $12::timestamptz)

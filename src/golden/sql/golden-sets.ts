@@ -4,6 +4,7 @@
  */
 import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
+import { type Act, recordActs } from '../../access/audit-log.ts';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import type { GoldenQuery, Judgment } from '../../model.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
@@ -37,7 +38,8 @@ const selectVersions = `
 
 export type GoldenSets = ReturnType<typeof createGoldenSets>;
 
-export function createGoldenSets(pool: pg.Pool) {
+/** @param by who adds versions, for the audit log; null: recalld itself */
+export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
   return {
     /**
      * Makes a new version, unless the latest one has the same content hash; all or nothing. Two imports of one name
@@ -59,6 +61,7 @@ export function createGoldenSets(pool: pg.Pool) {
         await storeOrigins(client, allowed, now);
         const created = await readLatest(client, set.name);
         if (created === null) throw new Error(`golden set ${set.name} is gone within its own transaction`);
+        await recordActs(client, by === null ? [] : [versionAct(set, latest, created, by, now)]);
         return { set: created, created: true };
       });
     },
@@ -111,6 +114,25 @@ export function createGoldenSets(pool: pg.Pool) {
     someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
       return readQueries(pool, name, version, selection);
     },
+  };
+}
+
+function versionAct(
+  { act = 'import_golden_set' }: NewGoldenSet,
+  before: GoldenSetVersion | null,
+  after: GoldenSetVersion,
+  by: string,
+  at: Date,
+): Act {
+  const told = ({ version, queries, judgments, origin }: GoldenSetVersion) => ({ version, queries, judgments, origin });
+  return {
+    at,
+    by,
+    act,
+    pipeline: null,
+    subject: after.name,
+    before: before === null ? null : told(before),
+    after: told(after),
   };
 }
 

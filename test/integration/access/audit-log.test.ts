@@ -35,8 +35,8 @@ it('keeps who did what, when, and what it changed, newest first', async () => {
   expect(acts.map(({ at, by, act, subject, before, after }) => [at, by, act, subject, before, after])).toEqual([
     [later(7), 'ann', 'erase', 'user', nothing, null],
     [later(5), 'bob', 'unpin_baseline', 'faq', { run_id: two.id }, null],
-    [later(4), 'ann', 'pin_baseline', 'faq', { run_id: one.id }, { run_id: two.id, note: 'release \ufffd 7' }],
-    [later(3), 'ann', 'pin_baseline', 'faq', null, { run_id: one.id, note: null }],
+    [later(4), 'ann', 'pin_baseline', 'faq', { run_id: one.id }, { run_id: two.id }],
+    [later(3), 'ann', 'pin_baseline', 'faq', null, { run_id: one.id }],
     [later(1), 'bob', 'revoke_key', key.id, { name: 'ops', scopes: ['read'] }, null],
     [NOON, 'ann', 'create_key', key.id, null, { name: 'ops', scopes: ['read'] }],
   ]);

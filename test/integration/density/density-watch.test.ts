@@ -157,7 +157,7 @@ describe('chunks of a topic that are deleted', () => {
     const since = stream.clock.now();
     await requestRebaseline(
       { watch: stream.deps.tables.watch, clock: stream.clock },
-      { pipeline: 'docs', reason: 'the product is gone', since },
+      { pipeline: 'docs', reason: 'the product is gone', since, by: 'ann' },
     );
     expect(await gauges(used)).toMatchObject({
       'recalld_check_state{pipeline=docs,check=density drift,state=no_data}': 1,

@@ -58,21 +58,29 @@ describe('deployments', () => {
     const pipeline = aPipeline();
     const other = aPipeline();
     for (const [index, at] of [hours(2), hours(1), hours(1)].entries()) {
-      await deployments().annotate({
-        pipeline,
-        kind: 'retriever',
-        version: `v${index}`,
-        note: null,
-        occurredAt: at,
-      });
+      await deployments().annotate(
+        {
+          pipeline,
+          kind: 'retriever',
+          version: `v${index}`,
+          note: null,
+          occurredAt: at,
+        },
+        'ann',
+        at,
+      );
     }
-    await deployments().annotate({
-      pipeline: other,
-      kind: 'golden',
-      version: '2',
-      note: 'new',
-      occurredAt: hours(3),
-    });
+    await deployments().annotate(
+      {
+        pipeline: other,
+        kind: 'golden',
+        version: '2',
+        note: 'new',
+        occurredAt: hours(3),
+      },
+      'ann',
+      hours(3),
+    );
     const first = await deployments().list({ pipeline, limit: 2 });
     expect(first.map(({ version }) => version)).toEqual(['v0', 'v2']);
     const rest = await deployments().list({ pipeline, limit: 2, before: first[1]?.id ?? '' });

@@ -46,7 +46,11 @@ async function aWorld(pipeline: string) {
     return stored;
   };
   const rebuild = (minute: number, kind: 'index' | 'retriever' = 'index') =>
-    deployments.annotate({ pipeline, kind, version: `at ${minute}`, note: null, occurredAt: minutes(minute) });
+    deployments.annotate(
+      { pipeline, kind, version: `at ${minute}`, note: null, occurredAt: minutes(minute) },
+      'ann',
+      minutes(minute),
+    );
   const against = (
     baseline: GoldenRun,
     difference: number,
