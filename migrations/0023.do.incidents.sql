@@ -5,6 +5,8 @@ create table incidents (
   opened_at timestamptz not null,
   -- Null while something is in alarm.
   closed_at timestamptz,
+  -- `left_config`: what was in alarm is no longer configured, and was not seen to recover. Null for those of before.
+  closed_because text check (closed_because in ('resolved', 'left_config')),
   -- The worst that it came to.
   severity text not null check (severity in ('warning', 'critical')),
   -- When it was last looked at.
@@ -40,3 +42,18 @@ alter table diagnoses alter column incident_id set not null;
 alter table diagnoses drop column pipeline, drop column opened_at, drop column closed_at;
 alter table diagnoses rename column revised_at to said_at;
 create index diagnoses_incident on diagnoses (incident_id, id desc);
+
+-- What does the config in force have, since when is a part no longer in it, and how long are the rows of a pipeline kept?
+create table configured_parts (
+  pipeline text not null,
+  kind text not null check (kind in ('pipeline', 'golden_set', 'check')),
+  -- Of the golden set or the check; that of the pipeline itself for a pipeline.
+  name text not null,
+  -- Days that its live queries are kept; of pipelines alone.
+  retention_days integer,
+  -- When a scheduler last had it in its config.
+  seen_at timestamptz not null,
+  -- Since when no scheduler has it; null while one does.
+  ended_at timestamptz,
+  primary key (pipeline, kind, name)
+);

@@ -10,6 +10,7 @@ import { createApiKeys, createConsoleSessions } from '../access/credentials.ts';
 import { createCheckStore } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
+import { type ConfiguredParts, createConfiguredParts } from '../deployments/configured-parts.ts';
 import { createAnnotations, createDeployments } from '../deployments/deployments.ts';
 import { createIncidents } from '../diagnosis/incidents.ts';
 import { messageOf, RecalldError } from '../errors.ts';
@@ -59,6 +60,7 @@ interface Tables {
   readonly auditLog: AuditLog;
   readonly deployments: ReturnType<typeof createDeployments>;
   readonly annotations: ReturnType<typeof createAnnotations>;
+  readonly parts: ConfiguredParts;
   readonly measurements: ReturnType<typeof createMeasurements>;
   readonly traffic: ReturnType<typeof createLiveTraffic>;
   readonly trafficReads: ReturnType<typeof createTrafficReads>;
@@ -116,6 +118,7 @@ function tablesOf(pool: Pool, by: string | null): Tables {
     auditLog: createAuditLog(pool),
     deployments: createDeployments(pool),
     annotations: createAnnotations(pool),
+    parts: createConfiguredParts(pool),
     measurements: createMeasurements(pool),
     traffic: createLiveTraffic(pool, replica),
     trafficReads: createTrafficReads(pool),

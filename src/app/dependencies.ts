@@ -150,6 +150,11 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   };
 }
 
+/** Days that the live queries of each pipeline are kept. */
+export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
+  return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
+}
+
 /** Of which pipelines feedback is measured, and over which of its segments. */
 export function feedbackSources({ pipelines }: Config): FeedbackSource[] {
   return pipelines.map(({ name, segments }) => ({

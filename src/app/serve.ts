@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createCleanupStack } from '../cleanup-stack.ts';
+import { watchConfig } from '../diagnosis/config-parts.ts';
 import { RecalldError } from '../errors.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import type { Logger } from '../logger.ts';
@@ -14,7 +15,7 @@ import type { Clock } from '../time.ts';
 import { watchClock } from './clock-watch.ts';
 import { loadConfigOfDatabase } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { type Dependencies, openDependencies } from './dependencies.ts';
+import { type Dependencies, openDependencies, retentionDaysOf } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
 import { startScheduler } from './jobs.ts';
 import { createLogger } from './logger.ts';
@@ -74,6 +75,7 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     if (active.includes('scheduler')) {
       const scheduler = startScheduler({ ...dependencies, meter, clockWatch, newRunId });
       ends.push(() => scheduler.stop());
+      ends.push(watchConfig({ ...dependencies, pool: storage.pool, retentionDays: retentionDaysOf(config) }));
     }
     await showsWhatIsStored(dependencies, signal);
     face.markReady();

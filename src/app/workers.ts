@@ -16,7 +16,7 @@ import { alertSummaries } from './alerts/rule-file.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { replica } from './database.ts';
-import { type Dependencies, feedbackSources } from './dependencies.ts';
+import { type Dependencies, feedbackSources, retentionDaysOf } from './dependencies.ts';
 import { type JobDeps, jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
 export interface Workers {
@@ -75,7 +75,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
   };
   const { statistics } = dependencies.compute;
   const meter = dependencies.exporter.meter;
-  const retentionDays = new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
+  const retentionDays = retentionDaysOf(config);
   const asking = { ...dependencies, statistics, meter, retentionDays, newRunId, resume, holder: replica };
   return {
     sets,
@@ -93,7 +93,8 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     clock,
     logger,
     holder: replica,
-    retentionDays,
+    retentionDays: async () => new Map([...retentionDays, ...(await dependencies.parts.retentionDays())]),
+    forgetEndedParts: (now) => dependencies.parts.forget(now),
     recover: { runs, clock, logger, isWatched, resume },
     measurements,
     measurementRetentionDays: config.storage.measurement_retention_days,

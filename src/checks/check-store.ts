@@ -203,7 +203,8 @@ export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly 
   return JSON.stringify([pipeline, name]);
 }
 
-function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
+/** Every check of the config, in its order. */
+export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
     ...pipeline.thresholds.map((check) => ({

@@ -2,6 +2,7 @@
 import { alarmText } from '../checks/rules/alarm-text.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
 import { isBreach } from '../checks/rules/threshold.ts';
+import type { KnownPart } from '../deployments/configured-parts.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -203,6 +204,41 @@ export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckS
     if (stands === null || check?.verdict !== 'no_data') return [];
     const text = `${worst.text} Nothing has judged it since.`;
     return [{ name, alert, severity: stands, goldenSet, text, value: null, threshold: null }];
+  });
+}
+
+/** The part of the config that an alarm is of; null where it is of none, or of one that no config ever had. */
+function partOf({ name, goldenSet }: Pick<Alarm, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): KnownPart | null {
+  return (
+    parts.find((part) => part.kind === 'check' && part.name === name) ??
+    parts.find((part) => part.kind === 'golden_set' && part.name === goldenSet) ??
+    null
+  );
+}
+
+/** Whether it is of a check or a golden set that left the config. */
+export function hasLeft(alarm: Pick<Alarm, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): boolean {
+  return partOf(alarm, parts)?.endedAt != null;
+}
+
+/**
+ * What rang and is of a part that this process does not know and another config that is in force has, as in a rolling
+ * deployment: it goes on as it was, until the part has ended everywhere.
+ */
+export function carriedOver(
+  course: readonly AlarmCourse[],
+  { golden }: Pick<WatchedPipeline, 'golden'>,
+  checks: readonly CheckState[],
+  parts: readonly KnownPart[],
+): Alarm[] {
+  return course.flatMap(({ name, alert, goldenSet, stands, worst }) => {
+    const part = partOf({ name, goldenSet }, parts);
+    if (stands === null || part === null || part.endedAt !== null) return [];
+    const isOurs =
+      part.kind === 'check'
+        ? checks.some((check) => check.pipeline === part.pipeline && check.name === name)
+        : golden.some(({ set }) => set === goldenSet);
+    return isOurs ? [] : [{ name, alert, severity: stands, goldenSet, text: worst.text, value: null, threshold: null }];
   });
 }
 

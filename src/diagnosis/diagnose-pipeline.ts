@@ -7,6 +7,7 @@ import { type CheckStore, readCheckStates } from '../checks/check-store.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
+import type { ConfiguredParts, KnownPart } from '../deployments/configured-parts.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
@@ -22,7 +23,7 @@ import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
 import { attemptEach, forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { type Clock, DAY_MS } from '../time.ts';
-import { type AlarmFacts, alarmsOf, unjudged } from './alarms.ts';
+import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, unjudged } from './alarms.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import {
   type Interval,
@@ -38,7 +39,14 @@ import {
 } from './observe.ts';
 import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './routes.ts';
 import { alarmedBy, diagnose, type Findings } from './rules/diagnose.ts';
-import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
+import {
+  type Alarm,
+  type ClosingReason,
+  type Diagnosis,
+  type Incident,
+  topicIdsIn,
+  withTopicNames,
+} from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 import {
   type BadWindow,
@@ -55,6 +63,7 @@ export interface DiagnoseDeps extends StoredRuns {
   readonly checkStore: Pick<CheckStore, 'standings'>;
   readonly pipelines: readonly WatchedPipeline[];
   readonly deployments: Pick<Deployments, 'list'>;
+  readonly parts: Pick<ConfiguredParts, 'of'>;
   readonly densityStates: Pick<WatchTable, 'find' | 'events'>;
   readonly topics: Pick<TopicsTable, 'list' | 'names'>;
   readonly incidents: Incidents;
@@ -107,7 +116,9 @@ async function keepIncident(
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
     const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
-    if (await incidents.close(name, clock.now())) logger.info('all alerts are resolved', { pipeline: name });
+    const because = closingReasonOf(open, facts);
+    if (await incidents.close(name, clock.now(), because))
+      logger.info('all alerts are resolved', { pipeline: name, because });
     throwAny(problems);
     return null;
   }
@@ -138,8 +149,20 @@ export async function diagnoseNow(deps: DiagnoseDeps, pipeline: WatchedPipeline)
   return withTopicNames(found, await deps.topics.names(topicIdsIn(found)));
 }
 
-function ringing(pipeline: WatchedPipeline, facts: AlarmFacts, open: Incident | null, now: Date): Alarm[] {
-  return [...alarmsOf(pipeline, facts, now), ...unjudged(open?.course ?? [], facts.checks, pipeline.name)];
+/** What rings of the parts that are in force, whichever of the configs of a rolling deployment this process has. */
+function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alarm[] {
+  const { checks, parts } = facts;
+  const course = open?.course ?? [];
+  const own = [...alarmsOf(pipeline, facts, now), ...unjudged(course, checks, pipeline.name)];
+  const names = new Set(own.map(({ name }) => name));
+  const carried = carriedOver(course, pipeline, checks, parts).filter(({ name }) => !names.has(name));
+  return [...own, ...carried].filter((alarm) => !hasLeft(alarm, parts));
+}
+
+/** All that still stood is of parts that are gone from the config: nothing was seen to recover. */
+function closingReasonOf(open: Incident | null, { parts }: PipelineFacts): ClosingReason {
+  const standing = open?.course.filter(({ stands }) => stands !== null) ?? [];
+  return standing.length > 0 && standing.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /** What is in alarm on a pipeline now, by what is stored; critical ones first. */
@@ -160,14 +183,21 @@ function lacksFirstLook({ store, embedder }: WatchedPipeline, { latest, measurem
 interface PipelineFacts extends AlarmFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
+  /** Of the configs that are in force, or were. */
+  readonly parts: readonly KnownPart[];
 }
 
 async function readPipelineFacts(deps: DiagnoseDeps, pipeline: string): Promise<PipelineFacts> {
-  const [known, density] = await Promise.all([readAlarmFacts(deps), deps.densityStates.find(pipeline)]);
+  const [known, density, parts] = await Promise.all([
+    readAlarmFacts(deps),
+    deps.densityStates.find(pipeline),
+    deps.parts.of(pipeline),
+  ]);
   return {
     ...factsOf(known, pipeline),
     plan: deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null,
     density,
+    parts,
   };
 }
 

@@ -9,6 +9,7 @@ import { inTransaction } from '../postgres/transaction.ts';
 import {
   type Alarm,
   type AlarmCourse,
+  type ClosingReason,
   type Diagnosis,
   followAlarms,
   type Incident,
@@ -40,8 +41,8 @@ type IncidentRow = Omit<Incident, 'course' | 'earlier'> & {
 
 /** Incidents with what was said last, and shortly what was said before. */
 const select = `
-  select i.id, i.pipeline, i.opened_at as "openedAt", i.closed_at as "closedAt", i.severity,
-         i.settled_at as "settledAt", i.course, d.said_at as "saidAt", d.cause, d.confidence, d.probability, d.summary,
+  select i.id, i.pipeline, i.opened_at as "openedAt", i.closed_at as "closedAt",
+         i.closed_because as "closedBecause", i.severity, i.settled_at as "settledAt", i.course, d.said_at as "saidAt", d.cause, d.confidence, d.probability, d.summary,
          d.alarms, d.run_id as "runId", d.reference_run_id as "referenceRunId", d.findings -> 'ranked' as ranked,
          d.findings -> 'signs' as signs,
          coalesce((select jsonb_agg(jsonb_build_object('saidAt', e.said_at, 'cause', e.cause, 'confidence', e.confidence,
@@ -52,7 +53,9 @@ const select = `
 
 const open = `
   insert into incidents (pipeline, opened_at, severity, looked_at, settled_at, course)
-  values ($1::text, $2::timestamptz, $3::text, $2::timestamptz, null, $4::jsonb)
+  select $1::text, $2::timestamptz, $3::text, $2::timestamptz, null, $4::jsonb
+   where not exists (select from configured_parts
+                      where pipeline = $1::text and kind = 'pipeline' and ended_at is not null)
   on conflict (pipeline) where closed_at is null do nothing
   returning id`;
 
@@ -92,17 +95,8 @@ export function createIncidents(pool: Pool) {
       inTransaction(pool, (client) => look(client, ringing, diagnosis, at)),
 
     /** Nothing is in alarm any more. @returns whether there was one to close */
-    close: (pipeline: string, at: Date): Promise<boolean> =>
-      inTransaction(pool, async (client) => {
-        const known = await lockOpen(client, pipeline);
-        if (known === null) return false;
-        await client.query(
-          `update incidents set closed_at = greatest($2::timestamptz, looked_at), course = $3::jsonb
-            where id = $1::bigint`,
-          [known.id, at, JSON.stringify(followAlarms(known.course, [], at))],
-        );
-        return true;
-      }),
+    close: (pipeline: string, at: Date, because: ClosingReason = 'resolved'): Promise<boolean> =>
+      inTransaction(pool, (client) => closeIncident(client, pipeline, because, at)),
 
     /** Newest first. */
     list({ pipeline, during, before, limit }: IncidentFilter): Promise<readonly Incident[]> {
@@ -120,6 +114,24 @@ export function createIncidents(pool: Pool) {
       await pool.query('delete from incidents where closed_at < $1::timestamptz', [before]);
     },
   };
+}
+
+/** @returns whether there was one to close */
+export async function closeIncident(
+  client: PoolClient,
+  pipeline: string,
+  because: ClosingReason,
+  at: Date,
+): Promise<boolean> {
+  const known = await lockOpen(client, pipeline);
+  if (known === null) return false;
+  await client.query(
+    `update incidents
+        set closed_at = greatest($2::timestamptz, looked_at), closed_because = $3::text, course = $4::jsonb
+      where id = $1::bigint`,
+    [known.id, at, because, JSON.stringify(followAlarms(known.course, [], at))],
+  );
+  return true;
 }
 
 /** The open incident is locked, so that of many replicas one decides what becomes of it. */

@@ -7,7 +7,7 @@ import { toWire } from '../http/wire.ts';
 import { severities } from '../model.ts';
 import type { Incidents } from './incidents.ts';
 import { causes, causeTexts, confidences, tellApart } from './rules/cause.ts';
-import type { Diagnosis, Incident } from './rules/incident.ts';
+import { closingReasons, type Diagnosis, type Incident } from './rules/incident.ts';
 import { besideOf } from './rules/rank-causes.ts';
 import type { Sign } from './rules/signs.ts';
 
@@ -51,6 +51,12 @@ export const incidentSchema = z.object({
   id: z.string(),
   opened_at: time,
   closed_at: time.nullable().describe('Null while something is in alarm.'),
+  closed_because: z
+    .enum(closingReasons)
+    .nullable()
+    .describe(
+      '`left_config`: what was in alarm is no longer configured, and was not seen to recover. Null while open.',
+    ),
   severity: z.enum(severities).describe('The worst that it came to.'),
   settled_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),
   said_at: time.describe('When what follows was said. It stays as it was said, also when all recovers.'),

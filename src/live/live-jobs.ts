@@ -53,8 +53,9 @@ export interface LiveJobDeps {
   readonly measurements: Pick<Measurements, 'createPartitions' | 'prune'>;
   readonly diagnose: { readonly incidents: Prunable };
   readonly checkStore: Prunable;
-  /** Days that the live queries of each pipeline are kept. */
-  readonly retentionDays: ReadonlyMap<string, number>;
+  /** Days that the live queries of each pipeline are kept, of those that left the config as they were kept last. */
+  readonly retentionDays: () => Promise<ReadonlyMap<string, number>>;
+  readonly forgetEndedParts: (now: Date) => Promise<void>;
   readonly measurementRetentionDays: number;
   readonly auditLog: Prunable;
   readonly auditRetentionDays: number;
@@ -92,7 +93,7 @@ const eraseLateArrivalsJob = defineCronJob({
   cron: '50 * * * * *',
   timeoutMs: 60_000,
   async handle({ traffic, retentionDays, clock, logger }) {
-    const erased = await traffic.eraseLate([...retentionDays.keys()], clock.now());
+    const erased = await traffic.eraseLate([...(await retentionDays()).keys()], clock.now());
     if (erased.queries + erased.feedback > 0)
       logger.info('what came late of erased people and queries was erased', { ...erased });
   },
@@ -117,7 +118,8 @@ const keepPartitionsJob = defineJob({
     await attemptEach(
       [
         () => deps.runs.pruneSentinels(daysAgo(SENTINEL_DAYS)),
-        () => deps.traffic.prune(deps.retentionDays, now),
+        async () => deps.traffic.prune(await deps.retentionDays(), now),
+        () => deps.forgetEndedParts(now),
         () => deps.measurements.prune(oldest),
         () => deps.diagnose.incidents.prune(oldest),
         () => deps.checkStore.prune(oldest),

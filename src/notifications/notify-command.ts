@@ -39,6 +39,7 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
     severity: 'warning',
     openedAt,
     closedAt: null,
+    closedBecause: null,
     summary: 'This is a test of recalld: nothing is wrong.',
     lines: [],
     diagnosis: 'There is no cause to look for.',

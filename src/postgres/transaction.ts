@@ -57,6 +57,7 @@ function deniedOf(error: unknown): RecalldError | null {
 
 /** What is done by one transaction at a time, over all processes of the database. */
 type Turn =
+  | 'configured parts'
   | 'density baseline'
   | 'erasure'
   | 'golden baseline'

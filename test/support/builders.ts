@@ -271,6 +271,7 @@ export function anIncident(parts: Partial<Incident> = {}): Incident {
     id: '7',
     openedAt: NOON,
     closedAt: null,
+    closedBecause: null,
     severity: 'critical',
     settledAt: new Date(NOON.getTime() + 60_000),
     saidAt: NOON,

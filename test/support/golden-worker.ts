@@ -11,6 +11,7 @@ import { type JobDeps, jobCatalogue } from '../../src/app/jobs.ts';
 import { createCheckStore } from '../../src/checks/check-store.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';
 import { watchTable } from '../../src/density/watch-table.ts';
+import { createConfiguredParts } from '../../src/deployments/configured-parts.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { diagnoseAlarmsJob } from '../../src/diagnosis/diagnose-pipeline.ts';
 import { createIncidents } from '../../src/diagnosis/incidents.ts';
@@ -121,7 +122,8 @@ export async function startGoldenWorker(
     recover: { runs, clock, logger, isWatched: (name) => name === pipeline.name, resume },
     traffic: createLiveTraffic(pool, holder),
     consoleSessions: createConsoleSessions(pool),
-    retentionDays: new Map(),
+    retentionDays: async () => new Map(),
+    forgetEndedParts: async () => undefined,
     measurements,
     measurementRetentionDays: 400,
     measureLive: {
@@ -144,6 +146,7 @@ export async function startGoldenWorker(
       pipelines: [pipeline],
       deployments,
       densityStates: watchTable(pool),
+      parts: createConfiguredParts(pool),
       topics: topicsTable(pool),
       incidents: createIncidents(pool),
       densityPlans: [],

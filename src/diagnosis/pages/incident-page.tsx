@@ -14,14 +14,20 @@ import { BRIEF_MS, type Incident, pageStatistics } from '../rules/incident.ts';
 import { DiagnosisPanel } from './diagnosis.tsx';
 
 export function IncidentPage({ frame, incident }: { readonly frame: Frame; readonly incident: Incident }) {
-  const { pipeline, severity, closedAt, earlier } = incident;
+  const { pipeline, severity, closedAt, closedBecause, earlier } = incident;
   return (
     <Page
       frame={frame}
       title={`Incident ${incident.id}`}
       pipeline={pipeline}
       section="overview"
-      aside={closedAt === null ? <VerdictBadge verdict={severity} /> : <Badge tone="neutral">over</Badge>}
+      aside={
+        closedAt === null ? (
+          <VerdictBadge verdict={severity} />
+        ) : (
+          <Badge tone="neutral">{closedBecause === 'left_config' ? 'left the config' : 'resolved'}</Badge>
+        )
+      }
     >
       <Section
         id="diagnosis"

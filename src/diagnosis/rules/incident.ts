@@ -52,12 +52,19 @@ export interface AlarmCourse {
   readonly worst: { readonly at: Date; readonly text: string; readonly value: number | null };
 }
 
+/** `left_config`: what was in alarm is no longer configured, and was not seen to recover. */
+export const closingReasons = ['resolved', 'left_config'] as const;
+
+export type ClosingReason = (typeof closingReasons)[number];
+
 /** A record: what was last said, which stays as it was said, and all that led to it. */
 export interface Incident extends Diagnosis {
   readonly id: string;
   readonly openedAt: Date;
   /** Null while something rings. */
   readonly closedAt: Date | null;
+  /** Null while it is open. */
+  readonly closedBecause: ClosingReason | null;
   /** The worst that it came to. */
   readonly severity: Severity;
   /** When what is said of the cause had been looked at twice, and may be told; null until then. */

@@ -8,6 +8,7 @@ import type pg from 'pg';
 import { type Act, recordActs } from '../../access/audit-log.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
+import { endedGoldenSets } from '../../deployments/configured-parts.ts';
 import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
@@ -255,10 +256,11 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
 
     /**
      * The state of each pipeline and set that has ever had a full run, for the exporter. While a new version runs beside
-     * the old one, it is that of the old one; then that of the new one.
+     * the old one, it is that of the old one; then that of the new one. Sets that left the config have none.
      */
-    latest(): Promise<readonly LatestRun[]> {
-      return readLatest();
+    async latest(): Promise<readonly LatestRun[]> {
+      const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
+      return latest.filter(({ pipeline, goldenSet }) => !ended.has(`${pipeline} ${goldenSet}`));
     },
 
     /** The latest sentinel of each pipeline and set that ever had one, for the exporter. */

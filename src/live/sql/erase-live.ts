@@ -79,6 +79,7 @@ async function removeErased(
   ]);
   const queries = [...byUser, ...byTrace, ...byId];
   await removeWhatWasMadeOf(client, queries);
+  if (late === null) await removeByIds(client, ids);
   const newIds = queries.map(
     ({ id, pipeline, erased_at: erasedAt }): ErasedSubject => ({
       kind: 'query',
@@ -204,6 +205,10 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
     keys,
   );
   await client.query(
+    `delete from judge_panel_pairs where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
+    keys,
+  );
+  await client.query(
     `delete from judged_queries where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
     keys,
   );
@@ -215,6 +220,30 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
     keys,
   );
 }
+
+/** What was made of a query may outlive its row, and is then known by its id alone, in whichever pipeline. */
+async function removeByIds(client: PoolClient, queries: readonly ErasedSubject[]): Promise<void> {
+  if (queries.length === 0) return;
+  const ids = [queries.map(({ subject }) => subject)];
+  for (const [table, column] of madeByIds)
+    await client.query(`delete from ${table} where ${column} = any($1::text[])`, ids);
+  await client.query(
+    `update uncovered_topics t
+        set examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
+                              where e.id <> all($1::text[]) order by place)
+      where t.examples && $1::text[]`,
+    ids,
+  );
+}
+
+const madeByIds = [
+  ['density_baseline_queries', 'id'],
+  ['shadow_answers', 'query_id'],
+  ['shadow_pairs', 'query_id'],
+  ['unshown_grades', 'query_id'],
+  ['judge_panel_pairs', 'query_id'],
+  ['judged_queries', 'query_id'],
+] as const;
 
 /** A request that was accepted just before the end of its time is stored by then. */
 const UNDER_WAY_MS = HOUR_MS;

@@ -3,12 +3,13 @@ import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../errors.ts';
 import { unreachable } from '../../postgres/pool.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
-import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres/upkeep.ts';
+import { createPartitions, dayAfter } from '../../postgres/upkeep.ts';
 import { DAY_MS } from '../../time.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
-import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
+import { type AskedQuery, areErased, type ErasureReport, eraseLate } from './erase-live.ts';
 import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
+import { pruneLive } from './prune-live.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
 import {
   completeTraces,
@@ -153,7 +154,7 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     },
     closeMinutes: (before) => closeMinutes(pool, before),
     createPartitions: (now) => createPartitions(pool, now),
-    prune: (retentionDays, now) => prune(pool, retentionDays, now),
+    prune: (retentionDays, now) => pruneLive(pool, retentionDays, now),
     eraseLate: (pipelines, now) => eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     areErased: (queries) => explained(areErased(pool, queries)),
   };
@@ -202,28 +203,6 @@ async function fixDimensions(pool: Pool, pipeline: string, dimensions: number): 
      on conflict (pipeline) do update set dimensions = excluded.dimensions`,
     [pipeline, dimensions],
   );
-}
-
-/** Whole days go with their partition; pipelines with a shorter retention lose rows. */
-async function prune(pool: Pool, retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> {
-  const longest = Math.max(1, ...retentionDays.values());
-  // Of all days, in case nobody did so on one of them.
-  await eraseLate(pool, [...retentionDays.keys()], null, now);
-  await forgetErased(pool, longest, now);
-  const oldest = dayAfter(now, -longest);
-  await dropPartitionsBefore(pool, oldest);
-  for (const [pipeline, days] of retentionDays) {
-    if (days === longest) continue;
-    for (const table of ['live_queries', 'feedback', 'query_coverage']) {
-      await pool.query(`delete from ${table} where pipeline = $1::text and received_on < $2::date`, [
-        pipeline,
-        dayAfter(now, -days),
-      ]);
-    }
-  }
-  for (const table of ['live_query_counts', 'sampling_minutes']) {
-    await pool.query(`delete from ${table} where minute < ($1::timestamp at time zone 'utc')`, [oldest]);
-  }
 }
 
 /** Joins the writes of requests that arrive together into one statement, and tells each when its part is committed. */

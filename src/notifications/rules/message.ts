@@ -74,6 +74,7 @@ export interface Message {
   readonly severity: Severity;
   readonly openedAt: Date;
   readonly closedAt: Date | null;
+  readonly closedBecause: Incident['closedBecause'];
   /** One line, the same while the incident lasts. */
   readonly summary: string;
   /** A line for each alarm, with its numbers. */
@@ -97,7 +98,7 @@ export function messageOf(
   event: NotificationEvent,
   { consoleUrl, summaries }: MessageSettings,
 ): Message {
-  const { id, pipeline, severity, openedAt, closedAt, course } = incident;
+  const { id, pipeline, severity, openedAt, closedAt, closedBecause, course } = incident;
   const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
   const alert = course.find((one) => one.severity === severity)?.alert ?? '';
   const summary = summaries.get(alert) ?? 'Retrieval of {{ $labels.pipeline }} is not as it should be.';
@@ -108,13 +109,19 @@ export function messageOf(
     severity,
     openedAt,
     closedAt,
+    closedBecause,
     summary: summary.replaceAll('{{ $labels.pipeline }}', pipeline),
-    lines: course.map(({ name, worst }) => `${name}: ${worst.text}`),
+    lines: [
+      ...(closedBecause === 'left_config' ? [LEFT_CONFIG] : []),
+      ...course.map(({ name, worst }) => `${name}: ${worst.text}`),
+    ],
     diagnosis: diagnosisOf(incident),
     link: console && `${console}/incidents/${id}`,
     runbook: console && `${console}/runbooks/${alert}`,
   };
 }
+
+const LEFT_CONFIG = 'It left the config and is no longer evaluated. It was not seen to recover.';
 
 /** Titles and ways out alone: evidence may name a topic, which is in words of users. */
 function diagnosisOf({ settledAt, cause, confidence, ranked }: Incident): string {
@@ -147,6 +154,7 @@ export function webhookBody(message: Message): object {
       severity,
       opened_at: openedAt.toISOString(),
       closed_at: closedAt?.toISOString() ?? null,
+      closed_because: message.closedBecause,
     },
     summary,
     description: lines.join('\n'),
@@ -159,7 +167,8 @@ export function webhookBody(message: Message): object {
 /** `mrkdwn` of Slack knows three characters that must be escaped. */
 export function slackBody(message: Message): object {
   const { event, severity, summary, lines, diagnosis, link, runbook } = message;
-  const head = event === 'closed' ? 'Resolved' : severity === 'critical' ? 'Critical' : 'Warning';
+  const end = message.closedBecause === 'left_config' ? 'Closed' : 'Resolved';
+  const head = event === 'closed' ? end : severity === 'critical' ? 'Critical' : 'Warning';
   const escaped = [
     `*${head}: ${forSlack(summary)}*${took(message)}`,
     ...[...lines, diagnosis].map(forSlack),

@@ -6,6 +6,7 @@ import { judgeGoldenRun } from '../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { watchTable } from '../../../src/density/watch-table.ts';
+import { createConfiguredParts } from '../../../src/deployments/configured-parts.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { diagnoseNow } from '../../../src/diagnosis/diagnose-pipeline.ts';
 import { createIncidents } from '../../../src/diagnosis/incidents.ts';
@@ -58,6 +59,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     checkStore: createCheckStore(pool),
     deployments: createDeployments(pool),
     densityStates: watchTable(pool),
+    parts: createConfiguredParts(pool),
     topics: topicsTable(pool),
     incidents: createIncidents(pool),
     pipelines: [pipeline],

@@ -39,6 +39,7 @@ describe('incidents in PostgreSQL', () => {
       id: expect.any(String) as string,
       openedAt: hours(0),
       closedAt: null,
+      closedBecause: null,
       severity: 'critical',
       settledAt: null,
       saidAt: hours(0),

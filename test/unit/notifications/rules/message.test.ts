@@ -22,6 +22,7 @@ describe('the message of an incident', () => {
         severity: 'critical',
         opened_at: NOON.toISOString(),
         closed_at: null,
+        closed_because: null,
       },
       summary: 'The retriever of docs does not answer.',
       description: expect.stringContaining('100.0 % of the queries of the latest run of faq failed') as string,
