@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { statesOf } from '../../../src/checks/check-store.ts';
 import type { CheckStanding, CheckState } from '../../../src/checks/rules/check-state.ts';
-import { type AlarmFacts, alarmsOf, trusted, unjudged } from '../../../src/diagnosis/alarms.ts';
+import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, trusted, unjudged } from '../../../src/diagnosis/alarms.ts';
 import { followAlarms } from '../../../src/diagnosis/rules/incident.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
@@ -215,6 +215,33 @@ describe('what rang before', () => {
     expect(stillRings('ok')).toEqual([]);
     expect(stillRings('critical')).toEqual([]);
     expect(unjudged(open, [], thresholdPipeline.name)).toEqual([]);
+  });
+
+  const part = (kind: 'check' | 'golden_set', name: string, endedAt: Date | null = null) => ({
+    pipeline: thresholdPipeline.name,
+    kind,
+    name,
+    endedAt,
+  });
+  const ofConfig = { name: NAME, pipeline: thresholdPipeline.name } as CheckState;
+
+  it('goes on in a process whose config lacks its check, while another config that is in force has it', () => {
+    const inForce = [part('check', NAME)];
+    expect(carriedOver(open, { golden: [] }, [], inForce)).toMatchObject([{ name: NAME, severity: 'critical' }]);
+    expect(carriedOver(open, { golden: [] }, [ofConfig], inForce)).toEqual([]);
+    expect(carriedOver(open, { golden: [] }, [], [])).toEqual([]);
+  });
+
+  it('has left once no config that is in force has its check or its golden set', () => {
+    const [alarm = anAlarm()] = open;
+    const gone = [part('check', NAME, NOON)];
+    expect(hasLeft(alarm, gone)).toBe(true);
+    expect(carriedOver(open, { golden: [] }, [], gone)).toEqual([]);
+    expect(hasLeft(alarm, [part('check', NAME)])).toBe(false);
+    expect(hasLeft(alarm, [])).toBe(false);
+    const ofSet = anAlarm({ name: 'runs of faq are overdue', goldenSet: 'faq' });
+    expect(hasLeft(ofSet, [part('golden_set', 'faq', NOON)])).toBe(true);
+    expect(hasLeft(ofSet, [part('golden_set', 'other', NOON)])).toBe(false);
   });
 });
 
