@@ -114,7 +114,8 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     const token = async (page: Page): Promise<string> =>
       (await page.locator('input[name=form_token]').first().getAttribute('value')) ?? '';
     const labels = '/pipelines/docs/golden/faq/labels';
-    for (const action of ['/actions/pin-baseline', '/actions/annotate', labels, `${labels}/accept`]) {
+    const asking = ['/pipelines/docs/index', '/pipelines/docs/density'];
+    for (const action of ['/actions/pin-baseline', '/actions/annotate', labels, `${labels}/accept`, ...asking]) {
       expect(await send(reader, action, { form_token: await token(reader) }), action).toEqual([
         403,
         expect.stringContaining('has no scope admin'),
@@ -197,6 +198,12 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     expect(await page.getByRole('status').textContent()).toContain('A new version of the golden set');
     const { stdout } = await runRecalld(['golden', 'list', '--json'], folder);
     expect(JSON.stringify(JSON.parse(stdout))).toContain('"version":2');
+    const audit = JSON.parse((await runRecalld(['audit', '--json'], folder)).stdout) as object[];
+    expect(audit).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ act: 'accept_labels', subject: 'faq', by: expect.stringMatching(/\), console$/) }),
+      ]),
+    );
     await page.context().close();
   });
 });

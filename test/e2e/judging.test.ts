@@ -125,22 +125,29 @@ describeWithBrowser('judged live relevance', () => {
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 
-      // A second person with a file: what both are asked, without what the first gave, and then what nobody graded.
-      await recalld('judge review --pipeline docs --out second.jsonl --person ben');
-      const both = (await readFile(path.join(folder, 'second.jsonl'), 'utf8'))
-        .trim()
-        .split('\n')
-        .filter((line) => lines.some((one) => JSON.parse(one).query_id === JSON.parse(line).query_id));
+      // A second person is another key or another user, whatever name they give: here a program with a key.
+      const forTwo = new Set(
+        (await query<{ id: string }>(`select query_id as id from judged_queries where is_for_two`)).map(({ id }) => id),
+      );
+      const both = lines
+        .map((line) => JSON.parse(line) as { query_id: string; documents: { id: string; text: string }[] })
+        .filter(({ query_id: id }) => forTwo.has(id));
       expect(both.length).toBeGreaterThan(1);
       expect(both.length).toBeLessThan(12);
-      expect(both.join('')).not.toMatch(/"grade":\d/);
-      await writeFile(
-        path.join(folder, 'second.jsonl'),
-        both.join('\n').replaceAll(/quality (\d)\.","grade":null/g, '","grade":$1'),
+      const seconds = both.flatMap(({ query_id, documents }) =>
+        documents.map(({ id: document_id, text }) => ({
+          query_id,
+          document_id,
+          pipeline: 'docs',
+          grade: Number(/quality (\d)/.exec(text)?.[1]),
+        })),
       );
-      expect(await json('judge import second.jsonl --pipeline docs --person ben --json')).toEqual({
-        accepted: 3 * both.length,
-        rejected: 0,
+      expect(await daemon.call('POST', '/v1/judgments', seconds)).toMatchObject({
+        status: 201,
+        json: { accepted: 3 * both.length, rejected: [] },
+      });
+      expect(await daemon.call('POST', '/v1/judgments', [{ ...seconds[0], person: 'ben' }])).toMatchObject({
+        status: 400,
       });
       const { people: byTwo } = await json<Status>('judge run --pipeline docs --json');
       expect(byTwo).toMatchObject({
