@@ -2,6 +2,7 @@
  * All that is stored, by what it is about, in the database that the config names: opened once, for the daemon and for
  * commands; and where the config keeps the jobs.
  */
+
 import { hostname } from 'node:os';
 import type pg from 'pg';
 import type { Pool } from 'pg';
@@ -9,6 +10,7 @@ import { type AuditLog, createAuditLog } from '../access/audit-log.ts';
 import { createApiKeys, createConsoleSessions } from '../access/credentials.ts';
 import { createCheckStore } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
+import { plural } from '../console/format.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
 import { type ConfiguredParts, createConfiguredParts } from '../deployments/configured-parts.ts';
 import { createAnnotations, createDeployments } from '../deployments/deployments.ts';
@@ -291,7 +293,7 @@ async function assertMigrated(pool: pg.Pool): Promise<void> {
   if (pending > 0) {
     throw new RecalldError(
       'schema_too_old',
-      `The database lacks ${pending} migrations; run \`recalld migrate\` once, then start again.`,
+      `The database lacks ${plural(pending, 'migration')}; run \`recalld migrate\` once, then start again.`,
     );
   }
 }

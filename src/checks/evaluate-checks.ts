@@ -75,6 +75,7 @@ interface Readings {
 /** Reasons of gaps that say that there was too little, not that something is broken. */
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
+  'none_sampled',
   'no_clicks',
   'no_texts',
   'no_feedback',

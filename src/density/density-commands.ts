@@ -25,7 +25,7 @@ import {
   sparkline,
   styled,
 } from '../cli/output.ts';
-import { count } from '../console/format.ts';
+import { count, plural } from '../console/format.ts';
 import { RecalldError } from '../errors.ts';
 import { countsOf, type Explained, filtersOf, verdictWords } from '../explain/answers.ts';
 import { createExplainTurns } from '../explain/explain-turns.ts';
@@ -88,7 +88,7 @@ async function complaints(
 function textOf(report: ComplaintsReport): string {
   const { found, topics, days } = report;
   if (found.kind === 'insufficient_data') return lackingSentence(report) ?? '';
-  const of = `${count(found.negative)} sessions with negative feedback, ${count(found.others)} without, of ${days} days.`;
+  const of = `${plural(found.negative, 'session')} with negative feedback, ${count(found.others)} without, of ${days} days.`;
   if (topics.length === 0) return `${of} They do not differ by what they ask about.`;
   return [of, ...topics.map(paragraphOf)].join('\n\n');
 }

@@ -260,7 +260,7 @@ export function ComplaintsSection({ frame, report, showsText }: ComplaintsProps)
 function Found({ report, showsText }: { readonly report: ComplaintsReport; readonly showsText: boolean }) {
   const { found, topics, days } = report;
   if (found.kind === 'insufficient_data') return <Empty why={lackingSentence(report) ?? ''} />;
-  const sessions = `${count(found.negative)} sessions with negative feedback and ${count(found.others)} without, of ${days} days`;
+  const sessions = `${plural(found.negative, 'session')} with negative feedback and ${count(found.others)} without, of ${days} days`;
   if (topics.length === 0) return <Empty why={`${sessions}: they do not differ by what they ask about.`} />;
   return (
     <>

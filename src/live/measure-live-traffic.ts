@@ -22,7 +22,7 @@ import {
   type PositiveRatioOutcome,
   positiveRatios,
 } from './rules/feedback/sentiment.ts';
-import { clickMeasures, liveSegments, measureSegment } from './rules/live-measures.ts';
+import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
@@ -97,7 +97,8 @@ async function measurePipeline(
   const frame = { pipeline: plan.pipeline, windowStart: from, measuredAt: now };
   const outcomes: MeasurementOutcome[] = [samplesRead(reading, { ...frame, windowEnd: until })];
   for (const { name, queries } of liveSegments(reading.queries, plan.segmentKeys, plan.maxSegments)) {
-    for (const outcome of measureSegment(queries, traits)) {
+    for (const measured of measureSegment(queries, traits)) {
+      const outcome = name === ALL_SEGMENT ? withArrivals(measured, reading.arrived) : measured;
       const windowEnd = (clickMeasures as readonly string[]).includes(outcome.measure) ? settled : until;
       outcomes.push({ ...frame, windowEnd, segment: name, details: {}, ...outcome });
       // A large window with many segments would keep requests waiting, which share this thread.

@@ -90,6 +90,8 @@ export interface ReadLiveWindowDeps {
 
 export interface WindowReading {
   readonly queries: readonly SampledQuery[];
+  /** Live queries that were counted in the time of the window, sampled or not; 0 where nothing was counted. */
+  readonly arrived: number;
   /** Whether nothing of what was read could have been left out: each rate was 1, and so was each probability. */
   readonly isCertain: boolean;
   /** How often the samples were halved to stay within the limit; 0 when all were read. */
@@ -152,7 +154,9 @@ async function readHalved(
   signal: AbortSignal,
 ): Promise<Omit<WindowReading, 'halvings' | 'samples'> | null> {
   const queries: SampledQuery[] = [];
-  const calibration = calibrationOf(await windows.arrivals(window));
+  const arrivals = await windows.arrivals(window);
+  const calibration = calibrationOf(arrivals);
+  const arrived = Object.values(arrivals).reduce((sum, { counted }) => sum + counted, 0);
   const clicks = { counted: 0, notShown: 0, late: 0 };
   const tagsOf = createTagReader(segmentKeys);
   let isCertain = halvings === 0;
@@ -182,7 +186,7 @@ async function readHalved(
       });
     }
   }
-  return { queries, isCertain, clicks };
+  return { queries, arrived, isCertain, clicks };
 }
 
 /** Gives equal tags the same object, as there are few of them and many queries. */

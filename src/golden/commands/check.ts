@@ -1,4 +1,5 @@
 /** `recalld golden check`: looks a golden set over, and mends its labels as a person accepts. */
+
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -10,6 +11,7 @@ import {
 } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../cli/output.ts';
+import { plural } from '../../console/format.ts';
 import { RecalldError } from '../../errors.ts';
 import { readText } from '../../files/text-file.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -28,7 +30,10 @@ const SHOWN = 20;
 /** Lines for people; problems first, then advice. */
 function checkLines({ set, queries, check, answers, power }: CheckedSet): string[] {
   const { labels, problems, lost, proposals, recorded, representativeness } = check;
-  const lines = [`${set.name} version ${set.version}: ${queries.length} queries, ${set.judgments} judgments`, ''];
+  const lines = [
+    `${set.name} version ${set.version}: ${plural(queries.length, 'query', 'queries')}, ${plural(set.judgments, 'judgment')}`,
+    '',
+  ];
   lines.push(...answerLines(answers));
   if (labels.kind === 'unknown') lines.push(`Labels: not looked at. ${labels.reason}`);
   else {

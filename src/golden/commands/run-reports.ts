@@ -1,5 +1,7 @@
 /** Golden runs, one or two side by side, as text for people. */
+
 import { formatTable, sparkline, verdictText } from '../../cli/output.ts';
+import { plural } from '../../console/format.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { type RunDifference, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import { adviseOnSetSize } from '../rules/compare-runs.ts';
@@ -30,7 +32,7 @@ export function formatRunComparison(compared: RunsCompared, trend: Trend, mostQu
     `baseline   ${describe(baseline)}`,
     `candidate  ${describe(candidate)}`,
     `trend      ${trendText(trend)}`,
-    `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${all.n} queries${left}.`,
+    `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${plural(all.n, 'query', 'queries')}${left}.`,
     '',
     metricsTable(shown.filter(({ segment }) => segment === ALL_SEGMENT)),
     ...segmentLines(shown),
@@ -113,12 +115,13 @@ function formatOutcomes({ queries, no_answer: none }: RunSummaryJson): string {
   const failed = queries.error + queries.timeout;
   const scored = failed + queries.empty > (none?.n ?? 0);
   const tail = scored ? '; those without an answer count 0 in every mean' : '';
-  return `${queries.total} queries: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
+  return `${plural(queries.total, 'query', 'queries')}: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
 }
 
 function formatLabels({ labels, queries, golden_set: set }: RunSummaryJson): string[] {
   if (labels.stale === null || labels.stale === 0) return [];
-  const dead = queries.stale === 0 ? '' : `; ${queries.stale} queries have none left`;
+  const dead =
+    queries.stale === 0 ? '' : `; ${queries.stale} ${queries.stale === 1 ? 'query has' : 'queries have'} none left`;
   return ['', `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`];
 }
 
@@ -183,10 +186,10 @@ function formatAgainst(what: string, compared: ComparedJson | null): string[] {
       (metric.p ?? metric.p_randomization).toFixed(4),
       `${metric.wins}/${metric.losses}/${metric.ties}`,
     ]);
-  const left = compared.excluded === 0 ? '' : `, ${compared.excluded} queries left out`;
+  const left = compared.excluded === 0 ? '' : `, ${plural(compared.excluded, 'query', 'queries')} left out`;
   return [
     '',
-    `Against ${what} ${compared.run_id}: ${compared.verdict} over ${compared.n} queries${left}`,
+    `Against ${what} ${compared.run_id}: ${compared.verdict} over ${plural(compared.n, 'query', 'queries')}${left}`,
     formatTable(['metric', 'verdict', 'difference', '95 %', 'p', 'won/lost/tied'], rows, 2),
     ...compared.advice,
   ];

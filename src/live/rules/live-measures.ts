@@ -58,7 +58,14 @@ export interface WindowTraits {
   readonly hasClicks: boolean;
 }
 
-type LiveGapReason = 'no_queries' | 'no_clicks' | 'no_texts' | 'no_reference' | 'too_few_sessions' | 'too_few_clicks';
+type LiveGapReason =
+  | 'no_queries'
+  | 'none_sampled'
+  | 'no_clicks'
+  | 'no_texts'
+  | 'no_reference'
+  | 'too_few_sessions'
+  | 'too_few_clicks';
 
 export type LiveMeasureOutcome =
   | {
@@ -76,6 +83,22 @@ export type LiveMeasureOutcome =
       readonly measure: LiveMeasure;
       readonly reason: LiveGapReason;
     };
+
+/**
+ * A measure of all traffic beside what was counted on arrival, so that the volume is that of the counters and not an
+ * estimate of it, and a window of which no query was sampled is not told to have had none.
+ *
+ * @param arrived live queries that were counted in the window; 0 where nothing was counted
+ */
+export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): LiveMeasureOutcome {
+  if (arrived === 0) return outcome;
+  const { measure } = outcome;
+  if (measure === 'queries')
+    return { kind: 'value', measure, value: arrived, ciLow: arrived, ciHigh: arrived, ciMethod: 'counted', n: arrived };
+  return outcome.kind === 'no_data' && outcome.reason === 'no_queries'
+    ? { ...outcome, reason: 'none_sampled' }
+    : outcome;
+}
 
 /** The queries of all, and of each bounded segment: the most sampled by name, the rest as `other`. */
 export function liveSegments(

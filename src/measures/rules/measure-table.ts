@@ -55,6 +55,7 @@ export function measureRow(measure: string): Measure {
 
 const gapReasons: Readonly<Record<string, string>> = {
   no_queries: 'no live queries',
+  none_sampled: 'none of the live queries was sampled',
   no_clicks: 'no clicks',
   no_stages: 'no live query tells of stages',
   no_texts: 'no document came with its text',

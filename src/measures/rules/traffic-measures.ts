@@ -11,7 +11,7 @@ export const trafficMeasures = {
     isGlance: true,
     gauge: ofTraffic(
       'recalld_query_volume',
-      'Live queries of the trailing window, sampled or not, estimated from the samples by Horvitz and Thompson.',
+      'Live queries of the trailing window, sampled or not: counted for all traffic, estimated from the samples (Horvitz-Thompson) for a segment.',
     ),
   },
   zero_results_ratio: {

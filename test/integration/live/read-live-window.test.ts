@@ -71,6 +71,7 @@ describe('reading a window of live queries', () => {
           tags: {},
         },
       ],
+      arrived: 0,
       isCertain: false,
       halvings: 0,
       samples: 2,

@@ -5,7 +5,8 @@ import {
   type LiveMeasureOutcome,
   liveMeasures,
   liveSegments,
-  measureSegment as measuresOf,
+  measureSegment,
+  withArrivals as measuresOf,
   type SampledQuery,
   type WindowTraits,
 } from '../../../../src/live/rules/live-measures.ts';
@@ -187,5 +188,30 @@ describe('the segments of live traffic', () => {
       ['lang=de', 2],
       ['other', 2],
     ]);
+  });
+});
+
+describe('what was counted on arrival', () => {
+  const none = { kind: 'no_data', measure: 'error_ratio', reason: 'no_queries' } as const;
+
+  it('is the volume of all traffic, in place of an estimate of it', () => {
+    const estimate = {
+      kind: 'value',
+      measure: 'queries',
+      value: 80,
+      ciLow: 60,
+      ciHigh: 100,
+      ciMethod: 'x',
+      n: 8,
+    } as const;
+    expect(withArrivals(estimate, 119)).toMatchObject({ value: 119, ciLow: 119, ciHigh: 119, n: 119 });
+    expect(withArrivals({ ...none, measure: 'queries' }, 119)).toMatchObject({ kind: 'value', value: 119 });
+    expect(withArrivals(estimate, 0)).toEqual(estimate);
+  });
+
+  it('tells a window without a sample from one without a query', () => {
+    expect(withArrivals(none, 119)).toEqual({ ...none, reason: 'none_sampled' });
+    expect(withArrivals(none, 0)).toEqual(none);
+    expect(withArrivals({ ...none, reason: 'no_clicks' }, 119)).toEqual({ ...none, reason: 'no_clicks' });
   });
 });
