@@ -5,10 +5,10 @@ import {
   type LiveMeasureOutcome,
   liveMeasures,
   liveSegments,
-  measureSegment,
-  withArrivals as measuresOf,
+  measureSegment as measuresOf,
   type SampledQuery,
   type WindowTraits,
+  withArrivals,
 } from '../../../../src/live/rules/live-measures.ts';
 import type { QueryOutcome } from '../../../../src/model.ts';
 import { aReference, NOON } from './feedback/builders.ts';
