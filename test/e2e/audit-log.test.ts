@@ -118,8 +118,7 @@ pipelines:
     }
   })();
   routes = JSON.parse(readFileSync(routesFile, 'utf8')) as string[];
-  for (const set of ['faq', 'slow'])
-    expect(await installed.recalld(`golden import ${set}.csv --set ${set}`)).toMatchObject({ code: 0 });
+  for (const set of ['faq', 'slow']) await installed.json(`golden import ${set}.csv --set ${set}`);
   const ended = await installed.json<{ run_id: string }>('golden run --pipeline docs --set faq');
   run = ended.run_id;
   await installed.query(

@@ -132,7 +132,10 @@ describe('the command line', () => {
     ['a certificate that is not there', 'embedder: {kind: http, url: "http://e/", tls: {ca_file: no.pem}}'],
   ])('refuses %s in `config check`, `serve` and every other command alike', async (_, rest) => {
     const config = `pipelines: [{name: docs, retriever: {kind: http, url: "http://rag/"}, ${rest}}]`;
-    await expectRefused(config, /^recalld: recalld\.yaml: pipelines\[0\]/m);
+    const refusal = await refusalOf(config);
+    expect(refusal).toMatchObject({ code: 2, others: [] });
+    expect(refusal.says).toMatch(/^recalld: recalld\.yaml: pipelines\[0\]/m);
+    expect(refusal.says).not.toMatch(/s3cret|^ {4}at /m);
   });
 
   it.each([
@@ -163,17 +166,22 @@ describe('the command line', () => {
     ],
     ['a chat model with credentials in its URL', 'llm: {base_url: "http://u:s3cret@m/v1", model: m}', 'llm.base_url'],
   ])('refuses %s in `config check`, `serve` and every other command alike', async (_, config, field) => {
-    await expectRefused(config, new RegExp(`^recalld: recalld\\.yaml: ${field.replaceAll(/[.[\]]/g, '\\$&')}`, 'm'));
+    const refusal = await refusalOf(config);
+    expect(refusal).toMatchObject({ code: 2, others: [] });
+    expect(refusal.says).toContain(`recalld: recalld.yaml: ${field}`);
+    expect(refusal.says).not.toMatch(/s3cret|^ {4}at /m);
   });
 
-  async function expectRefused(config: string, says: RegExp): Promise<void> {
+  /** What the check of a config says, and what other commands say that say something else. */
+  async function refusalOf(config: string): Promise<{ says: string; code: number | null; others: string[] }> {
     const { recalld } = await without({ 'recalld.yaml': config });
-    const checked = await recalld('config check');
-    expect(checked.stderr).toMatch(says);
-    expect(checked.stderr).not.toMatch(/s3cret|^ {4}at /m);
-    expect(checked.code).toBe(2);
-    for (const line of ['serve', 'doctor', 'runs list', 'rules'])
-      expect(await recalld(line), line).toMatchObject({ code: 2, stdout: '', stderr: checked.stderr });
+    const { stderr, code } = await recalld('config check');
+    const others: string[] = [];
+    for (const line of ['serve', 'doctor', 'runs list', 'rules']) {
+      const other = await recalld(line);
+      if (other.code !== 2 || other.stdout !== '' || other.stderr !== stderr) others.push(`${line}: ${other.stderr}`);
+    }
+    return { says: stderr, code, others };
   }
 
   it('tells how many false pages to expect of a config, and warns above the budget', async () => {

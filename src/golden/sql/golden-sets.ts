@@ -117,6 +117,8 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
   };
 }
 
+const sizeOf = ({ version, queries, judgments, origin }: GoldenSetVersion) => ({ version, queries, judgments, origin });
+
 function versionAct(
   { act = 'import_golden_set' }: NewGoldenSet,
   before: GoldenSetVersion | null,
@@ -124,15 +126,14 @@ function versionAct(
   by: string,
   at: Date,
 ): Act {
-  const told = ({ version, queries, judgments, origin }: GoldenSetVersion) => ({ version, queries, judgments, origin });
   return {
     at,
     by,
     act,
     pipeline: null,
     subject: after.name,
-    before: before === null ? null : told(before),
-    after: told(after),
+    before: before === null ? null : sizeOf(before),
+    after: sizeOf(after),
   };
 }
 
