@@ -149,17 +149,17 @@ export async function diagnoseNow(deps: DiagnoseDeps, pipeline: WatchedPipeline)
   return withTopicNames(found, await deps.topics.names(topicIdsIn(found)));
 }
 
-/** What rings of the parts that are in force, whichever of the configs of a rolling deployment this process has. */
 function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alarm[] {
   const { checks, parts } = facts;
   const course = open?.course ?? [];
   const own = [...alarmsOf(pipeline, facts, now), ...unjudged(course, checks, pipeline.name)];
-  const names = new Set(own.map(({ name }) => name));
-  const carried = carriedOver(course, pipeline, checks, parts).filter(({ name }) => !names.has(name));
+  const carried = carriedOver(course, pipeline, checks, parts).filter(
+    ({ name }) => !own.some((one) => one.name === name),
+  );
   return [...own, ...carried].filter((alarm) => !hasLeft(alarm, parts));
 }
 
-/** All that still stood is of parts that are gone from the config: nothing was seen to recover. */
+/** `left_config` when all that still stood is gone from the config. */
 function closingReasonOf(open: Incident | null, { parts }: PipelineFacts): ClosingReason {
   const standing = open?.course.filter(({ stands }) => stands !== null) ?? [];
   return standing.length > 0 && standing.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
