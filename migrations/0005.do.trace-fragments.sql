@@ -45,3 +45,15 @@ create index feedback_judged on feedback (pipeline, judged_id) where judged_id i
 
 comment on column live_queries.session_hash is
   'Keyed hash of the session, else of the trace, else of the query. A session that is learnt later replaces the trace here, while the draw stays that of the trace.';
+
+-- Retriever spans that gave no live query, by kind, for people who set up tracing. Names of attributes, never a value.
+create table unreadable_retrievers (
+  pipeline text not null,
+  instrumentation text not null,
+  reason text not null,
+  -- Of the latest such span.
+  attributes text[] not null,
+  spans bigint not null,
+  last_seen_at timestamptz not null,
+  primary key (pipeline, instrumentation, reason)
+);

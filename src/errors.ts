@@ -201,6 +201,12 @@ export const rejectionTable = {
   embedding_wrong_dimension: 'The embedding has another length than the vectors of its pipeline.',
   occurred_in_future: 'occurred_at is in the future; the clock of the service is wrong.',
   occurred_too_long_ago: 'occurred_at is before the retention of the pipeline.',
+  span_without_id: 'A span has no valid trace id and span id, which are 32 and 16 hexadecimal digits in JSON.',
+  span_malformed: 'A span, a log record or a list of them is not what OTLP says.',
+  resource_malformed: 'The resource of spans or log records cannot be read; they were read without it.',
+  attribute_malformed: 'An attribute, event, link or status of a span cannot be read; the span was read without it.',
+  attribute_too_deep: 'An attribute of a span nests too deep; the span was read without it.',
+  retriever_unreadable: 'The span of a retriever does not say what was retrieved, or not in a form that is known.',
 } as const;
 
 export type RejectionCode = keyof typeof rejectionTable;

@@ -228,8 +228,8 @@ export function showIngestCounters({ pipelines }: Config, meter: Pick<Meter, 'in
   for (const reason of labelValues.recalld_ingest_shed_total.reason)
     meter.increment('recalld_ingest_shed_total', { reason }, 0);
   for (const code of Object.keys(rejectionTable)) meter.increment('recalld_ingest_rejected_total', { code }, 0);
-  for (const outcome of labelValues.recalld_otlp_spans_total.outcome)
-    meter.increment('recalld_otlp_spans_total', { outcome }, 0);
+  for (const outcome of labelValues.recalld_trace_spans_total.outcome)
+    meter.increment('recalld_trace_spans_total', { outcome }, 0);
   for (const { name: pipeline, privacy } of pipelines) {
     for (const outcome of labelValues.recalld_queries_total.outcome)
       meter.increment('recalld_queries_total', { pipeline, outcome }, 0);

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hasGoodKey } from '../access/authentication.ts';
 import { RecalldError } from '../errors.ts';
 import { JsonBeyondLimit, parseBoundedJson } from '../text/json.ts';
+import { findJsonFault, type JsonFault } from '../text/loose-json.ts';
 
 /** What all callers together may make the process hold: the bytes of requests under way, and of connections without a key. */
 export interface MemoryBudget {
@@ -121,14 +122,10 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
 
   const begin: RequestBodies['collect'] = (request, limit, done) => {
     const { headers, raw } = request;
-    const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-    if (encoding !== 'identity' && encoding !== 'gzip') {
-      const message = `Content-Encoding ${encoding} is not understood; send gzip or nothing.`;
-      throw new RecalldError('body_unreadable', message);
-    }
+    const isGzip = isCompressed(headers['content-encoding']);
     if (lengthOf(raw) > limit) throw tooLarge(limit, '');
-    if (encoding === 'gzip') hold(request, INFLATING_BYTES);
-    collect(raw, encoding === 'gzip' ? createGunzip() : null, limit, (bytes) => hold(request, bytes), done);
+    if (isGzip) hold(request, INFLATING_BYTES);
+    collect(raw, isGzip ? createGunzip() : null, limit, (bytes) => hold(request, bytes), done);
   };
   return {
     hold,
@@ -196,6 +193,25 @@ function collect(
     pieces = [];
     done(null, all);
   });
+}
+
+/**
+ * Whether a body is gzip, by its `Content-Encoding`: an empty one says nothing, and `x-gzip` is gzip (RFC 9110, 8.4.1.3).
+ *
+ * @throws RecalldError body_unreadable for another encoding
+ */
+function isCompressed(header: string | undefined): boolean {
+  const encodings = (header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((encoding) => encoding.trim())
+    .filter((encoding) => encoding !== '' && encoding !== 'identity');
+  if (encodings.length === 0) return false;
+  if (encodings.length === 1 && /^(x-)?gzip$/.test(encodings[0] ?? '')) return true;
+  const named = encodings.join(', ').slice(0, 100);
+  throw unreadable(
+    `Content-Encoding ${named} is not understood; send gzip or no encoding. An exporter of OpenTelemetry does with OTEL_EXPORTER_OTLP_COMPRESSION=gzip, the exporter otlphttp of a Collector with compression: gzip.`,
+  );
 }
 
 /** As it was announced; 0 when it was not. */
@@ -273,12 +289,19 @@ function parsed(pieces: readonly Buffer[]): unknown {
 
 /** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
 export function parseJson(text: string): unknown {
+  // Some clients begin with the mark of the byte order.
+  const json = text.startsWith('\ufeff') ? text.slice(1) : text;
   try {
-    // Some clients begin with the mark of the byte order.
-    return parseBoundedJson(text.startsWith('\ufeff') ? text.slice(1) : text);
+    return parseBoundedJson(json);
   } catch (error) {
     if (error instanceof JsonBeyondLimit)
       throw new RecalldError('body_unreadable', `The body ${error.problem}; see /openapi.json.`);
-    throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');
+    const fault = findJsonFault(json);
+    throw new RecalldError('body_unreadable', fault === null ? 'The body must be valid JSON.' : notJson(fault));
   }
+}
+
+function notJson({ line, column, path, problem }: JsonFault): string {
+  const place = path === '' ? '' : `, at ${path}`;
+  return `The body is not valid JSON: line ${line}, column ${column}${place} has ${problem}.`;
 }

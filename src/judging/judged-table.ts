@@ -93,7 +93,10 @@ const NOVEL = 0.1;
 
 const keptSql = `
   select q.id, q.received_on::text, q.received_at, q.unit_hash, q.session_hash, q.outcome, q.segments, q.probability,
-         q.text is not null as has_text,
+         -- Of a document that is known by its rank alone nothing can be said.
+         q.text is not null
+           and not exists (select from jsonb_array_elements(q.results) with ordinality e (document, rank)
+                            where e.rank <= $4::integer and e.document ->> 0 like 'unidentified:%') as has_text,
          q.keep_reason in ('negative_feedback', 'low_similarity')
            or exists (select from feedback f where f.pipeline = q.pipeline and f.query_id = q.id and f.sentiment = 'negative'
                          and f.counted and f.received_on >= q.received_on)

@@ -1,6 +1,7 @@
 /** Composes the taking in of live traffic: what each pipeline of the config does with its queries and feedback. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
+import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { createPersonalData, type PersonalData, type PersonalDataSettings } from '../privacy/personal-data.ts';
@@ -14,6 +15,7 @@ import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import { checkEmbedding } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
+import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
 import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { HeldFragment } from './sql/trace-fragments.ts';
@@ -62,7 +64,7 @@ export function createFragmentHold(deps: HoldFragmentsDeps): (fragments: readonl
     // All of an export are made private at once.
     const holding = await Promise.all(last.map((fragment) => toHeld(deps, fragment, now)));
     const held = numbered(holding).filter((one) => fitsBudget(one, now));
-    deps.meter.increment('recalld_otlp_spans_total', { outcome: 'fragment_dropped' }, usable.length - held.length);
+    deps.meter.increment('recalld_trace_spans_total', { outcome: 'fragment_dropped' }, usable.length - held.length);
     await deps.traffic.holdFragments(held);
   };
 }
@@ -165,6 +167,11 @@ interface LiveIngestSettings {
 export interface LiveIngest extends Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'> {
   /** Takes in what may complete live queries that came before or come later. */
   holdFragments(fragments: readonly TraceFragment[]): Promise<void>;
+  /**
+   * Remembers retriever spans that gave no query, for the doctor: those of a minute are written together, when the next
+   * ones come. Never rejects, since nothing of what users sent is lost with it.
+   */
+  noteUnreadable(kinds: readonly UnreadableRetriever[]): Promise<void>;
   /** Learns how many replicas share the caps; to be called every minute or so. */
   refresh(): Promise<void>;
 }
@@ -224,10 +231,45 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
       budget: FRAGMENTS,
       anybody: personalDataOf('none', { text: 'hash', patterns: [] }),
     }),
+    noteUnreadable: createUnreadableNotes(settings),
     async refresh() {
       replicas = await traffic.replicas(new Date(clock.now().getTime() - 120_000));
       build(replicas);
     },
+  };
+}
+
+/** Different kinds that wait for their minute. */
+const MAX_KINDS = 1000;
+
+function createUnreadableNotes({
+  traffic,
+  clock,
+  logger,
+}: Pick<LiveIngestSettings, 'traffic' | 'clock' | 'logger'>): LiveIngest['noteUnreadable'] {
+  const waiting = new Map<string, UnreadableRetriever>();
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  return async (kinds) => {
+    let isNew = false;
+    for (const kind of kinds) {
+      const key = JSON.stringify([kind.pipeline, kind.instrumentation, kind.reason]);
+      const known = waiting.get(key);
+      isNew ||= known === undefined;
+      if (known !== undefined || waiting.size < MAX_KINDS)
+        waiting.set(key, { ...kind, spans: kind.spans + (known?.spans ?? 0) });
+    }
+    const now = clock.now();
+    const due = now.getTime() - writtenAt >= MINUTE_MS;
+    const fresh = [...waiting.values()].filter(({ spans }) => spans > 0);
+    if (fresh.length === 0 || (!isNew && !due)) return;
+    writtenAt = now.getTime();
+    try {
+      await traffic.noteUnreadable(fresh, now);
+      // A key stays, so that only the first of a kind is written at once.
+      for (const [key, kind] of waiting) waiting.set(key, { ...kind, spans: 0 });
+    } catch (error) {
+      logger.warn('unreadable retriever spans were not noted', { reason: messageOf(error) });
+    }
   };
 }
 

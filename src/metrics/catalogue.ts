@@ -53,8 +53,17 @@ export const labelValues = {
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
-  recalld_otlp_spans_total: {
-    outcome: ['live_query', 'ignored', 'truncated', 'without_documents', 'without_pipeline', 'fragment_dropped'],
+  recalld_trace_spans_total: {
+    outcome: [
+      'live_query',
+      'ignored',
+      'rejected',
+      'truncated',
+      'unreadable_retriever',
+      'without_documents',
+      'without_pipeline',
+      'fragment_dropped',
+    ],
   },
   recalld_feedback_total: { sentiment: sentiments },
   recalld_feedback_positive_ratio: { basis: feedbackBases },
@@ -178,9 +187,9 @@ export const metricCatalogue = {
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },
-  recalld_otlp_spans_total: {
+  recalld_trace_spans_total: {
     type: 'counter',
-    help: 'OpenTelemetry spans received: live_query, ignored, truncated (attributes dropped by the service), without_documents, without_pipeline, or fragment_dropped (more than can wait for its query).',
+    help: 'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span that gave no live query), without_documents (those of them that name no documents), without_pipeline, or fragment_dropped (more than can wait for its query).',
     labels: ['outcome'],
     source: 'process',
   },

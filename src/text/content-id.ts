@@ -15,3 +15,18 @@ export function contentId(text: string): string | null {
   if (plain === '') return null;
   return `sha256:${createHash('sha256').update(plain, 'utf8').digest('hex').slice(0, 32)}`;
 }
+
+const PLACEHOLDER = 'unidentified:';
+
+/**
+ * The id of a document of which nothing is known but its rank, from 0, in the answer to a live query. It is another one in
+ * each answer, so that no two of them pass for the same document, and it is never judged.
+ */
+export function placeholderId(queryId: string, rank: number): string {
+  return `${PLACEHOLDER}${queryId}#${rank + 1}`;
+}
+
+/** Whether an id is one of `placeholderId`. */
+export function isPlaceholderId(id: string): boolean {
+  return id.startsWith(PLACEHOLDER);
+}

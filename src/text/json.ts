@@ -3,7 +3,7 @@
  * each level that is open, so four megabytes of `[` take more than a gigabyte and block the thread for seconds.
  */
 
-type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
  * Parses JSON like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit ids)
@@ -11,13 +11,15 @@ type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string
  *
  * @throws SyntaxError when the text is not JSON; JsonBeyondLimit as parseBoundedJson does
  */
-export function parseExactJson(text: string): JsonValue {
-  const value = parseBoundedJson(text) as JsonValue;
-  return longInteger.test(text) ? (JSON.parse(quoteLongIntegers(text)) as JsonValue) : value;
+export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): JsonValue {
+  assertWithin(text, limits);
+  if (!longInteger.test(text)) return JSON.parse(text) as JsonValue;
+  JSON.parse(text);
+  return JSON.parse(quoteLongIntegers(text)) as JsonValue;
 }
 
-/** Where an integer of so many digits may begin; the digits behind a point of a score are none. */
-const longInteger = /(?:^|[[:,\s-])\d{16}/;
+/** Where a value may stand: not in quotes, as times of OpenTelemetry are. */
+const longInteger = /(?:^|[[:,])\s*-?\d{16}/;
 
 /** Puts quotes around each unsafe integer of valid JSON; strings are stepped over. */
 function quoteLongIntegers(json: string): string {

@@ -262,8 +262,8 @@ const ingestAlerts: readonly AlertRule[] = [
   {
     alert: 'RecalldSpansUnusable',
     severity: 'warning',
-    expr: increaseBy(['outcome'], 'recalld_otlp_spans_total', '1h', {
-      outcome: ['truncated', 'without_documents', 'without_pipeline', 'fragment_dropped'],
+    expr: increaseBy(['outcome'], 'recalld_trace_spans_total', '1h', {
+      outcome: ['rejected', 'truncated', 'unreadable_retriever', 'without_pipeline', 'fragment_dropped'],
     }).concat(' >= 100'),
     for: '10m',
     keepFiringFor: '30m',

@@ -157,7 +157,7 @@ function ingest(): Builder<Panel>[] {
       unit: 'ops',
       min: 0,
       width: 6,
-      queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_otlp_spans_total'), 'outcome'), legend: '{{outcome}}' }],
+      queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_trace_spans_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
     graph({
       title: 'Redaction service',

@@ -8,8 +8,10 @@ import { createManifestSource } from '../../index-truth/manifest.ts';
 import type { Standing } from '../../index-truth/rounds-table.ts';
 import { readManifestLine } from '../../index-truth/rules/manifest-line.ts';
 import { createJudgingPlans, type JudgingPlan } from '../../judging/plan.ts';
+import { fixOf, reasonText } from '../../live/rules/otel/unreadable-retriever.ts';
 import { systemClock } from '../../system-clock.ts';
 import { durationText } from '../../text/spelling.ts';
+import { DAY_MS } from '../../time.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
@@ -46,6 +48,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         await examinePipeline(pipeline, probe, report, signal);
         if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
+      if (store !== null) await examineSpans(config, store, systemClock.now(), report);
       const standings = store === null ? null : await store.indexRounds.standings();
       await examineManifests(config, standings, systemClock.now(), report, signal);
       await examineJudges(config, pipelines, report, signal);
@@ -81,6 +84,24 @@ async function examineGoldenSets(
     if (ids !== null || depth !== null || empty > 0) continue;
     const message = `The retriever returns documents that ${set} knows, and as many as it is asked for.`;
     report({ service, status: 'ok', ms: null, message });
+  }
+}
+
+/** Retriever spans of the last day that gave no live query. */
+async function examineSpans(
+  { pipelines }: Pick<Config, 'pipelines'>,
+  { traffic }: Pick<CommandStore, 'traffic'>,
+  now: Date,
+  report: Report,
+): Promise<void> {
+  const names = new Set(pipelines.map(({ name }) => name));
+  for (const kind of await traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
+    if (!names.has(kind.pipeline)) continue;
+    const { spans, instrumentation, attributes, reason, lastSeenAt } = kind;
+    const ago = durationText(Math.max(0, now.getTime() - lastSeenAt.getTime()) / 1000);
+    const who = instrumentation === '' ? '' : ` of ${instrumentation}`;
+    const message = `${spans} retriever ${spans === 1 ? 'span' : 'spans'}${who}, the last ${ago} ago, ${reasonText[reason]} and gave no live query. The last one had: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
+    report({ service: `${kind.pipeline} spans`, status: 'warning', ms: null, message });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
 import type { RetrievedDocument } from '../../model.ts';
 import { type Question, questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
+import { isPlaceholderId } from '../../text/content-id.ts';
 
 /** Why a question was chosen, in the order in which the choice goes round. */
 export const choiceReasons = [
@@ -221,7 +222,8 @@ export function suggestJudgments(
   const byPerson = new Map(
     grades.flatMap((one) => (one.judge === 'person' ? [[one.documentId, one.grade] as const] : [])),
   );
-  return [...new Set([...ranks.keys(), ...shownRanks.keys(), ...named, ...byPerson.keys()])].map((documentId) => {
+  const documentIds = new Set([...ranks.keys(), ...shownRanks.keys(), ...named, ...byPerson.keys()]);
+  return [...documentIds].filter((id) => !isPlaceholderId(id)).map((documentId) => {
     const own = feedback.filter((one) => one.documentId === documentId);
     const { clicks } = tallyOf(own);
     const given = byPerson.get(documentId);

@@ -1,36 +1,31 @@
-/** From the body of an OTLP/HTTP request to spans and log records. */
+/** From the body of an OTLP/HTTP request to spans and log records. What cannot be read costs itself alone. */
+import type { RejectionCode } from '../../errors.ts';
 import type {
   Attributes,
   AttributeValue,
   InstrumentationScope,
   OtlpLogRecord,
   OtlpSpan,
+  SpanEvent,
   SpanKind,
   SpanLink,
   SpanStatus,
   TelemetryResource,
 } from '../rules/otel/span.ts';
-import { malformed, messageType, type OtlpContent, type OtlpLimits, parseMessage, tooLarge } from './parse.ts';
-
-/** A field of a message; undefined when there is no such field or no message. */
-function field(message: unknown, name: string): unknown {
-  if (typeof message !== 'object' || message === null) return undefined;
-  return (message as Record<string, unknown>)[name];
-}
-
-/** The elements of a repeated field; none when it is missing. */
-function elements(message: unknown, name: string): readonly unknown[] {
-  const value = field(message, name);
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw malformed(`The field ${name} of the OTLP body is not a list.`);
-  return value;
-}
-
-/** Text; empty when the field is missing. */
-function text(message: unknown, name: string): string {
-  const value = field(message, name);
-  return typeof value === 'string' ? value : '';
-}
+import {
+  elements,
+  FORBIDDEN_KEY,
+  field,
+  integer,
+  type MessageName,
+  noAttributes,
+  type OtlpMessages,
+  openMessages,
+  type ReadValue,
+  text,
+  UnreadableMessage,
+} from './messages.ts';
+import { malformed, type OtlpContent, type OtlpLimits, tooLarge } from './parse.ts';
 
 /** A count; 0 when the field is missing. */
 function count(message: unknown, name: string): number {
@@ -60,89 +55,36 @@ function nanoseconds(message: unknown, name: string): bigint {
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
-    typeof value === 'string' ? words.findIndex((word) => value === prefix + word.toUpperCase()) : Number(value ?? 0);
+    typeof value === 'string' && !/^\d+$/.test(value)
+      ? words.findIndex((word) => value === prefix + word.toUpperCase())
+      : Number(value ?? 0);
   return words[index] ?? words[0];
 }
 
-/** Attributes by their keys; of a key that comes twice the last, and none by the key `__proto__`. */
-function attributesOf(message: unknown, maxDepth: number): Attributes {
-  return keyValues(elements(message, 'attributes'), maxDepth);
-}
-
-/** Shared, because a body can hold a million events without attributes. */
-const noAttributes: Attributes = Object.freeze({});
-
-function keyValues(pairs: readonly unknown[], depthLeft: number): Attributes {
-  if (pairs.length === 0) return noAttributes;
-  const attributes: Record<string, AttributeValue> = {};
-  for (const pair of pairs) {
-    const key = text(pair, 'key');
-    // It would set the prototype. An object without one is no way out: it takes several times the memory.
-    if (key !== '__proto__') attributes[key] = anyValue(field(pair, 'value'), depthLeft);
-  }
-  return attributes;
-}
-
-function anyValue(value: unknown, depthLeft: number): AttributeValue {
-  if (typeof value !== 'object' || value === null) return null;
-  if (depthLeft <= 0) throw malformed('An attribute of the OTLP body nests too deep.');
-  const has = (name: string) => Object.hasOwn(value, name);
-  if (has('stringValue')) return text(value, 'stringValue');
-  if (has('boolValue')) return field(value, 'boolValue') === true;
-  if (has('intValue')) return integerValue(field(value, 'intValue'));
-  if (has('doubleValue')) return doubleValue(field(value, 'doubleValue'));
-  if (has('arrayValue'))
-    return elements(field(value, 'arrayValue'), 'values').map((item) => anyValue(item, depthLeft - 1));
-  if (has('kvlistValue')) return keyValues(elements(field(value, 'kvlistValue'), 'values'), depthLeft - 1);
-  return has('bytesValue') ? base64(field(value, 'bytesValue')) : null;
-}
-
-function integerValue(value: unknown): AttributeValue {
-  if (typeof value === 'number') return value;
-  const exact = integer(value, false);
-  if (exact === null) return null;
-  const number = Number(exact);
-  return Number.isSafeInteger(number) ? number : String(exact);
-}
-
-/** JSON has no NaN and no infinities; proto3 writes them as words. */
-function doubleValue(value: unknown): AttributeValue {
-  if (typeof value === 'number') return value;
-  return typeof value === 'string' && value.trim() !== '' ? Number(value) : null;
-}
-
-function base64(value: unknown): AttributeValue {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  return typeof value === 'string' ? value : null;
-}
-
-/** A 64-bit integer, however it is written. */
-function integer(value: unknown, isUnsigned: boolean): bigint | null {
-  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : null;
-  if (typeof value === 'string') return /^[+-]?\d{1,20}$/.test(value) ? BigInt(value) : null;
-  const low = field(value, 'low');
-  const high = field(value, 'high');
-  if (typeof low !== 'number' || typeof high !== 'number') return null;
-  const bits = (BigInt.asUintN(32, BigInt(Math.trunc(high))) << 32n) | BigInt.asUintN(32, BigInt(Math.trunc(low)));
-  return isUnsigned ? bits : BigInt.asIntN(64, bits);
-}
+/** How many things could not be read, by the code that says what. */
+export type Flaws = Partial<Record<RejectionCode, number>>;
 
 interface Decoded<T> {
   readonly items: readonly T[];
-  /** Items without a valid id; the answer tells how many there were. */
+  /** Items that were lost. */
   readonly rejected: number;
+  /** Grows while attributes are read, since lists and maps are read when they are asked for. */
+  readonly flaws: Flaws;
+  /** A field of JSON that stands where one of OTLP should, such as `resource_spans`; null when there is none. */
+  readonly misnamed: string | null;
 }
 
 /**
  * Decodes the body of `POST /v1/traces`.
  *
- * Unknown fields are skipped. Spans without a valid trace id and span id are counted as rejected.
+ * Unknown fields are skipped. Spans that cannot be read, or without a valid trace id and span id, are counted as
+ * rejected; attributes, events, links and resources that cannot be read are left out and counted.
  *
- * @throws RecalldError when the body is malformed or larger than the limits.
+ * @throws RecalldError when the body as a whole cannot be read, or is larger than the limits.
  */
-export function decodeTraces({ format, bytes }: OtlpContent, limits: OtlpLimits): Decoded<OtlpSpan> {
-  const request = parseMessage(messageType('ExportTraceServiceRequest'), bytes, format, limits);
-  return readItems(request, ['resourceSpans', 'scopeSpans', 'spans'], limits, toSpan);
+export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpSpan> {
+  const messages = openMessages(content, 'ExportTraceServiceRequest', limits);
+  return new Decoding(messages, limits).items(traceFields, toSpan);
 }
 
 /**
@@ -150,38 +92,195 @@ export function decodeTraces({ format, bytes }: OtlpContent, limits: OtlpLimits)
  *
  * @throws RecalldError as `decodeTraces` does.
  */
-export function decodeLogs({ format, bytes }: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
-  const request = parseMessage(messageType('ExportLogsServiceRequest'), bytes, format, limits);
-  return readItems(request, ['resourceLogs', 'scopeLogs', 'logRecords'], limits, toLogRecord);
+export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
+  const messages = openMessages(content, 'ExportLogsServiceRequest', limits);
+  return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
+
+/** Where the items are: a list in a list in a list. */
+interface ItemFields {
+  readonly resources: readonly [field: string, type: MessageName];
+  readonly scopes: readonly [field: string, type: MessageName];
+  readonly items: readonly [field: string, type: MessageName];
+}
+
+const traceFields: ItemFields = {
+  resources: ['resourceSpans', 'ResourceSpans'],
+  scopes: ['scopeSpans', 'ScopeSpans'],
+  items: ['spans', 'Span'],
+};
+
+const logFields: ItemFields = {
+  resources: ['resourceLogs', 'ResourceLogs'],
+  scopes: ['scopeLogs', 'ScopeLogs'],
+  items: ['logRecords', 'LogRecord'],
+};
+
+/** Fields of other writers of JSON: names of protobuf, and those that were renamed in 2022. */
+const OTHER_NAMES =
+  /^(resource_(spans|logs)|scope_(spans|logs)|log_records|instrumentation_?library_?(spans|logs)|(trace|span)_id)$/i;
 
 interface Origin {
   readonly resource: TelemetryResource;
   readonly scope: InstrumentationScope;
 }
 
-function readItems<T>(
-  request: object,
-  [resources, scopes, items]: readonly [string, string, string],
-  limits: OtlpLimits,
-  read: (item: unknown, origin: Origin, maxDepth: number) => T | null,
-): Decoded<T> {
-  const found: T[] = [];
-  let rejected = 0;
-  for (const ofResource of elements(request, resources)) {
-    const resource = toResource(field(ofResource, 'resource'), limits.maxDepth);
-    for (const ofScope of elements(ofResource, scopes)) {
-      const scope = toScope(field(ofScope, 'scope'));
-      for (const item of elements(ofScope, items)) {
-        if (found.length + rejected >= limits.maxItems)
-          throw tooLarge(`The OTLP body holds more than ${limits.maxItems} ${items}.`);
-        const value = read(item, { resource, scope }, limits.maxDepth);
-        if (value === null) rejected += 1;
-        else found.push(value);
+/** The decoding of one body. */
+class Decoding {
+  readonly flaws: Flaws = {};
+  private rejected = 0;
+  private misnamed: string | null = null;
+  private readonly messages: OtlpMessages;
+  private readonly limits: OtlpLimits;
+
+  constructor(messages: OtlpMessages, limits: OtlpLimits) {
+    this.messages = messages;
+    this.limits = limits;
+  }
+
+  items<T extends object>(
+    { resources, scopes, items }: ItemFields,
+    read: (item: object, origin: Origin, decoding: Decoding) => T,
+  ): Decoded<T> {
+    const { body } = this.messages;
+    if (!Array.isArray(field(body, resources[0]) ?? []))
+      throw malformed(`The field ${resources[0]} of the OTLP body is not a list.`);
+    const found: T[] = [];
+    for (const ofResource of this.within(body, resources)) {
+      const resource = this.resource(field(ofResource, 'resource'));
+      for (const ofScope of this.within(ofResource, scopes)) {
+        const scope = this.scope(field(ofScope, 'scope'));
+        for (const item of this.within(ofScope, items)) {
+          if (found.length + this.rejected >= this.limits.maxItems)
+            throw tooLarge(`The OTLP body holds more than ${this.limits.maxItems} ${items[0]}.`);
+          const value = this.orRejected(() => read(item, { resource, scope }, this));
+          if (value !== null) found.push(value);
+        }
       }
     }
+    return { items: found, rejected: this.rejected, flaws: this.flaws, misnamed: this.misnamed };
   }
-  return { items: found, rejected };
+
+  /** The messages of a list that can be opened; the others are rejected. */
+  private *within(message: object, [name, type]: readonly [string, MessageName]): Generator<object> {
+    const list = this.orRejected(() => elements(message, name, 'span_malformed')) ?? [];
+    if (list.length === 0) this.misnamed ??= Object.keys(message).find((key) => OTHER_NAMES.test(key)) ?? null;
+    for (const element of list) {
+      const opened = this.messages.open(element, type);
+      if (opened !== null) yield opened;
+      else this.reject('span_malformed');
+    }
+  }
+
+  private orRejected<T>(read: () => T): T | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof UnreadableMessage)) throw error;
+      this.reject(error.code);
+      return null;
+    }
+  }
+
+  private reject(code: RejectionCode): void {
+    this.rejected += 1;
+    this.leaveOut(code);
+  }
+
+  leaveOut(code: RejectionCode): void {
+    this.flaws[code] = (this.flaws[code] ?? 0) + 1;
+  }
+
+  /** What can be opened and read of a list; the others are left out, and so is what is no list. */
+  parts<T>(message: object, name: string, type: MessageName, read: (part: object) => T): readonly T[] {
+    const found: T[] = [];
+    for (const element of this.orLeftOut(() => elements(message, name, 'attribute_malformed')) ?? []) {
+      const opened = this.messages.open(element, type);
+      if (opened === null) this.leaveOut('attribute_malformed');
+      else {
+        const value = this.orLeftOut(() => read(opened));
+        if (value !== null) found.push(value);
+      }
+    }
+    return found;
+  }
+
+  private orLeftOut<T>(read: () => T): T | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof UnreadableMessage)) throw error;
+      this.leaveOut(error.code);
+      return null;
+    }
+  }
+
+  /** The fields of a message; none when it is missing or cannot be opened. */
+  part(message: unknown, type: MessageName): object | null {
+    if (message === undefined || message === null) return null;
+    const opened = this.messages.open(message, type);
+    if (opened === null) this.leaveOut('attribute_malformed');
+    return opened;
+  }
+
+  /** By their keys; of a key that comes twice the last. @throws UnreadableMessage for what is no list of them */
+  attributes(message: object, code: RejectionCode): Attributes {
+    const pairs = elements(message, 'attributes', code);
+    if (pairs.length === 0) return noAttributes;
+    const attributes: Record<string, AttributeValue> = {};
+    let hasDeferred = false;
+    for (const pair of pairs) {
+      // By hand, since there are many of them.
+      try {
+        const [key, value] = this.messages.attribute(pair);
+        if (key === FORBIDDEN_KEY) continue;
+        hasDeferred ||= typeof value === 'function';
+        if (hasDeferred) this.define(attributes, key, value);
+        else attributes[key] = value as AttributeValue;
+      } catch (error) {
+        if (!(error instanceof UnreadableMessage)) throw error;
+        this.leaveOut(error.code);
+      }
+    }
+    return attributes;
+  }
+
+  /** A value that is read when it is asked for costs nothing, and cannot be wrong, where nobody asks. */
+  private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
+    const property = { configurable: true, enumerable: true };
+    if (typeof value !== 'function') {
+      Object.defineProperty(attributes, key, { ...property, writable: true, value });
+      return;
+    }
+    Object.defineProperty(attributes, key, {
+      ...property,
+      get: () => {
+        const read = this.orLeftOut(value);
+        Object.defineProperty(attributes, key, { ...property, writable: true, value: read });
+        return read;
+      },
+    });
+  }
+
+  /** Without its attributes when they cannot be read: its spans are still spans. */
+  private resource(message: unknown): TelemetryResource {
+    const none: TelemetryResource = { serviceName: null, attributes: noAttributes };
+    if (message === undefined || message === null) return none;
+    const opened = this.messages.open(message, 'Resource');
+    if (opened === null) {
+      this.leaveOut('resource_malformed');
+      return none;
+    }
+    const attributes = this.orLeftOut(() => this.attributes(opened, 'resource_malformed'));
+    if (attributes === null) return none;
+    const name = attributes['service.name'];
+    return { serviceName: typeof name === 'string' && name !== '' ? name : null, attributes };
+  }
+
+  private scope(message: unknown): InstrumentationScope {
+    const scope = this.part(message, 'Scope');
+    return { name: text(scope, 'name'), version: text(scope, 'version') };
+  }
 }
 
 const kinds: readonly [SpanKind, ...SpanKind[]] = [
@@ -194,11 +293,11 @@ const kinds: readonly [SpanKind, ...SpanKind[]] = [
 ];
 const statusCodes: readonly [SpanStatus['code'], ...SpanStatus['code'][]] = ['unset', 'ok', 'error'];
 
-function toSpan(span: unknown, origin: Origin, maxDepth: number): OtlpSpan | null {
+function toSpan(span: object, origin: Origin, decoding: Decoding): OtlpSpan {
   const traceId = hexId(span, 'traceId', 16);
   const spanId = hexId(span, 'spanId', 8);
-  if (traceId === null || spanId === null) return null;
-  const status = field(span, 'status');
+  if (traceId === null || spanId === null) throw new UnreadableMessage('span_without_id');
+  const status = decoding.part(field(span, 'status'), 'Status');
   return {
     ...origin,
     traceId,
@@ -209,15 +308,15 @@ function toSpan(span: unknown, origin: Origin, maxDepth: number): OtlpSpan | nul
     kind: member(span, 'kind', 'SPAN_KIND_', kinds),
     startTimeUnixNano: nanoseconds(span, 'startTimeUnixNano'),
     endTimeUnixNano: nanoseconds(span, 'endTimeUnixNano'),
-    attributes: attributesOf(span, maxDepth),
+    attributes: decoding.attributes(span, 'span_malformed'),
     droppedAttributesCount: count(span, 'droppedAttributesCount'),
-    events: elements(span, 'events').map((event) => ({
+    events: decoding.parts(span, 'events', 'Event', (event): SpanEvent => ({
       name: text(event, 'name'),
       timeUnixNano: nanoseconds(event, 'timeUnixNano'),
-      attributes: attributesOf(event, maxDepth),
+      attributes: decoding.attributes(event, 'attribute_malformed'),
     })),
     droppedEventsCount: count(span, 'droppedEventsCount'),
-    links: elements(span, 'links').flatMap(toLink),
+    links: decoding.parts(span, 'links', 'Link', toLink).flat(),
     status: {
       code: member(status, 'code', 'STATUS_CODE_', statusCodes),
       message: text(status, 'message'),
@@ -225,13 +324,13 @@ function toSpan(span: unknown, origin: Origin, maxDepth: number): OtlpSpan | nul
   };
 }
 
-function toLink(link: unknown): readonly SpanLink[] {
+function toLink(link: object): readonly SpanLink[] {
   const traceId = hexId(link, 'traceId', 16);
   const spanId = hexId(link, 'spanId', 8);
   return traceId === null || spanId === null ? [] : [{ traceId, spanId }];
 }
 
-function toLogRecord(record: unknown, origin: Origin, maxDepth: number): OtlpLogRecord {
+function toLogRecord(record: object, origin: Origin, decoding: Decoding): OtlpLogRecord {
   const happened = nanoseconds(record, 'timeUnixNano');
   return {
     ...origin,
@@ -239,17 +338,7 @@ function toLogRecord(record: unknown, origin: Origin, maxDepth: number): OtlpLog
     spanId: hexId(record, 'spanId', 8),
     eventName: text(record, 'eventName'),
     timeUnixNano: happened > 0n ? happened : nanoseconds(record, 'observedTimeUnixNano'),
-    attributes: attributesOf(record, maxDepth),
+    attributes: decoding.attributes(record, 'span_malformed'),
     droppedAttributesCount: count(record, 'droppedAttributesCount'),
   };
-}
-
-function toResource(resource: unknown, maxDepth: number): TelemetryResource {
-  const attributes = attributesOf(resource, maxDepth);
-  const name = attributes['service.name'];
-  return { serviceName: typeof name === 'string' && name !== '' ? name : null, attributes };
-}
-
-function toScope(scope: unknown): InstrumentationScope {
-  return { name: text(scope, 'name'), version: text(scope, 'version') };
 }

@@ -35,31 +35,40 @@ export interface TracedPipeline {
   readonly segmentKeys: readonly string[];
 }
 
-/** Items without a valid id, which are counted and not read. */
-interface WithRejected {
-  readonly rejected: number;
-}
+/** What of a body could not be read, as `decodeTraces` counts it. */
+type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
-interface TracesRead extends Extraction, WithRejected {
+export interface TracesRead extends Extraction, Unread {
   readonly liveQueries: number;
 }
 
-interface LogsRead extends LogExtraction, WithRejected {}
+interface LogsRead extends LogExtraction, Unread {}
 
-/** Metadata keys that hold a document's id where the span has no id of its own. */
-const DOCUMENT_ID_KEYS = ['chunk_id', 'document_id', 'doc_id', 'id', 'source'];
+/** Keys of metadata, or of a document, that hold its id where it has no id of its own. */
+const DOCUMENT_ID_KEYS = [
+  'chunk_id',
+  'chunkId',
+  'x-amz-bedrock-kb-chunk-id',
+  'document_id',
+  'documentId',
+  'doc_id',
+  'docId',
+  'id',
+  '_id',
+  'source',
+];
 
 /** @throws RecalldError as `decodeTraces` */
 export function readTraces(content: OtlpContent, pipelines: readonly TracedPipeline[]): TracesRead {
-  const { items, rejected } = decodeTraces(content, defaultOtlpLimits);
+  const { items, ...unread } = decodeTraces(content, defaultOtlpLimits);
   const found = extractLiveQueries(items, extractionOptions(pipelines));
-  return { ...found, liveQueries: found.queries.length, rejected };
+  return { ...found, liveQueries: found.queries.length, ...unread };
 }
 
 /** @throws RecalldError as `decodeLogs` */
 export function readLogs(content: OtlpContent, pipelines: readonly TracedPipeline[]): LogsRead {
-  const { items, rejected } = decodeLogs(content, defaultOtlpLimits);
-  return { ...extractLogFeedback(items, extractionOptions(pipelines)), rejected };
+  const { items, ...unread } = decodeLogs(content, defaultOtlpLimits);
+  return { ...extractLogFeedback(items, extractionOptions(pipelines)), ...unread };
 }
 
 function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOptions {

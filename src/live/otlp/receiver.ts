@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../../access/authentication.ts';
 import type { Config } from '../../app/config/schema.ts';
 import type { CleanupStack } from '../../cleanup-stack.ts';
-import { type ErrorCode, RecalldError } from '../../errors.ts';
+import { type ErrorCode, RecalldError, type Rejection, type RejectionCode, rejectionTable } from '../../errors.ts';
 import type { RequestBodies } from '../../http/request-bodies.ts';
 import type { Meter } from '../../metrics/meter.ts';
 import type { LiveIngest } from '../live-ingest.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
-import { createOtlpReader, type Found, type OtlpRequest } from './extraction.ts';
+import { createOtlpReader, type Found, type OtlpRequest, type TracesRead } from './extraction.ts';
 import { encodeFailure, encodeSuccess, otlpFormat } from './parse.ts';
 
 type OtlpSignal = 'traces' | 'logs';
@@ -94,33 +94,51 @@ export function createOtlpReceiver(
   cleanups.defer('reader of OpenTelemetry', () => reader.close());
 
   const count = (outcome: string, spans: number): void =>
-    meter.increment('recalld_otlp_spans_total', { outcome }, spans);
+    meter.increment('recalld_trace_spans_total', { outcome }, spans);
 
   const takeTraces = async (...request: OtlpRequest): Promise<Outcome> => {
     const found = await reader.traces(...request);
+    const unreadable = found.unreadableRetrievers.reduce((sum, { spans }) => sum + spans, 0);
+    const documentless = found.unreadableRetrievers.filter(({ reason }) => reason === 'no_documents' || reason === 'hidden');
+    count('rejected', found.rejected);
     count('truncated', found.truncatedSpans);
     count('ignored', found.ignoredSpans);
     count('without_pipeline', found.spansWithoutPipeline);
-    count('without_documents', found.spansWithoutDocuments);
+    count('unreadable_retriever', unreadable);
+    count(
+      'without_documents',
+      documentless.reduce((sum, { spans }) => sum + spans, 0),
+    );
     count('live_query', found.liveQueries);
     const refused = await takeAll(ingest, found.parts);
-    return {
-      rejected: found.rejected + refused.length,
-      message: refused[0] ?? (found.rejected > 0 ? 'spans without a valid id' : null),
-    };
+    if (unreadable > 0) await ingest.noteUnreadable(found.unreadableRetrievers);
+    const flaws = unreadable > 0 ? { ...found.flaws, retriever_unreadable: unreadable } : found.flaws;
+    return outcomeOf({ ...found, rejected: found.rejected + unreadable, flaws }, refused);
   };
 
   const takeLogs = async (...request: OtlpRequest): Promise<Outcome> => {
-    const { parts, rejected } = await reader.logs(...request);
-    const refused = await takeAll(ingest, parts);
-    return { rejected: rejected + refused.length, message: refused[0] ?? null };
+    const found = await reader.logs(...request);
+    return outcomeOf(found, await takeAll(ingest, found.parts));
+  };
+
+  const outcomeOf = (
+    { rejected, flaws, misnamed }: Pick<TracesRead, 'rejected' | 'flaws' | 'misnamed'>,
+    refused: readonly Rejection[],
+  ): Outcome => {
+    for (const [code, times] of Object.entries(flaws)) meter.increment('recalld_ingest_rejected_total', { code }, times);
+    for (const { code } of refused) meter.increment('recalld_ingest_rejected_total', { code });
+    const sentences = [...new Set(refused.map(({ message }) => message))].slice(0, MAX_SENTENCES);
+    for (const [code, times] of Object.entries(flaws)) sentences.push(flawText(code as RejectionCode, times));
+    if (misnamed !== null)
+      sentences.push(`${misnamed} is not a field of OTLP/JSON and was ignored; it has names such as resourceSpans.`);
+    return { rejected: rejected + refused.length, message: sentences.join(' ') };
   };
 
   return {
     async take(signal, body, type) {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
-        const partial = rejected === 0 ? null : { rejected, message: message ?? 'some items were not accepted' };
+        const partial = message === '' ? null : { rejected, message };
         return { status: 200, ...encodeSuccess(signal, otlpFormat(type) ?? 'json', partial) };
       } catch (error) {
         if (error instanceof RecalldError) return refuse(error, type);
@@ -132,23 +150,31 @@ export function createOtlpReceiver(
 }
 
 interface Outcome {
+  /** Spans or log records that were not accepted. */
   readonly rejected: number;
-  readonly message: string | null;
+  /** Why, or what of the others was left out; empty when nothing was. */
+  readonly message: string;
+}
+
+/** Different ones of a body; each names the field and the fix. */
+const MAX_SENTENCES = 5;
+
+function flawText(code: RejectionCode, times: number): string {
+  const sentence = rejectionTable[code];
+  return times === 1 ? sentence : `${times} times: ${sentence}`;
 }
 
 /**
  * Part by part, so that other requests have their turn.
  *
- * @returns the sentences for what was refused
+ * @returns what was refused
  */
-async function takeAll(ingest: LiveIngest, parts: Iterable<Found>): Promise<readonly string[]> {
-  const refused: string[] = [];
+async function takeAll(ingest: LiveIngest, parts: Iterable<Found>): Promise<readonly Rejection[]> {
+  const refused: Rejection[] = [];
   for (const { queries, fragments, feedback } of parts) {
-    if (queries.length > 0)
-      refused.push(...(await ingest.ingestQueries(queries)).rejected.map(({ message }) => message));
+    if (queries.length > 0) refused.push(...(await ingest.ingestQueries(queries)).rejected);
     if (fragments.length > 0) await ingest.holdFragments(fragments);
-    if (feedback.length > 0)
-      refused.push(...(await ingest.ingestFeedback(feedback)).rejected.map(({ message }) => message));
+    if (feedback.length > 0) refused.push(...(await ingest.ingestFeedback(feedback)).rejected);
   }
   return refused;
 }

@@ -7,7 +7,8 @@ import { createPartitions, dayAfter } from '../../postgres/upkeep.ts';
 import { DAY_MS } from '../../time.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
-import { type AskedQuery, areErased, type ErasureReport, eraseLate } from './erase-live.ts';
+import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
+import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
 import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
 import { pruneLive } from './prune-live.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
@@ -18,6 +19,7 @@ import {
   releaseFragments,
   type TraceToComplete,
 } from './trace-fragments.ts';
+import { noteUnreadable, readUnreadable, type SeenUnreadable } from './unreadable-retrievers.ts';
 
 /** Rows in one statement; more gain nothing. */
 const BATCH_ROWS = 250;
@@ -54,6 +56,10 @@ export interface LiveTraffic {
   holdFragments(fragments: readonly HeldFragment[]): Promise<void>;
   /** Lets go of the fragments that have been held for 10 to 20 minutes. */
   releaseFragments(now: Date): Promise<void>;
+  /** Remembers retriever spans that gave no query, by kind. */
+  noteUnreadable(kinds: readonly UnreadableRetriever[], now: Date): Promise<void>;
+  /** Those that came since then, the latest first. */
+  unreadableSince(since: Date): Promise<readonly SeenUnreadable[]>;
   /** What people have counted on some days, for the cap on each. */
   countedHours(days: readonly CapDay[]): Promise<readonly CountedHour[]>;
   /**
@@ -141,6 +147,8 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
       await explained(settle(fragments, 1));
     },
     releaseFragments: (now) => releaseFragments(pool, now),
+    noteUnreadable: (kinds, now) => noteUnreadable(pool, kinds, now),
+    unreadableSince: (since) => readUnreadable(pool, since),
     countedHours: (days) => explained(readCountedHours(pool, days)),
     opinions: (...asked) => readOpinions(pool, ...asked),
     dimensions: (pipeline, learn) => explained(knownDimensions(pool, pipeline, learn)),

@@ -4,16 +4,14 @@ import { contextSize } from '../../../text/context-size.ts';
 import { DAY_MS } from '../../../time.ts';
 import { type LiveQuery, type LiveStage, liveStage } from '../live-query.ts';
 import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
+import type { TracedDocument } from './document-shapes.ts';
+import { readEmbeddedText, readQueryText, readQueryVector, readTopK } from './query-input.ts';
 import {
   type DocumentIdentity,
   type ExtractionOptions,
   identifyDocuments,
-  readQueryText,
-  readQueryVector,
   readRerankedDocuments,
   readRetrievedDocuments,
-  readTopK,
-  type TracedDocument,
 } from './retrieved-documents.ts';
 import {
   liveQueryId,
@@ -31,6 +29,7 @@ import {
 } from './span.ts';
 import { completeQueries, RETRIEVAL, type TraceFragment } from './trace-fragment.ts';
 import { errorOf, hasSeveralQueries, indexSpans, type TraceIndex } from './trace-index.ts';
+import { reasonOf, summarize, type UnreadableReason, type UnreadableRetriever } from './unreadable-retriever.ts';
 
 export interface Extraction {
   readonly queries: readonly LiveQuery[];
@@ -40,14 +39,14 @@ export interface Extraction {
    * are among them though a query of this export has them, because they are those of its whole trace.
    */
   readonly fragments: readonly TraceFragment[];
-  /** Retriever, embedding, reranker and evaluator spans of which the service dropped attributes or events. */
+  /** Retriever, embedding, reranker and evaluator spans of which the service dropped or shortened attributes or events. */
   readonly truncatedSpans: number;
-  /** Spans that gave neither a query nor a fragment nor feedback; most spans of a trace are such. */
+  /** Spans that are no retriever, and gave neither a fragment nor feedback; most spans of a trace are such. */
   readonly ignoredSpans: number;
   /** Retriever spans that belong to no pipeline. */
   readonly spansWithoutPipeline: number;
-  /** Retriever spans that do not tell what was retrieved; a span that tells of no documents is a query. */
-  readonly spansWithoutDocuments: number;
+  /** Retriever spans of a pipeline that gave no query, by kind. One that says that nothing was retrieved is a query. */
+  readonly unreadableRetrievers: readonly UnreadableRetriever[];
   /** Annotations and evaluations that no person made. */
   readonly machineJudgments: number;
   /** Annotations and evaluations that are no feedback of a known kind, or about no span. */
@@ -80,11 +79,15 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   }
   const used = new Set<OtlpSpan>();
 
+  const unreadable: { span: OtlpSpan; pipeline: string; reason: UnreadableReason }[] = [];
   const drafts = outermost.flatMap((span) => {
+    used.add(span);
     const query = readLiveQuery(span, innerOf.get(span) ?? [], index, options);
-    if (query !== null) used.add(span);
-    return query === null ? [] : [query];
+    if (typeof query === 'object') return [query];
+    unreadable.push({ span, pipeline: options.pipelineOf(span) ?? '', reason: query });
+    return [];
   });
+  const cutOff = unreadable.filter(({ span, reason }) => reason === 'cut_off' && !isTruncated(span, index));
 
   const wantedTexts = new Set(drafts.flatMap(({ text }) => text ?? []));
   const fragments = index.spans.toSorted(byEnd).flatMap((span) => {
@@ -100,10 +103,10 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     queries,
     feedback,
     fragments: [...unused.filter((fragment) => fragment.kind !== 'person'), ...peopleOf(fragments)],
-    truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length,
+    truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
     ignoredSpans: index.spans.length - used.size,
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
-    spansWithoutDocuments: outermost.length - drafts.length,
+    unreadableRetrievers: summarize(unreadable),
     ...judged,
   };
 }
@@ -113,11 +116,12 @@ function readLiveQuery(
   inner: readonly OtlpSpan[],
   index: TraceIndex,
   options: ExtractionOptions,
-): LiveQuery | null {
+): LiveQuery | UnreadableReason {
   const pipeline = options.pipelineOf(span);
   const error = errorOf(span);
-  const found = readResults(span, inner, options) ?? (error === null ? null : { results: [], context: null });
-  if (pipeline === null || found === null) return null;
+  const read = readResults(span, inner, options);
+  if (pipeline === null || (typeof read === 'string' && error === null)) return read as UnreadableReason;
+  const found = typeof read === 'string' ? { results: [], context: null } : read;
   const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
   return {
     id: liveQueryId(span.traceId, span.spanId),
@@ -142,8 +146,9 @@ function readLiveQuery(
   };
 }
 
-/** From the first start to the last end; null for what no retrieval takes. */
+/** From the first start to the last end; null for what no retrieval takes, and where a span does not tell its times. */
 function latencyOf(spans: readonly OtlpSpan[]): number | null {
+  if (spans.some(({ startTimeUnixNano: start, endTimeUnixNano: end }) => start <= 0n || end <= 0n)) return null;
   const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);
   const end = spans.reduce((last, { endTimeUnixNano: at }) => (at > last ? at : last), 0n);
   const latencyMs = Number(end - start) / 1e6;
@@ -159,7 +164,9 @@ function readStages(
 ): LiveStage[] {
   if (inner.length === 0 || readRetrievedDocuments(span) === null) return [];
   const lists = inner.map(readRetrievedDocuments);
-  const known = lists.flatMap((documents) => (documents === null ? [] : [identifyDocuments(documents, identity)]));
+  const known = lists.flatMap((documents, place) =>
+    documents === null ? [] : [identifyDocuments(documents, identity, inner[place] ?? span).documents],
+  );
   const stage = { name: RETRIEVAL, isSide: false, latencyMs: latencyOf(inner) };
   const ids = known.length < lists.length ? null : mergedByRank(known);
   return [
@@ -181,19 +188,25 @@ function readResults(
   span: OtlpSpan,
   inner: readonly OtlpSpan[],
   identity: DocumentIdentity,
-): Pick<LiveQuery, 'results' | 'context'> | null {
-  if (hasSeveralQueries(span)) return null;
+): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
+  if (hasSeveralQueries(span)) return 'several_queries';
   const own = readRetrievedDocuments(span);
-  if (own !== null) return identifyAny(own, identity);
-  const [only, ...others] = inner.map(readRetrievedDocuments).filter((documents) => documents !== null);
-  return only !== undefined && others.length === 0 ? identifyAny(only, identity) : null;
+  if (own !== null) return identifyAny(own, identity, span);
+  const lists = inner.map((one) => ({ one, documents: readRetrievedDocuments(one) }));
+  const [only, ...others] = lists.filter(({ documents }) => documents !== null);
+  if (only === undefined || only.documents === null || others.length > 0) return reasonOf(span, false);
+  return identifyAny(only.documents, identity, only.one);
 }
 
-/** Null when there are documents but none can be told from others, as when their content is hidden. */
-function identifyAny(documents: readonly TracedDocument[], identity: DocumentIdentity) {
-  const results = identifyDocuments(documents, identity);
-  if (documents.length > 0 && results.length === 0) return null;
-  return { results, context: contextSize(documents.map(({ content }) => content)) };
+/** Unreadable when there are documents but none can be told from others, as when their content is hidden. */
+function identifyAny(
+  traced: readonly TracedDocument[],
+  identity: DocumentIdentity,
+  span: OtlpSpan,
+): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
+  const { documents, unidentified } = identifyDocuments(traced, identity, span);
+  if (documents.length > 0 && unidentified === documents.length) return reasonOf(span, true);
+  return { results: documents, context: contextSize(traced.map(({ content }) => content)) };
 }
 
 function isTruncated(span: OtlpSpan, index: TraceIndex): boolean {
@@ -255,10 +268,9 @@ function readFragments(
       }));
     }
     case 'reranker': {
-      const documents = readRerankedDocuments(span) ?? [];
-      const identified = identifyDocuments(documents, options);
-      // An order with holes in it is not the order that users saw.
-      const results = identified.length < documents.length ? [] : identified;
+      const { documents, unidentified } = identifyDocuments(readRerankedDocuments(span) ?? [], options, span);
+      // An order with unknown documents in it says nothing of the documents of a query.
+      const results = unidentified > 0 ? [] : documents;
       const latencyMs = latencyOf([span]);
       if (results.length === 0 && latencyMs === null) return [];
       const text = readText(span.attributes['reranker.query']);
@@ -289,7 +301,7 @@ interface Embedding {
 /** `embedding.embeddings.N.embedding.{text,vector}`, else one vector on the span with the span's input. */
 function readEmbeddings(span: OtlpSpan, wantedTexts: ReadonlySet<string>): readonly Embedding[] {
   const listed = readFlattened(span.attributes, 'embedding.embeddings') ?? [];
-  const input = readQueryText(span);
+  const input = readEmbeddedText(span);
   const candidates =
     listed.length > 0
       ? listed.map((item) => ({ text: readText(item['embedding.text']), value: item['embedding.vector'] }))

@@ -1,115 +1,21 @@
-/** What a retriever or reranker span tells of its query and documents, wherever its instrumentation put them. */
+/** What a retriever or reranker span tells of its documents, wherever its instrumentation put them. */
 import type { RetrievedDocument } from '../../../model.ts';
-import { contentId } from '../../../text/content-id.ts';
+import { contentId, placeholderId } from '../../../text/content-id.ts';
+import { MAX_DOCUMENTS, noDocument, readDocuments, type TracedDocument, toDocument } from './document-shapes.ts';
 import {
   type Attributes,
-  type AttributeValue,
-  isObject,
   type OtlpSpan,
-  readArray,
-  readCount,
-  readFirst,
-  readFlattened,
+  readFlattenedList,
   readId,
   readNumber,
-  readObject,
-  readString,
-  readStructure,
-  readText,
-  readVector,
   type Telemetry,
 } from './span.ts';
 
-/** Their values are the query itself, or JSON with the query in it. */
-const inputs = [
-  'gen_ai.retrieval.query.text',
-  'input.value',
-  'langfuse.observation.input',
-  'gen_ai.task.input',
-  'traceloop.entity.input',
-  'db.marqo.search.query',
-];
-
-/** Names of the query in a JSON input; `query_str` and `str_or_query_bundle` are LlamaIndex. */
-const queryNames = [
-  'query',
-  'query_str',
-  'str_or_query_bundle',
-  'query_text',
-  'question',
-  'search_query',
-  'input',
-  'text',
-];
-
-/**
- * The text of the query, from the first of `gen_ai.retrieval.query.text`, `input.value`, `langfuse.observation.input`
- * and OpenLLMetry's inputs that has one. Null when none has, or when privacy settings hide it.
- */
-export function readQueryText(span: OtlpSpan): string | null {
-  return readFirst(span.attributes, inputs, readInputText);
-}
-
-/**
- * An object without a query by a usual name is not the query, and its JSON would not be either. A JSON number or
- * string is the query as it stands: people search for years, and for phrases in quotes.
- */
-function readInputText(value: AttributeValue | undefined): string | null {
-  const input = readStructure(value);
-  if (input === null) return readText(value);
-  if (!isObject(input)) return input.length === 1 ? readText(input[0]) : null;
-  return readFirst(input, queryNames, (inner) =>
-    isObject(inner) ? readFirst(inner, queryNames, readText) : readText(inner),
-  );
-}
-
-/** `gen_ai.request.top_k` is what OTel GenAI called it before; the rest is OpenLLMetry. */
-const topKNames = [
-  'gen_ai.retrieval.top_k',
-  'gen_ai.request.top_k',
-  'db.vector.query.top_k',
-  'pinecone.query.top_k',
-  'db.chroma.query.n_results',
-  'db.milvus.search.limit',
-];
-
-/** How many documents were asked for; null when the span does not tell. */
-export function readTopK(span: OtlpSpan): number | null {
-  const input = readFirst(span.attributes, ['input.value', 'langfuse.observation.input'], readObject);
-  return readFirst(span.attributes, topKNames, readCount) ?? readFirst(input ?? {}, ['top_k', 'k', 'limit'], readCount);
-}
-
-const vectorNames = ['embedding.vector', 'db.vector.query.embeddings.vector'];
-const vectorEventNames = ['db.query.embeddings.vector', 'db.search.embeddings.vector'];
-
-/** The vector of the query, when the retriever's own span or one of its events holds it. */
-export function readQueryVector(span: OtlpSpan): Float32Array | null {
-  const own = readFirst(span.attributes, vectorNames, readVector);
-  if (own !== null) return own;
-  for (const { attributes } of span.events) {
-    const vector = readFirst(attributes, vectorEventNames, readVector);
-    if (vector !== null) return vector;
-  }
-  const embedded = readFlattened(span.attributes, 'embedding.embeddings') ?? [];
-  return embedded.length === 1 ? readVector(embedded[0]?.['embedding.vector']) : null;
-}
-
-/** A document as it was traced: each of its parts may be missing. */
-export interface TracedDocument {
-  readonly id: string | null;
-  readonly score: number | null;
-  readonly content: string | null;
-  readonly metadata: Attributes | null;
-}
-
 /** How a document without an id is given one. */
 export interface DocumentIdentity {
-  /** Keys of its metadata that hold an id, best first. */
+  /** Keys of its metadata, or of the document itself, that hold an id, best first. */
   readonly documentIdKeys: readonly string[];
 }
-
-/** The most results that a live query holds. */
-const MAX_DOCUMENTS = 1000;
 
 type Documents = readonly TracedDocument[] | null;
 
@@ -118,9 +24,11 @@ type Documents = readonly TracedDocument[] | null;
  *
  * 1. `gen_ai.retrieval.documents`, structured or JSON text (OTel GenAI);
  * 2. `retrieval.documents.N.document.*` (OpenInference);
- * 3. the output as JSON: `output.value` (OpenInference), `langfuse.observation.output`, `gen_ai.task.output` and
- *    `traceloop.entity.output` (OpenLLMetry), an array or an object with one under a usual name;
- * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry);
+ * 3. the output as JSON, in any of the shapes of `readDocuments`: `output.value` (OpenInference),
+ *    `langfuse.observation.output`, `gen_ai.task.output` and `traceloop.entity.output` (OpenLLMetry), `gen_ai.completion`
+ *    (LangSmith), `db.vector.query.response.documents` (Spring AI);
+ * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry), then the event
+ *    `db.vector.content.query.response` (Spring AI);
  * 5. none, when a count of results says 0.
  *
  * An id that the first of them lacks is taken from the others at the same rank, when they are as long: LangChain's
@@ -131,11 +39,12 @@ type Documents = readonly TracedDocument[] | null;
 export function readRetrievedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
   const lists = [
-    readList(attributes['gen_ai.retrieval.documents']),
+    readDocuments(attributes['gen_ai.retrieval.documents']),
     readDocumentList(attributes, 'retrieval.documents'),
-    ...outputs.map((name) => readOutput(attributes[name])),
+    ...outputNames.map((name) => readDocuments(attributes[name])),
     readResultEvents(span),
-    readFlattened(attributes, 'db.vector.query.result')?.map(toDocument) ?? null,
+    readDocumentList(attributes, 'db.vector.query.result'),
+    readContentEvent(span),
   ].filter((list) => list !== null);
   const [first] = lists;
   if (first === undefined) return resultCounts.some((name) => readNumber(attributes[name]) === 0) ? [] : null;
@@ -150,45 +59,63 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
 /** The documents that a reranker put out, best first (OpenInference); null when its span does not tell. */
 export function readRerankedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
-  const documents = readDocumentList(attributes, 'reranker.output_documents') ?? readOutput(attributes['output.value']);
-  return documents?.slice(0, MAX_DOCUMENTS) ?? null;
+  const listed = readDocumentList(attributes, 'reranker.output_documents');
+  return (listed ?? readDocuments(attributes['output.value']))?.slice(0, MAX_DOCUMENTS) ?? null;
+}
+
+/** Documents by id, each at the rank that it was shown at. */
+export interface IdentifiedDocuments {
+  readonly documents: readonly RetrievedDocument[];
+  /** How many have a placeholder for an id. */
+  readonly unidentified: number;
 }
 
 /**
- * Documents by id, in their order. The id is the document's own, else that of its metadata, else that of its content
- * (`contentId`). A document with none of these cannot be told from others and is left out.
+ * The id of a document is its own, else that of its metadata, else that of its content (`contentId`), and never depends on
+ * its score. A document with none of these cannot be told from others: it keeps its rank under a placeholder.
  */
 export function identifyDocuments(
-  documents: readonly TracedDocument[],
+  traced: readonly TracedDocument[],
   identity: DocumentIdentity,
-): readonly RetrievedDocument[] {
-  return documents.flatMap(({ id, score, content, metadata }) => {
-    const known = id ?? readFirst(metadata ?? {}, identity.documentIdKeys, readId);
+  span: Pick<OtlpSpan, 'traceId' | 'spanId'>,
+): IdentifiedDocuments {
+  let unidentified = 0;
+  const documents = traced.map(({ id, score, content, metadata, fields }, rank) => {
+    const known = id ?? idWithin([metadata, fields], identity);
     const found = known ?? (content === null ? null : contentId(content));
-    return found === null ? [] : [{ id: found, score }];
+    if (found !== null) return { id: found, score };
+    unidentified += 1;
+    return { id: placeholderId(`${span.traceId}-${span.spanId}`, rank), score };
   });
+  return { documents, unidentified };
 }
 
-const outputs = ['output.value', 'langfuse.observation.output', 'gen_ai.task.output', 'traceloop.entity.output'];
+function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: DocumentIdentity): string | null {
+  for (const key of documentIdKeys) {
+    for (const place of places) {
+      const id = readId(place?.[key]);
+      if (id !== null) return id;
+    }
+  }
+  return null;
+}
 
-/** Where the list is when the output is an object; `source_nodes` is LlamaIndex. */
-const listNames = ['documents', 'results', 'matches', 'hits', 'nodes', 'source_nodes'];
+export const outputNames = [
+  'output.value',
+  'langfuse.observation.output',
+  'gen_ai.task.output',
+  'traceloop.entity.output',
+  'gen_ai.completion',
+  'db.vector.query.response.documents',
+];
 
 const resultCounts = ['db.vector.query.result_count', 'db.vector.query.result.matches_length'];
 
-function readOutput(value: AttributeValue | undefined): Documents {
-  const output = readStructure(value);
-  if (output === null) return null;
-  return isObject(output) ? readFirst(output, listNames, readList) : readList(output);
-}
-
 /** `prefix.N.*`, or all of them as one list under the prefix. */
 function readDocumentList(attributes: Attributes, prefix: string): Documents {
-  return readFlattened(attributes, prefix)?.map(toDocument) ?? readList(attributes[prefix]);
-}
-
-function readList(value: AttributeValue | undefined): Documents {
-  return readArray(value)?.map(toDocument) ?? null;
+  const flattened = readFlattenedList(attributes, prefix, MAX_DOCUMENTS);
+  if (flattened === null) return readDocuments(attributes[prefix]);
+  return flattened.map((fields) => (fields === null ? noDocument : toDocument(fields)));
 }
 
 /**
@@ -203,43 +130,10 @@ function readResultEvents(span: OtlpSpan): Documents {
   return found.length === 0 ? null : found.map((event) => toDocument(event.attributes));
 }
 
-const idNames = [
-  'document.id',
-  'id',
-  'db.query.result.id',
-  'db.search.result.id',
-  '_id',
-  'id_',
-  'node_id',
-  'doc_id',
-  'document_id',
-];
-const scoreNames = ['document.score', 'score', 'db.query.result.score', 'db.search.result.score', '_score'];
-const contentNames = [
-  'document.content',
-  'content',
-  'pageContent',
-  'page_content',
-  'text',
-  'db.query.result.document',
-  'document',
-];
-const metadataNames = ['document.metadata', 'metadata', 'db.query.result.metadata', 'meta', 'payload'];
-
-/** Where the document is when the result only wraps it: LlamaIndex' nodes with scores, LangChain's serialised form. */
-const wrapperNames = ['node', 'kwargs', 'document'];
-
-function toDocument(value: AttributeValue | undefined): TracedDocument {
-  if (!isObject(value)) return { id: null, score: null, content: readString(value), metadata: null };
-  const inner = readFirst(value, wrapperNames, (wrapped) => (isObject(wrapped) ? wrapped : null)) ?? {};
-  const read = <T>(names: readonly string[], reader: (value: AttributeValue | undefined) => T | null) =>
-    readFirst(value, names, reader) ?? readFirst(inner, names, reader);
-  return {
-    id: read(idNames, readId),
-    score: read(scoreNames, readNumber),
-    content: read(contentNames, readString),
-    metadata: read(metadataNames, readObject),
-  };
+/** The texts that a vector store of Spring AI returned. */
+function readContentEvent(span: OtlpSpan): Documents {
+  const event = span.events.find(({ name }) => name === 'db.vector.content.query.response');
+  return event === undefined ? null : readDocuments(event.attributes['db.vector.query.content']);
 }
 
 /** Adds what another list knows of the document at the same rank, unless the contents show that it is not the same. */
@@ -251,6 +145,7 @@ function complete(known: TracedDocument, other: TracedDocument | undefined): Tra
     score: known.score ?? other.score,
     content: known.content ?? other.content,
     metadata: known.metadata ?? other.metadata,
+    fields: known.fields ?? other.fields,
   };
 }
 

@@ -3,6 +3,7 @@
  * span comes from: who asked, in which segments, and with which chance it was kept.
  */
 import { parseBoundedJson, parseExactJson } from '../../../text/json.ts';
+import { parseLooseJson } from '../../../text/loose-json.ts';
 
 /**
  * The value of an attribute. An integer that a double cannot hold exactly is the string of its digits, and bytes are
@@ -42,7 +43,7 @@ export interface SpanStatus {
   readonly message: string;
 }
 
-interface SpanEvent {
+export interface SpanEvent {
   readonly name: string;
   readonly timeUnixNano: bigint;
   readonly attributes: Attributes;
@@ -174,10 +175,18 @@ export function readStructure(value: Value): Attributes | readonly AttributeValu
   return isArray(structure) || isObject(structure) ? structure : null;
 }
 
-/** Null also for what is not JSON. */
+/** As JSON, or as Python prints what is nearly JSON; null for what is neither. */
 function parsedOrNull(json: string): AttributeValue {
   try {
     return parseExactJson(json);
+  } catch {
+    return looselyParsedOrNull(json);
+  }
+}
+
+function looselyParsedOrNull(text: string): AttributeValue {
+  try {
+    return parseLooseJson(text);
   } catch {
     return null;
   }
@@ -204,7 +213,7 @@ function parseNumbers(text: string): Value {
   try {
     return parseBoundedJson(text) as AttributeValue;
   } catch {
-    return null;
+    return looselyParsedOrNull(text);
   }
 }
 
@@ -214,18 +223,40 @@ function parseNumbers(text: string): Value {
  * @returns null when no attribute has the prefix.
  */
 export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
+  const objects = flattenedObjects(attributes, prefix);
+  if (objects.size === 0) return null;
+  return [...objects].toSorted(([a], [b]) => a - b).map(([, object]) => object);
+}
+
+/**
+ * The same, each at its index, null where there is none: a document that was shown at the third place stays there.
+ *
+ * @param most indices from here on are left out
+ */
+export function readFlattenedList(
+  attributes: Attributes,
+  prefix: string,
+  most: number,
+): readonly (Attributes | null)[] | null {
+  const objects = flattenedObjects(attributes, prefix);
+  if (objects.size === 0) return null;
+  const last = Math.max(...[...objects.keys()].filter((index) => index < most));
+  return Array.from({ length: Math.max(0, last + 1) }, (_, index) => objects.get(index) ?? null);
+}
+
+function flattenedObjects(attributes: Attributes, prefix: string): Map<number, Record<string, AttributeValue>> {
   const start = `${prefix}.`;
   const objects = new Map<number, Record<string, AttributeValue>>();
-  for (const [name, value] of Object.entries(attributes)) {
+  // By name, since a value may be read when it is asked for.
+  for (const name in attributes) {
     if (!name.startsWith(start)) continue;
     const [, index, field] = /^(\d{1,9})\.(.+)$/.exec(name.slice(start.length)) ?? [];
     if (index === undefined || field === undefined) continue;
     const object = objects.get(Number(index)) ?? Object.create(null);
-    object[field] = value;
+    object[field] = attributes[name];
     objects.set(Number(index), object);
   }
-  if (objects.size === 0) return null;
-  return [...objects].toSorted(([a], [b]) => a - b).map(([, object]) => object);
+  return objects;
 }
 
 /** What `read` makes of the first of the named attributes that it makes something of. */
@@ -246,7 +277,7 @@ export function isObject(value: Value): value is Attributes {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isArray(value: Value): value is readonly AttributeValue[] {
+export function isArray(value: Value): value is readonly AttributeValue[] {
   return Array.isArray(value);
 }
 
@@ -292,12 +323,13 @@ function thresholdOf(traceState: string): number | null {
 
 const readValue = readTextUpTo(256);
 
-/** Prefixes under which tracing SDKs put the tags of a request: Langfuse twice, OpenLLMetry. */
+/** Prefixes under which tracing SDKs put the tags of a request: Langfuse twice, OpenLLMetry, LangSmith. */
 const prefixes = [
   '',
   'langfuse.trace.metadata.',
   'langfuse.observation.metadata.',
   'traceloop.association.properties.',
+  'langsmith.metadata.',
 ];
 
 /** JSON objects with the tags of a request: OpenInference, Langfuse. */
@@ -336,17 +368,26 @@ export interface Person {
   readonly userId: string | null;
 }
 
-/** `session.id` is OpenInference and Langfuse, `gen_ai.conversation.id` OTel GenAI, the last ones OpenLLMetry. */
+/** `session.id` is OpenInference and Langfuse, `gen_ai.conversation.id` OTel GenAI, the last ones OpenLLMetry and LangSmith. */
 const sessionNames = [
   'session.id',
   'gen_ai.conversation.id',
   'langfuse.session.id',
   'traceloop.association.properties.session_id',
   'traceloop.association.properties.chat_id',
+  'langsmith.metadata.session_id',
+  'langsmith.metadata.thread_id',
+  'langsmith.metadata.conversation_id',
 ];
 
 /** `enduser.id` is what OpenTelemetry called `user.id` before. */
-const userNames = ['user.id', 'enduser.id', 'langfuse.user.id', 'traceloop.association.properties.user_id'];
+const userNames = [
+  'user.id',
+  'enduser.id',
+  'langfuse.user.id',
+  'traceloop.association.properties.user_id',
+  'langsmith.metadata.user_id',
+];
 
 /**
  * The session and the user, each from the first of the given attributes that tell it: those of the span, then those

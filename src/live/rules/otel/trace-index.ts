@@ -27,6 +27,12 @@ const langfuseTypes = new Map<string, SpanRole>([
   ['evaluator', 'evaluator'],
 ]);
 
+/** LangSmith's exporter calls retrievers `embeddings` by `gen_ai.operation.name`, and tells its own kind beside that. */
+const langSmithKinds = new Map<string, SpanRole>([
+  ['retriever', 'retriever'],
+  ['embedding', 'embedding'],
+]);
+
 /** Events of OpenLLMetry on the span of a vector store's query; `search` is Milvus. */
 const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
@@ -35,18 +41,21 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 
 /**
  * The role of a span. OpenInference's `openinference.span.kind` is believed first, because its SDKs also translate
- * the spans of others; then OTel GenAI's `gen_ai.operation.name`, then Langfuse's `langfuse.observation.type`, then
- * the vector store spans of OpenLLMetry, which are a retriever when nothing above them is.
+ * the spans of others; then LangSmith's `langsmith.span.kind`, then OTel GenAI's `gen_ai.operation.name`, then Langfuse's
+ * `langfuse.observation.type`, then the vector store spans of OpenLLMetry, which are a retriever when nothing above them
+ * is, and the retrievers of Langfuse's handler for LangChain.js, which calls them spans.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
   const kind = readString(attributes['openinference.span.kind'])?.toUpperCase() ?? 'UNKNOWN';
   if (kind !== 'UNKNOWN') return openInferenceKinds.get(kind) ?? 'other';
+  const langSmithKind = readString(attributes['langsmith.span.kind'])?.toLowerCase() ?? null;
+  if (langSmithKind !== null) return langSmithKinds.get(langSmithKind) ?? 'other';
   const operation = readString(attributes['gen_ai.operation.name']);
   const type = readString(attributes['langfuse.observation.type']);
   const role = genAiOperations.get(operation ?? '') ?? langfuseTypes.get(type ?? '');
   if (role !== undefined) return role;
-  if (isVectorStoreQuery(span)) return 'retriever';
+  if (isVectorStoreQuery(span) || (type === 'span' && hasLangChainDocuments(span))) return 'retriever';
   return operation === null && type === null ? 'none' : 'other';
 }
 
@@ -57,6 +66,14 @@ function isVectorStoreQuery(span: OtlpSpan): boolean {
   if (store === undefined || !vectorStores.has(store)) return false;
   const operation = readFirst(span.attributes, ['db.operation', 'db.operation.name'], readString);
   return queryOperations.has(operation ?? '');
+}
+
+/** A list of LangChain's documents, or nothing retrieved by what LangChain says is a retriever. */
+function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
+  const output = readString(attributes['langfuse.observation.output']);
+  if (output === null) return false;
+  if (/^\s*\[\s*\]\s*$/.test(output)) return readString(attributes['langfuse.observation.metadata.ls_retriever_name']) !== null;
+  return /^\s*\[\s*\{/.test(output) && /"(pageContent|page_content)"\s*:/.test(output);
 }
 
 const queryCounts = [

@@ -192,10 +192,10 @@ export const itselfFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldSpansUnusable',
     labels: { outcome: 'without_pipeline' },
-    breaching: [signal('recalld_otlp_spans_total', { outcome: 'without_pipeline' }, growing(10))],
+    breaching: [signal('recalld_trace_spans_total', { outcome: 'without_pipeline' }, growing(10))],
     healthy: [
-      signal('recalld_otlp_spans_total', { outcome: 'ignored' }, growing(100)),
-      signal('recalld_otlp_spans_total', { outcome: 'without_documents' }, (m) => Math.floor(m / 10)),
+      signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
+      signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
     says: '1.2k spans within an hour could not be used (without_pipeline).',
   },

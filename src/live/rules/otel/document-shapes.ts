@@ -1,0 +1,261 @@
+/** The shapes in which retrievers return documents, read into one: lists, columns, pairs with a score, and wrappers of them. */
+import { parseLooseJson } from '../../../text/loose-json.ts';
+import {
+  type Attributes,
+  type AttributeValue,
+  isArray,
+  isObject,
+  readFirst,
+  readId,
+  readNumber,
+  readObject,
+  readString,
+  readStructure,
+} from './span.ts';
+
+/** A document as it was traced: each of its parts may be missing. */
+export interface TracedDocument {
+  readonly id: string | null;
+  readonly score: number | null;
+  readonly content: string | null;
+  readonly metadata: Attributes | null;
+  /** Its own fields, which may hold what others put into metadata. */
+  readonly fields: Attributes | null;
+}
+
+type Value = AttributeValue | undefined;
+
+/** The most results that a live query holds. */
+export const MAX_DOCUMENTS = 1000;
+
+export const noDocument: TracedDocument = { id: null, score: null, content: null, metadata: null, fields: null };
+
+/**
+ * Where the list is when the output is an object. `source_nodes` is LlamaIndex, `hits` Elasticsearch (twice) and Marqo,
+ * `points` Qdrant, `objects` Weaviate, `retrievalResults` Bedrock, `data` Milvus and OpenAI, `rows` PostgreSQL, `value`
+ * Azure AI Search.
+ */
+const listNames = [
+  'documents',
+  'results',
+  'matches',
+  'hits',
+  'points',
+  'nodes',
+  'source_nodes',
+  'sourceNodes',
+  'objects',
+  'retrievalResults',
+  'docs',
+  'chunks',
+  'items',
+  'data',
+  'rows',
+  'result',
+  'response',
+  'output',
+  'value',
+];
+
+/** No output wraps its list deeper. */
+const MAX_LEVELS = 4;
+
+/** The documents of an output, best first; null when it holds no list of documents in a shape that is known. */
+export function readDocuments(value: Value): readonly TracedDocument[] | null {
+  return documentsWithin(value, MAX_LEVELS);
+}
+
+function documentsWithin(value: Value, levelsLeft: number): readonly TracedDocument[] | null {
+  if (levelsLeft === 0) return null;
+  const output = readStructure(value);
+  if (isArray(output)) return documentsOfList(output, levelsLeft);
+  if (!isObject(output)) return null;
+  return documentsOfColumns(output) ?? readFirst(output, listNames, (inner) => documentsWithin(inner, levelsLeft - 1));
+}
+
+function documentsOfList(list: readonly AttributeValue[], levelsLeft: number): readonly TracedDocument[] | null {
+  if (list.length > 0 && list.every(isPair)) return firstOf(list).map((pair) => documentOfPair(pair));
+  if (!list.some(isArray)) return firstOf(list).map(toDocument);
+  // The answers to one query of a batch of one. Those to several cannot be told apart.
+  return list.length === 1 ? documentsWithin(list[0], levelsLeft - 1) : null;
+}
+
+function firstOf<Item>(list: readonly Item[]): readonly Item[] {
+  return list.slice(0, MAX_DOCUMENTS);
+}
+
+type Pair = readonly [AttributeValue, AttributeValue];
+
+/** A document with its score behind it or before it; a score that is no number is null. */
+function isPair(value: AttributeValue): value is Pair {
+  if (!isArray(value) || value.length !== 2) return false;
+  const [first, second] = value as Pair;
+  const isDocument = (one: AttributeValue) => isObject(one) || typeof one === 'string';
+  return (
+    (isDocument(first) && (typeof second === 'number' || second === null)) ||
+    (typeof first === 'number' && isDocument(second))
+  );
+}
+
+function documentOfPair([first, second]: Pair): TracedDocument {
+  const [document, score] = typeof first === 'number' ? [second, first] : [first, second];
+  return { ...toDocument(document), score: readNumber(score) };
+}
+
+const contentColumns = ['documents', 'texts', 'contents', 'chunks'];
+const scoreColumns = ['scores', 'similarities', 'relevance_scores'];
+const metadataColumns = ['metadatas', 'metadata', 'payloads'];
+
+/**
+ * Lists beside each other, as Chroma answers: ids, texts and metadata, each in a list of its own, for one query in
+ * another list around it. Distances are no scores.
+ */
+function documentsOfColumns(output: Attributes): readonly TracedDocument[] | null {
+  const column = (names: readonly string[]) => readFirst(output, names, (value) => columnOf(readStructure(value)));
+  const ids = column(['ids']);
+  const contents = column(contentColumns);
+  const scores = column(scoreColumns);
+  const lead = ids ?? (scores === null ? null : contents);
+  if (lead === null) return null;
+  const at = (values: readonly AttributeValue[] | null, row: number) =>
+    values?.length === lead.length ? values[row] : undefined;
+  const metadata = column(metadataColumns);
+  return firstOf(lead).map((_, row) => {
+    const content = at(contents, row);
+    const own = content === undefined || content === null ? noDocument : toDocument(content);
+    return {
+      ...own,
+      id: readId(at(ids, row)) ?? own.id,
+      score: readNumber(at(scores, row)) ?? own.score,
+      metadata: readObject(at(metadata, row)) ?? own.metadata,
+    };
+  });
+}
+
+/** A list of plain values, or the only such list within a list. */
+function columnOf(value: Value): readonly AttributeValue[] | null {
+  if (!isArray(value)) return null;
+  if (!value.some(isArray)) return value;
+  const [only] = value;
+  return value.length === 1 && isArray(only) && !only.some(isArray) ? only : null;
+}
+
+const idNames = [
+  'document.id',
+  'id',
+  'db.query.result.id',
+  'db.search.result.id',
+  '_id',
+  'id_',
+  'uuid',
+  'node_id',
+  'nodeId',
+  'doc_id',
+  'document_id',
+];
+
+/** `@search.score` is Azure AI Search, `relevance_score` Cohere and Haystack's rankers. */
+const scoreNames = [
+  'document.score',
+  'score',
+  'db.query.result.score',
+  'db.search.result.score',
+  '_score',
+  'relevance_score',
+  'relevanceScore',
+  'similarity_score',
+  'similarity',
+  '@search.score',
+  'certainty',
+];
+
+/** The last ones say little, and still tell documents apart. */
+const contentNames = [
+  'document.content',
+  'content',
+  'pageContent',
+  'page_content',
+  'text',
+  'db.query.result.document',
+  'document',
+  'chunk_text',
+  'chunk',
+  'passage',
+  'body',
+  'snippet',
+  'title',
+  'name',
+];
+const metadataNames = [
+  'document.metadata',
+  'metadata',
+  'db.query.result.metadata',
+  'meta',
+  'payload',
+  '_source',
+  'entity',
+  'properties',
+  'fields',
+];
+
+/** Where the document is when the result only wraps it: LlamaIndex' nodes with scores, LangChain's serialised form. */
+const wrapperNames = ['node', 'kwargs', 'document', 'item', 'chunk'];
+
+/** Names of the text in metadata, where stores keep it beside the vector. */
+const storedContentNames = ['page_content', 'text', 'content', 'chunk_text', '_node_content'];
+
+export function toDocument(value: Value): TracedDocument {
+  if (typeof value === 'string') return documentOfText(value);
+  if (!isObject(value)) return noDocument;
+  const inner = readFirst(value, wrapperNames, (wrapped) => (isObject(wrapped) ? wrapped : null)) ?? {};
+  const read = <T>(names: readonly string[], reader: (value: Value) => T | null) =>
+    readFirst(value, names, reader) ?? readFirst(inner, names, reader);
+  const metadata = read(metadataNames, readObject);
+  return {
+    id: read(idNames, readId),
+    score: read(scoreNames, readNumber) ?? readFirst(metadata ?? {}, scoreNames, readNumber),
+    content: read(contentNames, readContent) ?? readFirst(metadata ?? {}, storedContentNames, readString),
+    metadata,
+    fields: value,
+  };
+}
+
+/** Text, or the texts of the parts that a message or a store's answer is made of. */
+function readContent(value: Value): string | null {
+  if (isObject(value)) return readString(value['text']);
+  if (!isArray(value)) return readString(value);
+  const parts = value.flatMap((part) => (isObject(part) ? (readString(part['text']) ?? []) : []));
+  return parts.length === 0 ? null : parts.join('\n');
+}
+
+/** What LangChain prints of a document. */
+const printedDocument = /^page_content=(['"])/;
+const calledDocument = /^[A-Z]\w*\(/;
+
+/**
+ * A text that is a document as JSON, or as Python prints one, is that document: its own text would change with its
+ * score. Without a part that is known, its text is that of its fields but for the scores.
+ */
+function documentOfText(text: string): TracedDocument {
+  const fields = readObject(text) ?? printed(text);
+  if (fields === null) return { ...noDocument, content: readString(text) };
+  const document = toDocument(fields);
+  if (document.id !== null || document.content !== null) return document;
+  const told = Object.entries(fields).filter(([name]) => !scoreNames.includes(name));
+  return { ...document, content: JSON.stringify(Object.fromEntries(told)) };
+}
+
+function printed(text: string): Attributes | null {
+  const call = printedDocument.test(text)
+    ? `Document(${text.replace(/(['"]) metadata=\{/, '$1, metadata={')})`
+    : calledDocument.test(text)
+      ? text
+      : null;
+  if (call === null) return null;
+  try {
+    const value = parseLooseJson(call) as AttributeValue;
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

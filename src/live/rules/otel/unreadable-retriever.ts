@@ -1,0 +1,129 @@
+/** Why the span of a retriever gave no live query, and what its service can set so that the next one does. */
+import { endsEarly } from '../../../text/loose-json.ts';
+import { outputNames } from './retrieved-documents.ts';
+import type { AttributeValue, OtlpSpan } from './span.ts';
+import { hasSeveralQueries } from './trace-index.ts';
+
+export const unreadableReasons = [
+  'no_documents',
+  'hidden',
+  'dropped',
+  'cut_off',
+  'several_queries',
+  'unidentified',
+  'unknown_shape',
+] as const;
+
+/**
+ * - `no_documents`: it says nothing of what was retrieved, which may also have been nothing
+ * - `hidden`: a privacy setting replaced it
+ * - `dropped`: the service left out attributes or events
+ * - `cut_off`: the service shortened the value
+ * - `several_queries`: it holds the answers to several queries, which cannot be told apart
+ * - `unidentified`: its documents have neither ids nor texts
+ * - `unknown_shape`: it has an output that is no list of documents in a form that is known
+ */
+export type UnreadableReason = (typeof unreadableReasons)[number];
+
+/** Spans of one kind that gave no query. */
+export interface UnreadableRetriever {
+  readonly pipeline: string;
+  /** The instrumentation that wrote them; empty when it has no name. */
+  readonly instrumentation: string;
+  readonly reason: UnreadableReason;
+  /** Names of the attributes and events that one of them had, never a value. */
+  readonly attributes: readonly string[];
+  readonly spans: number;
+}
+
+const REDACTED = '__REDACTED__';
+const MAX_NAMES = 30;
+const MAX_NAME = 80;
+/** Kinds of one export that tell their instrumentation. */
+const MAX_KINDS = 50;
+
+export function reasonOf(span: OtlpSpan, hasDocuments: boolean): UnreadableReason {
+  if (hasSeveralQueries(span)) return 'several_queries';
+  if (hasDocuments) return 'unidentified';
+  const told = [...outputNames, 'gen_ai.retrieval.documents', 'retrieval.documents']
+    .map((name) => span.attributes[name])
+    .filter(saysSomething);
+  if (told.includes(REDACTED)) return 'hidden';
+  if (told.some((value) => typeof value === 'string' && endsEarly(value))) return 'cut_off';
+  if (told.length > 0) return 'unknown_shape';
+  return span.droppedAttributesCount > 0 || span.droppedEventsCount > 0 ? 'dropped' : 'no_documents';
+}
+
+function saysSomething(value: AttributeValue | undefined): boolean {
+  return value !== undefined && value !== null && !(typeof value === 'string' && /^\s*(null|None|)\s*$/.test(value));
+}
+
+/** The spans by kind. */
+export function summarize(
+  spans: readonly { readonly span: OtlpSpan; readonly pipeline: string; readonly reason: UnreadableReason }[],
+): readonly UnreadableRetriever[] {
+  const kinds = new Map<string, UnreadableRetriever & { spans: number }>();
+  for (const { span, pipeline, reason } of spans) {
+    const instrumentation = kinds.size < MAX_KINDS ? clean(span.scope.name) : '';
+    const key = JSON.stringify([pipeline, instrumentation, reason]);
+    const known = kinds.get(key);
+    if (known !== undefined) known.spans += 1;
+    else kinds.set(key, { pipeline, instrumentation, reason, attributes: namesOf(span), spans: 1 });
+  }
+  return [...kinds.values()];
+}
+
+function namesOf(span: OtlpSpan): readonly string[] {
+  const names = [...Object.keys(span.attributes), ...span.events.map(({ name }) => name)];
+  return [...new Set(names.map(clean))].toSorted().slice(0, MAX_NAMES);
+}
+
+function clean(name: string): string {
+  return name.slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
+}
+
+/** The settings by which each convention captures content, found by the attributes that it writes. */
+const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
+  [/^openinference\./, 'leave OPENINFERENCE_HIDE_OUTPUTS and OPENINFERENCE_HIDE_OUTPUT_TEXT unset'],
+  [
+    /^langfuse\./,
+    'let Langfuse capture outputs (capture_output=True, captureOutput: true; LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true)',
+  ],
+  [/^langsmith\./, 'leave LANGSMITH_HIDE_OUTPUTS unset'],
+  [/^spring\.ai\./, 'set spring.ai.vectorstore.observations.log-query-response=true'],
+  [/^(traceloop\.|db\.(vector|chroma|milvus|pinecone|qdrant|system))/, 'set TRACELOOP_TRACE_CONTENT=true'],
+  [/^gen_ai\./, 'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true'],
+];
+
+const ITSELF = 'write what was retrieved to the attribute gen_ai.retrieval.documents as [{"id", "score"}]';
+
+/** What to do, as the end of a sentence. */
+export function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason' | 'attributes'>): string {
+  const setting = settings.find(([pattern]) => attributes.some((name) => pattern.test(name)))?.[1];
+  switch (reason) {
+    case 'no_documents':
+    case 'hidden':
+      return setting === undefined ? ITSELF : `${setting}, or ${ITSELF}`;
+    case 'dropped':
+      return 'raise OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT of the service';
+    case 'cut_off':
+      return 'raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT of the service';
+    case 'several_queries':
+      return 'send one span for each query';
+    case 'unidentified':
+      return 'give the documents an id, or let their texts be captured';
+    case 'unknown_shape':
+      return ITSELF;
+  }
+}
+
+/** What was found, as the beginning of a sentence behind a number of spans. */
+export const reasonText: Readonly<Record<UnreadableReason, string>> = {
+  no_documents: 'name no documents',
+  hidden: 'hide their documents',
+  dropped: 'lost their documents to an attribute limit',
+  cut_off: 'have an output that was cut off',
+  several_queries: 'hold several queries',
+  unidentified: 'have documents without ids and texts',
+  unknown_shape: 'have an output in an unknown form',
+};

@@ -1,0 +1,57 @@
+/** Retriever spans that gave no live query, by kind: written by ingest, read by `recalld doctor`. */
+import type { Pool } from 'pg';
+import { columnsOf } from '../../postgres/values.ts';
+import { DAY_MS } from '../../time.ts';
+import type { UnreadableReason, UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
+
+/** A kind that has not been seen for so long is forgotten. */
+const REMEMBERED_MS = 30 * DAY_MS;
+
+export interface SeenUnreadable extends UnreadableRetriever {
+  readonly lastSeenAt: Date;
+}
+
+/** Adds to what was seen of each kind. */
+export async function noteUnreadable(pool: Pool, kinds: readonly UnreadableRetriever[], now: Date): Promise<void> {
+  await pool.query(
+    `insert into unreadable_retrievers as u (pipeline, instrumentation, reason, attributes, spans, last_seen_at)
+     select pipeline, instrumentation, reason, array(select jsonb_array_elements_text(attributes::jsonb)), spans, $6::timestamptz
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+         as k (pipeline, instrumentation, reason, attributes, spans)
+      order by pipeline, instrumentation, reason
+     on conflict (pipeline, instrumentation, reason) do update
+       set attributes = excluded.attributes, spans = u.spans + excluded.spans, last_seen_at = excluded.last_seen_at`,
+    [
+      ...columnsOf(kinds, [
+        (kind) => kind.pipeline,
+        (kind) => kind.instrumentation,
+        (kind) => kind.reason,
+        (kind) => JSON.stringify(kind.attributes),
+        (kind) => kind.spans,
+      ]),
+      now,
+    ],
+  );
+  await pool.query('delete from unreadable_retrievers where last_seen_at < $1::timestamptz', [
+    new Date(now.getTime() - REMEMBERED_MS),
+  ]);
+}
+
+interface Row {
+  pipeline: string;
+  instrumentation: string;
+  reason: UnreadableReason;
+  attributes: string[];
+  spans: string;
+  last_seen_at: Date;
+}
+
+/** What was seen since then, the latest first. */
+export async function readUnreadable(pool: Pool, since: Date): Promise<SeenUnreadable[]> {
+  const { rows } = await pool.query<Row>(
+    `select pipeline, instrumentation, reason, attributes, spans, last_seen_at from unreadable_retrievers
+      where last_seen_at >= $1::timestamptz order by last_seen_at desc, pipeline, instrumentation, reason`,
+    [since],
+  );
+  return rows.map(({ spans, last_seen_at: lastSeenAt, ...kind }) => ({ ...kind, spans: Number(spans), lastSeenAt }));
+}
