@@ -3,6 +3,7 @@
  */
 import { z } from 'zod';
 import { RecalldError, type RejectionCode } from '../errors.ts';
+import { rejectionOf } from './rejections.ts';
 
 /** Longest text of a query or a comment, in UTF-16 units. */
 const MAX_TEXT = 100_000;
@@ -72,15 +73,19 @@ function isClean(value: string, mayHaveLines: boolean): boolean {
 
 export const timestamp = z.iso.datetime({
   offset: true,
-  error: 'must be an RFC 3339 time such as 2026-11-20T15:45:00Z',
+  error: 'must be an RFC 3339 time with T and a zone, such as 2026-11-20T15:45:00Z or 2026-11-20T16:45:00+01:00',
 });
 
 const [MAX_SEGMENTS, MAX_SEGMENT_KEY, MAX_SEGMENT_VALUE] = [16, 64, 256];
 
-/** At most 16 keys; a value is a short text. */
+/** At most 16 keys; a value is a short text, and a key whose value is null is left out. */
 export const segmentsSchema = z
-  .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_SEGMENT_VALUE, controlInId))
-  .refine((segments) => Object.keys(segments).length <= MAX_SEGMENTS, { error: `has more than ${MAX_SEGMENTS} keys` });
+  .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_SEGMENT_VALUE, controlInId).nullable())
+  .refine((segments) => Object.keys(segments).length <= MAX_SEGMENTS, { error: `has more than ${MAX_SEGMENTS} keys` })
+  .transform(
+    (segments): Readonly<Record<string, string>> =>
+      Object.fromEntries(Object.entries(segments).flatMap(([key, value]) => (value === null ? [] : [[key, value]]))),
+  );
 
 /** What `segmentsSchema` takes, at a fraction of its cost; it may refuse what is no plain object of a few texts. */
 export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
@@ -118,13 +123,7 @@ export function parseRequest<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = issue === undefined || issue.path.length === 0 ? `The ${what}` : issue.path.join('.');
-  const problem =
-    issue?.code === 'unrecognized_keys'
-      ? 'has fields that are not part of the contract'
-      : 'is missing, has the wrong type or is out of range';
-  throw new RecalldError('body_unreadable', `${field} ${problem}; see /openapi.json.`);
+  throw new RecalldError('body_unreadable', rejectionOf(parsed.error.issues[0], value, `The ${what}`).message);
 }
 
 const cursorMeaning = '`next_cursor` of the page before.';

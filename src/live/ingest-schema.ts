@@ -1,6 +1,6 @@
 /** The bodies of `POST /v1/queries` and `POST /v1/feedback`: their limits, and their way to live queries and feedback. */
 import { z } from 'zod';
-import { RecalldError, type Rejection, type RejectionCode } from '../errors.ts';
+import { RecalldError, type Rejection } from '../errors.ts';
 import {
   areSegments,
   identifier,
@@ -13,6 +13,7 @@ import {
   timestamp,
   wireSchema,
 } from '../http/fields.ts';
+import { rejectionOf } from '../http/rejections.ts';
 import type { RetrievedDocument } from '../model.ts';
 import { contentId } from '../text/content-id.ts';
 import { contextSize } from '../text/context-size.ts';
@@ -28,21 +29,21 @@ import {
 } from './rules/live-query.ts';
 
 export const feedbackSchema = z.strictObject({
-  id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
+  id: identifier.nullish().describe('Idempotency key; left out, it is derived from what the feedback says.'),
   query_id: identifier.describe('Id of the live query that it is about; the query may come later, or never.'),
   pipeline: identifier.describe('Pipeline of the config.'),
   kind: z.enum(feedbackKinds).describe('What the user did; the config says what each kind means.'),
   value: z
     .union([z.number(), z.boolean(), shortText])
-    .optional()
+    .nullish()
     .describe(
       'thumb: true or false, up or down, 1 or -1; rating: a number on the scale of the config; relevance: a grade.',
     ),
-  document_id: identifier.optional().describe('The document that was clicked, copied or judged.'),
-  rank: z.int().min(1).max(10_000).optional().describe('Its rank when it was shown, from 1.'),
-  occurred_at: timestamp.optional().describe('When the user did it; left out, when it was received.'),
-  user_id: identifier.optional().describe('Stored as a keyed hash only.'),
-  comment: text.optional().describe('Stored as the text of the query is.'),
+  document_id: identifier.nullish().describe('The document that was clicked, copied or judged.'),
+  rank: z.int().min(1).max(10_000).nullish().describe('Its rank when it was shown, from 1.'),
+  occurred_at: timestamp.nullish().describe('When the user did it; left out, when it was received.'),
+  user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
+  comment: text.nullish().describe('Stored as the text of the query is.'),
 });
 
 type FeedbackBody = z.infer<typeof feedbackSchema>;
@@ -57,10 +58,14 @@ function toFeedback(body: FeedbackBody): Feedback {
     value: body.value ?? null,
     documentId: body.document_id ?? null,
     rank: body.rank ?? null,
-    occurredAt: body.occurred_at === undefined ? null : new Date(body.occurred_at),
+    occurredAt: dateOf(body.occurred_at),
     userId: body.user_id ?? null,
     comment: body.comment ?? null,
   };
+}
+
+function dateOf(time: string | null | undefined): Date | null {
+  return isAbsent(time) ? null : new Date(time);
 }
 
 /** The feedback of a body. @throws RecalldError body_unreadable */
@@ -114,27 +119,8 @@ function judge<Schema extends z.ZodType, Item>(
   toItem: (parsed: z.infer<Schema>) => Item,
 ): { readonly item: Item } | { readonly rejection: Rejection } {
   const parsed = schema.safeParse(value);
-  return parsed.success ? { item: toItem(parsed.data) } : { rejection: rejectionOf(parsed.error.issues[0]) };
-}
-
-/** The code and sentence of an issue. Never holds a value of the item, which may be what a user asked. */
-function rejectionOf(issue: z.core.$ZodIssue | undefined): Rejection {
-  if (issue === undefined) return { code: 'invalid_field', message: 'The item is not what the contract says.' };
-  const field = issue.path.length === 0 ? 'The item' : issue.path.join('.');
-  if (issue.code === 'unrecognized_keys') {
-    return {
-      code: 'unknown_field',
-      message: `${field} has ${issue.keys.length} fields that are not part of the contract; see /openapi.json.`,
-    };
-  }
-  if (issue.code === 'custom') {
-    const code = issue.params?.['rejection'] as RejectionCode | undefined;
-    return { code: code ?? 'invalid_field', message: `${field} ${issue.message}.` };
-  }
-  return {
-    code: 'invalid_field',
-    message: `${field} is missing, has the wrong type or is out of range; see /openapi.json.`,
-  };
+  if (parsed.success) return { item: toItem(parsed.data) };
+  return { rejection: rejectionOf(parsed.error.issues[0], value, 'The item', fieldNames) };
 }
 
 const MAX_RESULTS = 1000;
@@ -142,14 +128,14 @@ const MAX_STAGE_NAME = 64;
 
 const resultSchema = z
   .strictObject({
-    id: identifier.optional().describe('Document id; left out, it is made of the text.'),
-    score: z.number().optional().describe('As the retriever gave it.'),
+    id: identifier.nullish().describe('Document id; left out, it is made of the text.'),
+    score: z.number().nullish().describe('As the retriever gave it.'),
     text: z
       .string()
-      .optional()
+      .nullish()
       .describe('What the pipeline hands on of it. Its length and what it repeats are kept, it is not.'),
   })
-  .refine(({ id, text: own }) => id !== undefined || (own !== undefined && contentId(own) !== null), {
+  .refine(({ id, text: own }) => typeof id === 'string' || (typeof own === 'string' && contentId(own) !== null), {
     error: 'needs an id, or a text to make it of',
   });
 
@@ -179,10 +165,15 @@ function isResult(value: unknown): boolean {
   for (const key in value) if (key !== 'id' && key !== 'score' && key !== 'text') return false;
   const { id, score, text: own } = value as Partial<Record<'id' | 'score' | 'text', unknown>>;
   return (
-    (isIdentifier(id) || (id === undefined && typeof own === 'string' && contentId(own) !== null)) &&
-    (score === undefined || Number.isFinite(score)) &&
-    (own === undefined || typeof own === 'string')
+    (isIdentifier(id) || (isAbsent(id) && typeof own === 'string' && contentId(own) !== null)) &&
+    (isAbsent(score) || Number.isFinite(score)) &&
+    (isAbsent(own) || typeof own === 'string')
   );
+}
+
+/** Null is what many clients send for what is not there. */
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
 }
 
 const stagesSchema = z
@@ -191,9 +182,9 @@ const stagesSchema = z
       name: identifier.meta({ maxLength: MAX_STAGE_NAME }).refine((name) => name.length <= MAX_STAGE_NAME, {
         error: `is longer than ${MAX_STAGE_NAME} characters`,
       }),
-      latency_ms: z.number().min(0).max(DAY_MS).optional().describe('What it took of the time of the whole.'),
-      results: resultsSchema.optional().describe('What it handed on, best first; left out where that is not known.'),
-      side: z.boolean().optional().describe('True for one of several beside each other, which are joined after it.'),
+      latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('What it took of the time of the whole.'),
+      results: resultsSchema.nullish().describe('What it handed on, best first; left out where that is not known.'),
+      side: z.boolean().nullish().describe('True for one of several beside each other, which are joined after it.'),
     }),
   )
   .max(MAX_STAGES)
@@ -204,41 +195,48 @@ const stagesSchema = z
 export const liveQuerySchema = z.strictObject({
   id: identifier.describe('Idempotency key within the pipeline.'),
   pipeline: identifier.describe('Pipeline of the config.'),
-  occurred_at: timestamp.optional().describe('When the user asked; left out, when it was received.'),
-  text: text.optional().describe('What the user asked.'),
-  embedding: embeddingSchema.optional().describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
-  top_k: z.int().min(1).max(10_000).optional().describe('How many documents were asked for.'),
-  session_id: identifier.optional().describe('Sessions are sampled whole.'),
-  trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
+  occurred_at: timestamp.nullish().describe('When the user asked; left out, when it was received.'),
+  text: text.nullish().describe('What the user asked.'),
+  embedding: embeddingSchema.nullish().describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
+  top_k: z.int().min(1).max(10_000).nullish().describe('How many documents were asked for.'),
+  session_id: identifier.nullish().describe('Sessions are sampled whole.'),
+  trace_id: identifier.nullish().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
   results: resultsSchema.describe('What was retrieved, best first; empty when nothing was.'),
-  latency_ms: z.number().min(0).max(DAY_MS).optional().describe('How long the retrieval took.'),
+  latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('How long the retrieval took.'),
   stages: stagesSchema
-    .optional()
+    .nullish()
     .describe(
       'What the stages of the retriever before its answer had, such as candidates and reranked, in the order in which they work. Their ranks of the results are kept, their lists are not.',
     ),
   error: shortText
-    .optional()
+    .nullish()
     .describe('What went wrong, in short; left out when the retrieval succeeded. Stored as the text is.'),
-  segments: segmentsSchema.optional().describe('Slices of the traffic, such as tenant or language.'),
-  user_id: identifier.optional().describe('Stored as a keyed hash only.'),
+  segments: segmentsSchema.nullish().describe('Slices of the traffic, such as tenant or language.'),
+  user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
   versions: z
     .strictObject({
-      index: shortText.optional(),
-      embedder: shortText.optional(),
-      retriever: shortText.optional(),
+      index: shortText.nullish(),
+      embedder: shortText.nullish(),
+      retriever: shortText.nullish(),
     })
-    .optional()
+    .nullish()
     .describe('Versions of the parts that answered.'),
   sampling: z
     .strictObject({
       probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query.'),
     })
-    .optional()
+    .nullish()
     .describe('Set when the service sends only a sample of its queries.'),
 });
 
 type LiveQueryBody = z.infer<typeof liveQuerySchema>;
+
+/** Of queries, feedback and what is within them. */
+const fieldNames = [
+  ...Object.keys(liveQuerySchema.shape),
+  ...Object.keys(feedbackSchema.shape),
+  ...['score', 'name', 'side', 'index', 'embedder', 'retriever', 'probability'],
+];
 
 /** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {
@@ -247,20 +245,20 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
   return {
     id: body.id,
     pipeline: body.pipeline,
-    occurredAt: body.occurred_at === undefined ? null : new Date(body.occurred_at),
+    occurredAt: dateOf(body.occurred_at),
     text: body.text ?? null,
     embedding,
     topK: body.top_k ?? null,
     sessionId: body.session_id ?? null,
     traceId: body.trace_id ?? null,
     results,
-    context: body.results[0]?.text === undefined ? null : contextSize(body.results.map((result) => result.text)),
+    context: isAbsent(body.results[0]?.text) ? null : contextSize(body.results.map((result) => result.text ?? null)),
     latencyMs: body.latency_ms ?? null,
-    stages: body.stages === undefined ? none : stagesOf(body.stages, results),
+    stages: isAbsent(body.stages) ? none : stagesOf(body.stages, results),
     error: body.error ?? null,
     segments: body.segments ?? {},
     userId: body.user_id ?? null,
-    versions: body.versions === undefined ? noVersions : { index, embedder, retriever },
+    versions: isAbsent(body.versions) ? noVersions : { index, embedder, retriever },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
 }
@@ -271,20 +269,20 @@ const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriev
 /** The result itself where it is nothing else: they are most of a query, and many queries are held for a while. */
 function documentOf(result: Result): RetrievedDocument {
   const { id, score, text: own } = result;
-  if (id !== undefined && score !== undefined && own === undefined) return result as RetrievedDocument;
+  if (typeof id === 'string' && typeof score === 'number' && own === undefined) return result as RetrievedDocument;
   return { id: idOf(result), score: score ?? null };
 }
 
 function stagesOf(stages: z.infer<typeof stagesSchema>, results: readonly RetrievedDocument[]): LiveStage[] {
   const answered = results.map(({ id }) => id);
-  return stages.map(({ name, side: isSide = false, latency_ms: latencyMs = null, results: own }) =>
-    liveStage({ name, isSide, latencyMs }, own?.map(idOf) ?? null, answered),
+  return stages.map(({ name, side, latency_ms: latencyMs, results: own }) =>
+    liveStage({ name, isSide: side ?? false, latencyMs: latencyMs ?? null }, own?.map(idOf) ?? null, answered),
   );
 }
 
 /** One without an id and a text was refused. */
-function idOf({ id, text: own = '' }: Result): string {
-  return id ?? contentId(own) ?? '';
+function idOf({ id, text: own }: Result): string {
+  return id ?? contentId(own ?? '') ?? '';
 }
 
 /** The live queries of a body. @throws RecalldError body_unreadable */
@@ -304,9 +302,13 @@ export function readLiveQueries(body: unknown): ParsedItems<LiveQuery> {
 export function plainLiveQuery(value: unknown): LiveQuery | null {
   if (typeof value !== 'object' || value === null) return null;
   const body = value as { readonly [Key in keyof LiveQueryBody]?: unknown };
-  for (const key in body) if (!judges[key]?.(body[key as keyof LiveQueryBody])) return null;
-  if (body.id === undefined || body.pipeline === undefined || body.results === undefined) return null;
-  if (body.embedding === undefined) return toLiveQuery(body as LiveQueryBody, null);
+  for (const key in body) {
+    const judge = judges[key];
+    const own = body[key as keyof LiveQueryBody];
+    if (judge === undefined || (own !== null && !judge(own))) return null;
+  }
+  if (isAbsent(body.id) || isAbsent(body.pipeline) || isAbsent(body.results)) return null;
+  if (isAbsent(body.embedding)) return toLiveQuery(body as LiveQueryBody, null);
   const embedding = vectorOfWire(body.embedding as readonly unknown[] | string);
   return embedding === null ? null : toLiveQuery(body as LiveQueryBody, embedding);
 }

@@ -35,6 +35,7 @@ import {
   shedReason,
 } from '../../live/live-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
+import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
 import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
 import type { Logger } from '../../logger.ts';
 import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
@@ -196,7 +197,9 @@ function addProblems(app: FastifyInstance, deps: HttpDeps): void {
       const problem = plainProblem(404, `There is no page ${pathOf(request.url)}.`);
       return sendProblemPage(deps.api, request, reply, problem);
     }
-    return sendProblem(reply, plainProblem(404, `There is no ${request.method} ${pathOf(request.url)}.`));
+    const path = pathOf(request.url);
+    const fix = fixOfAddress(request.method, path);
+    return sendProblem(reply, plainProblem(404, `There is no ${request.method} ${path}.${fix}`));
   });
   app.setErrorHandler((thrown: Error & { statusCode?: number }, request, reply) => {
     const error = deps.outageOf(thrown) ?? thrown;
