@@ -48,7 +48,9 @@ export function pathText(path: Issue['path']): string {
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;
     else {
-      const name = String(part).slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
+      const name = String(part)
+        .slice(0, MAX_NAME)
+        .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
       text += text === '' ? name : `.${name}`;
     }
   }
@@ -98,9 +100,13 @@ function expectedText(issue: Issue): string {
       return texts.length === 0 ? 'must be what the contract says' : `must be ${texts.join(' or ')}`;
     }
     case 'too_big':
-      return issue.origin === 'array' ? `has more than ${issue.maximum} items` : `must be ${limitText(issue, 'at most')}`;
+      return issue.origin === 'array'
+        ? `has more than ${issue.maximum} items`
+        : `must be ${limitText(issue, 'at most')}`;
     case 'too_small':
-      return issue.origin === 'array' ? `has fewer than ${issue.minimum} items` : `must be ${limitText(issue, 'at least')}`;
+      return issue.origin === 'array'
+        ? `has fewer than ${issue.minimum} items`
+        : `must be ${limitText(issue, 'at least')}`;
     case 'custom':
       return issue.message;
     default:

@@ -340,7 +340,7 @@ function isWithin(value: unknown, least: number, most: number): boolean {
 }
 
 function isVersion(key: string, value: unknown): boolean {
-  return (key === 'index' || key === 'embedder' || key === 'retriever') && isShortText(value);
+  return (key === 'index' || key === 'embedder' || key === 'retriever') && (value === null || isShortText(value));
 }
 
 function areFields(value: unknown, isField: (key: string, value: unknown) => boolean): boolean {

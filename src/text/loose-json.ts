@@ -143,7 +143,8 @@ class Reader {
   private number(): JsonValue | undefined {
     const digits = this.match(number);
     if (digits === null) return undefined;
-    if (this.isStrict && !strictNumber.test(digits)) throw this.fault('a number that is written otherwise than in JSON');
+    if (this.isStrict && !strictNumber.test(digits))
+      throw this.fault('a number that is written otherwise than in JSON');
     this.at += digits.length;
     const value = Number(digits);
     if (/^[+-]?\d+$/.test(digits) && !Number.isSafeInteger(value)) return digits.replace('+', '');

@@ -8,7 +8,7 @@ import { createManifestSource } from '../../index-truth/manifest.ts';
 import type { Standing } from '../../index-truth/rounds-table.ts';
 import { readManifestLine } from '../../index-truth/rules/manifest-line.ts';
 import { createJudgingPlans, type JudgingPlan } from '../../judging/plan.ts';
-import { fixOf, reasonText } from '../../live/rules/otel/unreadable-retriever.ts';
+import { unreadableText } from '../../live/rules/otel/unreadable-retriever.ts';
 import { systemClock } from '../../system-clock.ts';
 import { durationText } from '../../text/spelling.ts';
 import { DAY_MS } from '../../time.ts';
@@ -97,10 +97,8 @@ async function examineSpans(
   const names = new Set(pipelines.map(({ name }) => name));
   for (const kind of await traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
     if (!names.has(kind.pipeline)) continue;
-    const { spans, instrumentation, attributes, reason, lastSeenAt } = kind;
-    const ago = durationText(Math.max(0, now.getTime() - lastSeenAt.getTime()) / 1000);
-    const who = instrumentation === '' ? '' : ` of ${instrumentation}`;
-    const message = `${spans} retriever ${spans === 1 ? 'span' : 'spans'}${who}, the last ${ago} ago, ${reasonText[reason]} and gave no live query. The last one had: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
+    const ago = durationText(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
+    const message = unreadableText(kind, `, the last ${ago} ago`);
     report({ service: `${kind.pipeline} spans`, status: 'warning', ms: null, message });
   }
 }

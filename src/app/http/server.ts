@@ -35,8 +35,8 @@ import {
   shedReason,
 } from '../../live/live-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
-import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
 import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
+import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
 import type { Logger } from '../../logger.ts';
 import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
 import { addShadows } from '../../shadow/shadow-routes.ts';

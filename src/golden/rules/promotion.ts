@@ -2,9 +2,9 @@
 
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
 import type { RetrievedDocument } from '../../model.ts';
+import { isPlaceholderId } from '../../text/content-id.ts';
 import { type Question, questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
-import { isPlaceholderId } from '../../text/content-id.ts';
 
 /** Why a question was chosen, in the order in which the choice goes round. */
 export const choiceReasons = [
@@ -223,21 +223,23 @@ export function suggestJudgments(
     grades.flatMap((one) => (one.judge === 'person' ? [[one.documentId, one.grade] as const] : [])),
   );
   const documentIds = new Set([...ranks.keys(), ...shownRanks.keys(), ...named, ...byPerson.keys()]);
-  return [...documentIds].filter((id) => !isPlaceholderId(id)).map((documentId) => {
-    const own = feedback.filter((one) => one.documentId === documentId);
-    const { clicks } = tallyOf(own);
-    const given = byPerson.get(documentId);
-    return {
-      documentId,
-      grade:
-        given !== undefined
-          ? Math.max(0, given - 1)
-          : (relevanceGrade(own) ?? (clicks === 0 ? null : isPraised ? 2 : 1)),
-      shownRank: shownRanks.get(documentId) ?? null,
-      rank: ranks.get(documentId) ?? null,
-      clicks,
-    };
-  });
+  return [...documentIds]
+    .filter((id) => !isPlaceholderId(id))
+    .map((documentId) => {
+      const own = feedback.filter((one) => one.documentId === documentId);
+      const { clicks } = tallyOf(own);
+      const given = byPerson.get(documentId);
+      return {
+        documentId,
+        grade:
+          given !== undefined
+            ? Math.max(0, given - 1)
+            : (relevanceGrade(own) ?? (clicks === 0 ? null : isPraised ? 2 : 1)),
+        shownRank: shownRanks.get(documentId) ?? null,
+        rank: ranks.get(documentId) ?? null,
+        clicks,
+      };
+    });
 }
 
 function relevanceGrade(own: readonly CandidateFeedback[]): number | null {

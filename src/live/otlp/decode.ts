@@ -310,11 +310,16 @@ function toSpan(span: object, origin: Origin, decoding: Decoding): OtlpSpan {
     endTimeUnixNano: nanoseconds(span, 'endTimeUnixNano'),
     attributes: decoding.attributes(span, 'span_malformed'),
     droppedAttributesCount: count(span, 'droppedAttributesCount'),
-    events: decoding.parts(span, 'events', 'Event', (event): SpanEvent => ({
-      name: text(event, 'name'),
-      timeUnixNano: nanoseconds(event, 'timeUnixNano'),
-      attributes: decoding.attributes(event, 'attribute_malformed'),
-    })),
+    events: decoding.parts(
+      span,
+      'events',
+      'Event',
+      (event): SpanEvent => ({
+        name: text(event, 'name'),
+        timeUnixNano: nanoseconds(event, 'timeUnixNano'),
+        attributes: decoding.attributes(event, 'attribute_malformed'),
+      }),
+    ),
     droppedEventsCount: count(span, 'droppedEventsCount'),
     links: decoding.parts(span, 'links', 'Link', toLink).flat(),
     status: {

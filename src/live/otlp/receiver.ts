@@ -8,6 +8,7 @@ import type { RequestBodies } from '../../http/request-bodies.ts';
 import type { Meter } from '../../metrics/meter.ts';
 import type { LiveIngest } from '../live-ingest.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
+import { unreadableText } from '../rules/otel/unreadable-retriever.ts';
 import { createOtlpReader, type Found, type OtlpRequest, type TracesRead } from './extraction.ts';
 import { encodeFailure, encodeSuccess, otlpFormat } from './parse.ts';
 
@@ -99,7 +100,9 @@ export function createOtlpReceiver(
   const takeTraces = async (...request: OtlpRequest): Promise<Outcome> => {
     const found = await reader.traces(...request);
     const unreadable = found.unreadableRetrievers.reduce((sum, { spans }) => sum + spans, 0);
-    const documentless = found.unreadableRetrievers.filter(({ reason }) => reason === 'no_documents' || reason === 'hidden');
+    const documentless = found.unreadableRetrievers.filter(
+      ({ reason }) => reason === 'no_documents' || reason === 'hidden',
+    );
     count('rejected', found.rejected);
     count('truncated', found.truncatedSpans);
     count('ignored', found.ignoredSpans);
@@ -112,8 +115,10 @@ export function createOtlpReceiver(
     count('live_query', found.liveQueries);
     const refused = await takeAll(ingest, found.parts);
     if (unreadable > 0) await ingest.noteUnreadable(found.unreadableRetrievers);
-    const flaws = unreadable > 0 ? { ...found.flaws, retriever_unreadable: unreadable } : found.flaws;
-    return outcomeOf({ ...found, rejected: found.rejected + unreadable, flaws }, refused);
+    meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
+    const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
+    const { rejected, message } = outcomeOf(found, refused);
+    return { rejected: rejected + unreadable, message: [...(message === '' ? [] : [message]), ...unread].join(' ') };
   };
 
   const takeLogs = async (...request: OtlpRequest): Promise<Outcome> => {
@@ -125,7 +130,8 @@ export function createOtlpReceiver(
     { rejected, flaws, misnamed }: Pick<TracesRead, 'rejected' | 'flaws' | 'misnamed'>,
     refused: readonly Rejection[],
   ): Outcome => {
-    for (const [code, times] of Object.entries(flaws)) meter.increment('recalld_ingest_rejected_total', { code }, times);
+    for (const [code, times] of Object.entries(flaws))
+      meter.increment('recalld_ingest_rejected_total', { code }, times);
     for (const { code } of refused) meter.increment('recalld_ingest_rejected_total', { code });
     const sentences = [...new Set(refused.map(({ message }) => message))].slice(0, MAX_SENTENCES);
     for (const [code, times] of Object.entries(flaws)) sentences.push(flawText(code as RejectionCode, times));

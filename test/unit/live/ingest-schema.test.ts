@@ -6,6 +6,7 @@ import { embeddingSchema } from '../../../src/live/embedding-schema.ts';
 import {
   liveQuerySchema,
   plainLiveQuery,
+  readFeedback,
   readLiveQueries,
   resultsSchema,
   toLiveQuery,
@@ -15,8 +16,8 @@ import {
 const plain = z
   .array(
     z
-      .strictObject({ id: identifier.optional(), score: z.number().optional(), text: z.string().optional() })
-      .refine(({ id, text = '' }) => id !== undefined || /\P{White_Space}/u.test(text), {
+      .strictObject({ id: identifier.nullish(), score: z.number().nullish(), text: z.string().nullish() })
+      .refine(({ id, text }) => typeof id === 'string' || /\P{White_Space}/u.test(text ?? ''), {
         error: 'needs an id, or a text to make it of',
       }),
   )
@@ -218,4 +219,111 @@ it('an embedding is refused where a character is none of base64, one is missing,
   for (const bad of ['', '=', good.slice(0, -4), good.slice(4), `${good}==`, `${good}AAAA`, 'A'.repeat(200_000)]) {
     expect(parsed(bad)).toBeNull();
   }
+});
+
+it('null stands for an optional field that is missing, wherever it stands', () => {
+  const sent = {
+    id: 'q',
+    pipeline: 'docs',
+    results: [
+      { id: 'a', score: null, text: null },
+      { id: null, text: 'Open it.' },
+    ],
+    stages: [{ name: 'words', latency_ms: null, results: null, side: null }],
+    versions: { index: null, embedder: 'e', retriever: null },
+    segments: { tenant: null, language: 'de' },
+    ...Object.fromEntries(
+      [
+        'occurred_at',
+        'text',
+        'embedding',
+        'top_k',
+        'session_id',
+        'trace_id',
+        'latency_ms',
+        'error',
+        'user_id',
+        'sampling',
+      ].map((name) => [name, null]),
+    ),
+  };
+  const without = {
+    id: 'q',
+    pipeline: 'docs',
+    results: [{ id: 'a' }, { text: 'Open it.' }],
+    stages: [{ name: 'words' }],
+    versions: { embedder: 'e' },
+    segments: { language: 'de' },
+  };
+  expect(readLiveQueries(sent)).toEqual(readLiveQueries(without));
+  expect(readLiveQueries(sent).items).toHaveLength(1);
+  const feedback = { query_id: 'q', pipeline: 'docs', kind: 'copy' };
+  const withNulls = {
+    ...feedback,
+    id: null,
+    value: null,
+    document_id: null,
+    rank: null,
+    occurred_at: null,
+    comment: null,
+  };
+  expect(readFeedback(withNulls)).toEqual(readFeedback(feedback));
+});
+
+it.each<[object, string, string]>([
+  [
+    { results: [{ id: 'a' }, { id: 'b', score: '0.5' }] },
+    'invalid_field',
+    'results[1].score must be a number; a text came.',
+  ],
+  [{ results: [{ id: 17 }] }, 'invalid_field', 'results[0].id must be a text; a whole number came.'],
+  [{ results: null }, 'invalid_field', 'results must be a list; null came.'],
+  [{ results: undefined }, 'invalid_field', 'results is missing; it must be a list.'],
+  [{ results: [{ id: '' }] }, 'invalid_field', 'results[0].id is empty.'],
+  [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is no field'],
+  [{ sesion_id: 's' }, 'unknown_field', 'sesion_id (did you mean session_id?) is no field'],
+  [{ top_k: 0 }, 'invalid_field', 'top_k must be at least 1.'],
+  [{ top_k: 1.5 }, 'invalid_field', 'top_k must be a whole number; a number with a fraction came.'],
+  [{ latency_ms: '12' }, 'invalid_field', 'latency_ms must be a number; a text came.'],
+  [{ segments: { tenant: 3 } }, 'invalid_field', 'segments.tenant must be a text; a whole number came.'],
+  [{ sampling: { probability: 0 } }, 'invalid_field', 'sampling.probability must be more than 0.'],
+  [{ occurred_at: '2026-11-27T22:00:00' }, 'invalid_field', 'occurred_at must be an RFC 3339 time with T and a zone'],
+  [{ occurred_at: 1795816800 }, 'invalid_field', 'a whole number came.'],
+  [{ embedding: { values: [1] } }, 'invalid_field', 'embedding must be a list of numbers or a base64 text'],
+])('a query with %j is refused by its field, what was expected and what came', (part, code, message) => {
+  const secret = 'the secret of the board';
+  const { rejected } = readLiveQueries([{ id: 'q', pipeline: 'docs', results: [], text: secret, ...part }]);
+  expect(rejected).toMatchObject([{ index: 0, code, message: expect.stringContaining(message) }]);
+  expect(rejected[0]?.message).not.toContain(secret);
+});
+
+it('feedback is refused by its field, what was expected and what came', () => {
+  const sent = { query_id: 'q', pipeline: 'docs', kind: 'thumb' };
+  const messageOf = (part: object) => readFeedback({ ...sent, ...part }).rejected[0]?.message;
+  expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*; a text came\.$/);
+  expect(messageOf({ value: {} })).toBe('value must be a number or true or false or a text; an object came.');
+  expect(messageOf({ rank: 0 })).toBe('rank must be at least 1.');
+  expect(messageOf({ query_id: null })).toBe('query_id must be a text; null came.');
+});
+
+it('no refusal holds a value of the item', () => {
+  const secret = 'zq7secret';
+  const secrets = fc.constantFrom(secret, [secret], { a: secret }, [{ id: secret, score: secret }]);
+  const names = fc.constantFrom(
+    'id',
+    'results',
+    'text',
+    'top_k',
+    'segments',
+    'stages',
+    'versions',
+    'sampling',
+    'occurred_at',
+  );
+  fc.assert(
+    fc.property(fc.dictionary(names, fc.oneof(secrets, fc.jsonValue()), { maxKeys: 5 }), (part) => {
+      const { rejected } = readLiveQueries({ id: 'q', pipeline: 'docs', results: [], ...part });
+      expect(rejected.map(({ message }) => message).join()).not.toContain(secret);
+    }),
+  );
 });

@@ -3,8 +3,8 @@ import type { RetrievedDocument } from '../../../model.ts';
 import { contextSize } from '../../../text/context-size.ts';
 import { DAY_MS } from '../../../time.ts';
 import { type LiveQuery, type LiveStage, liveStage } from '../live-query.ts';
-import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
 import type { TracedDocument } from './document-shapes.ts';
+import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
 import { readEmbeddedText, readQueryText, readQueryVector, readTopK } from './query-input.ts';
 import {
   type DocumentIdentity,

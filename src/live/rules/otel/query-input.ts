@@ -128,7 +128,7 @@ const topKNames = [
   'db.chroma.query.n_results',
   'db.milvus.search.limit',
 ];
-const topKArguments = ['top_k', 'topK', 'k', 'limit', 'n_results'];
+const topKArguments = ['top_k', 'k', 'limit', 'n_results', 'topK'];
 
 /** How many documents were asked for; null when the span does not tell. */
 export function readTopK(span: OtlpSpan): number | null {
@@ -137,7 +137,8 @@ export function readTopK(span: OtlpSpan): number | null {
   return readFirst(span.attributes, inputs, (value) => {
     const input = readStructure(value);
     if (!isObject(input)) return null;
-    const called = (one: AttributeValue | undefined) => (isObject(one) ? readFirst(one, topKArguments, readCount) : null);
+    const called = (one: AttributeValue | undefined) =>
+      isObject(one) ? readFirst(one, topKArguments, readCount) : null;
     return readFirst(input, topKArguments, readCount) ?? readFirst(input, namedArguments, called);
   });
 }

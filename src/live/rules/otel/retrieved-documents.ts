@@ -2,14 +2,7 @@
 import type { RetrievedDocument } from '../../../model.ts';
 import { contentId, placeholderId } from '../../../text/content-id.ts';
 import { MAX_DOCUMENTS, noDocument, readDocuments, type TracedDocument, toDocument } from './document-shapes.ts';
-import {
-  type Attributes,
-  type OtlpSpan,
-  readFlattenedList,
-  readId,
-  readNumber,
-  type Telemetry,
-} from './span.ts';
+import { type Attributes, type OtlpSpan, readFlattenedList, readId, readNumber, type Telemetry } from './span.ts';
 
 /** How a document without an id is given one. */
 export interface DocumentIdentity {

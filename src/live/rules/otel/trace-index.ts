@@ -72,7 +72,8 @@ function isVectorStoreQuery(span: OtlpSpan): boolean {
 function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
   const output = readString(attributes['langfuse.observation.output']);
   if (output === null) return false;
-  if (/^\s*\[\s*\]\s*$/.test(output)) return readString(attributes['langfuse.observation.metadata.ls_retriever_name']) !== null;
+  if (/^\s*\[\s*\]\s*$/.test(output))
+    return readString(attributes['langfuse.observation.metadata.ls_retriever_name']) !== null;
   return /^\s*\[\s*\{/.test(output) && /"(pageContent|page_content)"\s*:/.test(output);
 }
 

@@ -98,7 +98,7 @@ const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
 const ITSELF = 'write what was retrieved to the attribute gen_ai.retrieval.documents as [{"id", "score"}]';
 
 /** What to do, as the end of a sentence. */
-export function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason' | 'attributes'>): string {
+function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason' | 'attributes'>): string {
   const setting = settings.find(([pattern]) => attributes.some((name) => pattern.test(name)))?.[1];
   switch (reason) {
     case 'no_documents':
@@ -117,13 +117,20 @@ export function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason'
   }
 }
 
-/** What was found, as the beginning of a sentence behind a number of spans. */
-export const reasonText: Readonly<Record<UnreadableReason, string>> = {
-  no_documents: 'name no documents',
-  hidden: 'hide their documents',
-  dropped: 'lost their documents to an attribute limit',
-  cut_off: 'have an output that was cut off',
-  several_queries: 'hold several queries',
-  unidentified: 'have documents without ids and texts',
-  unknown_shape: 'have an output in an unknown form',
+/** What was found, in short. */
+const reasonTexts: Readonly<Record<UnreadableReason, string>> = {
+  no_documents: 'no documents named',
+  hidden: 'documents hidden',
+  dropped: 'documents lost to an attribute limit',
+  cut_off: 'output cut off',
+  several_queries: 'answers to several queries in one span',
+  unidentified: 'documents without ids and texts',
+  unknown_shape: 'output in an unknown form',
 };
+
+/** For people: how many, why, and what to do. */
+export function unreadableText(kind: UnreadableRetriever, when: string): string {
+  const { spans, instrumentation, attributes, reason } = kind;
+  const who = instrumentation === '' ? '' : ` of ${instrumentation}`;
+  return `${spans} retriever ${spans === 1 ? 'span' : 'spans'}${who} gave no live query${when}: ${reasonTexts[reason]}. The last one had: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
+}

@@ -1,13 +1,8 @@
 /** What other exporters than those of JavaScript write, by the words of the OTLP specification. */
 import { describe, expect, it } from 'vitest';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
-import {
-  contentOf,
-  defaultOtlpLimits,
-  encodeFailure,
-  encodeSuccess,
-  messageType,
-} from '../../../../src/live/otlp/parse.ts';
+import { contentOf, defaultOtlpLimits, encodeFailure, encodeSuccess } from '../../../../src/live/otlp/parse.ts';
+import { messageType } from '../../../support/otlp-messages.ts';
 
 const traceId = '5B8EFFF798038103D269B633813FC60C';
 const spanId = 'EEE19B7EC3C1B174';

@@ -8,7 +8,8 @@ import protobuf from 'protobufjs/light.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
-import { contentOf, defaultOtlpLimits, messageType, type OtlpLimits } from '../../../../src/live/otlp/parse.ts';
+import { contentOf, defaultOtlpLimits, type OtlpLimits } from '../../../../src/live/otlp/parse.ts';
+import { messageType } from '../../../support/otlp-messages.ts';
 import { startCollector } from './collector.ts';
 
 const protobufType = 'application/x-protobuf';
@@ -130,30 +131,53 @@ describe('bodies that would cost too much', () => {
     expect(outcome(json, jsonType, { maxItems: 11 })).toBe('0 spans, 11 rejected');
   });
 
-  it('are refused when the value of an attribute nests too deep', () => {
+  it('lose the attributes alone that nest too deep, and only where somebody reads them', () => {
     const type = messageType('ExportTraceServiceRequest');
-    for (const depth of [16, 17, 90, 900]) {
-      const taken = depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
-      expect(outcome(Buffer.from(JSON.stringify(requestWith(nested(depth)))), jsonType)).toMatch(taken);
+    const flawsOf = (content: Parameters<typeof decodeTraces>[0]) => {
+      const { items, flaws } = decodeTraces(content, limits());
+      expect(items).toHaveLength(1);
+      expect(flaws).toEqual({});
+      return { deep: items[0]?.attributes['deep'], near: items[0]?.attributes['near'], flaws };
+    };
+    for (const [depth, isTaken] of [
+      [16, true],
+      [17, false],
+      [40, false],
+      [900, false],
+    ] as const) {
+      const expected = isTaken ? { near: 'x', flaws: {} } : { deep: null, near: 'x', flaws: { attribute_too_deep: 1 } };
+      const request = requestWith(nested(depth));
+      expect(flawsOf(contentOf(Buffer.from(JSON.stringify(request)), jsonType))).toMatchObject(expected);
+      // The encoder of protobufjs goes no deeper.
+      if (depth > 40) continue;
+      const body = type.encode(type.fromObject(request)).finish();
+      expect(flawsOf(contentOf(body, protobufType))).toMatchObject(expected);
     }
-    for (const depth of [16, 17, 40]) {
-      const taken = depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
-      expect(outcome(type.encode(requestWith(nested(depth))).finish(), protobufType)).toMatch(taken);
-    }
+    const [attribute, anyValue, arrayValue] = [9, 2, 5];
+    let value = delimited(arrayValue, new Uint8Array());
+    for (let level = 0; level < 5000; level += 1) value = delimited(arrayValue, delimited(1, value));
+    const deep = delimited(attribute, Buffer.concat([delimited(1, Buffer.from('deep')), delimited(anyValue, value)]));
+    const ids = [delimited(1, Buffer.alloc(16, 1)), delimited(2, Buffer.alloc(8, 1))];
+    const body = delimited(1, delimited(2, delimited(2, Buffer.concat([...ids, deep]))));
+    const { items, flaws } = decodeTraces(contentOf(body, protobufType), limits());
+    expect([items[0]?.attributes['deep'], flaws]).toEqual([null, { attribute_too_deep: 1 }]);
+  });
+
+  it('are refused when the body itself nests without an end', () => {
     const flood = 4_000_000;
     expect(outcome(Buffer.from('['.repeat(flood)), jsonType)).toMatch(/nests too deep/);
     // The start of a group in a field that nobody knows, again and again.
     expect(outcome(Buffer.alloc(flood, 0x7b), protobufType)).toMatch(/^(otlp_malformed|body_too_large): /);
-    const [keyValue, anyValue, arrayValue] = [9, 2, 5];
-    let value = delimited(arrayValue, new Uint8Array());
-    for (let level = 0; level < 5000; level += 1) value = delimited(arrayValue, delimited(1, value));
-    const span = delimited(2, delimited(keyValue, delimited(anyValue, value)));
-    expect(outcome(delimited(1, delimited(2, span)), protobufType)).toMatch(/^otlp_malformed: .*not a protobuf/);
   });
 });
 
 function requestWith(value: object): object {
-  return { resourceSpans: [{ resource: { attributes: [{ key: 'deep', value }] }, scopeSpans: [] }] };
+  const attributes = [
+    { key: 'deep', value },
+    { key: 'near', value: { stringValue: 'x' } },
+  ];
+  const span = { traceId: '5b8efff798038103d269b633813fc60c', spanId: 'eee19b7ec3c1b174', attributes };
+  return { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
 }
 
 function nested(depth: number): object {

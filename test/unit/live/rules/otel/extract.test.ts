@@ -45,12 +45,16 @@ describe('which spans are live queries', () => {
       aRetriever(['a'], { id: 2, parent: 1 }),
       aRetriever(['b'], { id: 3, parent: 1 }),
     ]);
-    expect(ambiguous).toMatchObject({ queries: [], spansWithoutDocuments: 1 });
+    expect(ambiguous).toMatchObject({ queries: [], unreadableRetrievers: [{ reason: 'no_documents', spans: 1 }] });
   });
 
   it('does not take a span that keeps its documents to itself for a retrieval that found nothing', () => {
     const silent = aSpan({ attributes: { 'gen_ai.operation.name': 'retrieval' } });
-    expect(extract([silent])).toMatchObject({ queries: [], spansWithoutDocuments: 1, ignoredSpans: 1 });
+    expect(extract([silent])).toMatchObject({
+      queries: [],
+      unreadableRetrievers: [{ reason: 'no_documents', attributes: ['gen_ai.operation.name'], spans: 1 }],
+      ignoredSpans: 0,
+    });
 
     const hidden = aSpan({
       attributes: {
@@ -59,7 +63,7 @@ describe('which spans are live queries', () => {
         'retrieval.documents.0.document.content': '__REDACTED__',
       },
     });
-    expect(extract([hidden])).toMatchObject({ queries: [], spansWithoutDocuments: 1 });
+    expect(extract([hidden])).toMatchObject({ queries: [], unreadableRetrievers: [{ reason: 'unidentified' }] });
   });
 
   it.each([
@@ -67,9 +71,9 @@ describe('which spans are live queries', () => {
     ['an empty output', { 'openinference.span.kind': 'RETRIEVER', 'output.value': '{"documents":[]}' }],
     ['a count of 0', { 'db.system': 'Pinecone', 'db.vector.query.result_count': 0 }],
   ])('takes %s for a retrieval that found nothing', (_, attributes) => {
-    const { queries, spansWithoutDocuments } = extract([aSpan({ attributes })]);
+    const { queries, unreadableRetrievers } = extract([aSpan({ attributes })]);
     expect(queries).toMatchObject([{ results: [], error: null }]);
-    expect(spansWithoutDocuments).toBe(0);
+    expect(unreadableRetrievers).toEqual([]);
   });
 
   it('leaves out vector store spans that hold the results of several queries', () => {
@@ -79,7 +83,10 @@ describe('which spans are live queries', () => {
       'db.chroma.query.query_texts_count': 2,
     };
     const events = [['db.query.result', { 'db.query.result.id': 'a' }]] as const;
-    expect(extract([aSpan({ attributes, events })])).toMatchObject({ queries: [], spansWithoutDocuments: 1 });
+    expect(extract([aSpan({ attributes, events })])).toMatchObject({
+      queries: [],
+      unreadableRetrievers: [{ reason: 'several_queries' }],
+    });
   });
 
   it('reads no live query from databases, models and chains', () => {
@@ -168,6 +175,8 @@ describe('what a live query says', () => {
       {
         results: [
           { id: 'a', score: null },
+          { id: `unidentified:${queryId(1)}#2`, score: null },
+          { id: `unidentified:${queryId(1)}#3`, score: null },
           { id: 'd', score: null },
         ],
       },
@@ -289,9 +298,9 @@ describe('failed retrievals', () => {
     ],
   ] as const)('name %s, and never quote the query', (_, parts, error) => {
     const attributes = { ...operation, ...('attributes' in parts ? parts.attributes : {}) };
-    const { queries, spansWithoutDocuments } = extract([aSpan({ ...parts, attributes })]);
+    const { queries, unreadableRetrievers } = extract([aSpan({ ...parts, attributes })]);
     expect(queries).toMatchObject([{ error, results: [] }]);
-    expect(spansWithoutDocuments).toBe(0);
+    expect(unreadableRetrievers).toEqual([]);
   });
 });
 
