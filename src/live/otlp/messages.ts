@@ -41,9 +41,9 @@ export function openMessages({ format, bytes }: OtlpContent, type: MessageName, 
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);
 }
 
-/** A field of a message; undefined when there is no such field or no message. */
+/** A field of a message; undefined when there is no such field or no message. What prototypes have are defaults. */
 export function field(message: unknown, name: string): unknown {
-  if (typeof message !== 'object' || message === null) return undefined;
+  if (typeof message !== 'object' || message === null || !Object.hasOwn(message, name)) return undefined;
   return (message as Record<string, unknown>)[name];
 }
 

@@ -150,7 +150,7 @@ describe('bodies that would cost too much', () => {
       expect(flawsOf(contentOf(Buffer.from(JSON.stringify(request)), jsonType))).toMatchObject(expected);
       // The encoder of protobufjs goes no deeper.
       if (depth > 40) continue;
-      const body = type.encode(type.fromObject(request)).finish();
+      const body = type.encode(requestWith(nested(depth), (id) => Buffer.from(id, 'hex'))).finish();
       expect(flawsOf(contentOf(body, protobufType))).toMatchObject(expected);
     }
     const [attribute, anyValue, arrayValue] = [9, 2, 5];
@@ -171,12 +171,13 @@ describe('bodies that would cost too much', () => {
   });
 });
 
-function requestWith(value: object): object {
+function requestWith(value: object, idOf: (digits: string) => unknown = (digits) => digits): object {
   const attributes = [
     { key: 'deep', value },
     { key: 'near', value: { stringValue: 'x' } },
   ];
-  const span = { traceId: '5b8efff798038103d269b633813fc60c', spanId: 'eee19b7ec3c1b174', attributes };
+  const [traceId, spanId] = ['5b8efff798038103d269b633813fc60c', 'eee19b7ec3c1b174'].map(idOf);
+  const span = { traceId, spanId, attributes };
   return { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
 }
 

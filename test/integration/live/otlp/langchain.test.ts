@@ -106,7 +106,7 @@ it('reads an empty answer as a query that found nothing', async () => {
   await new FakeRetriever({ output: [] }).invoke('how do I reset my password');
   expect(await extractAll()).toMatchObject({
     queries: [{ results: [], error: null }],
-    spansWithoutDocuments: 0,
+    unreadableRetrievers: [],
   });
 });
 
