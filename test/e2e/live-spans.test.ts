@@ -1,0 +1,470 @@
+/** Exports in the shapes that users' services send, to a running daemon: what is stored of each, and what is answered. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anInstallation, type Installation, type InstalledDaemon } from '../support/installation.ts';
+
+let installed: Installation;
+let daemon: InstalledDaemon;
+const cleanups: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  installed = await anInstallation(
+    {
+      'recalld.yaml': `
+server: {port: 0, max_requests_per_minute: 1000000}
+pipelines:
+  - name: support-docs
+    retriever: {kind: http, url: "http://127.0.0.1:9/search"}
+    sampling: {rate: 1, max_per_minute: 1000000}
+    segments: {keys: [tenant], max: 20}
+`,
+    },
+    { atEnd: (clean) => void cleanups.unshift(clean) },
+  );
+  daemon = await installed.serve();
+});
+
+afterAll(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+const folder = path.join(import.meta.dirname, '../fixtures/live-spans');
+
+/** The fixture with its times moved to the last minutes, so that they are never older than the retention. */
+async function fixture(name: string): Promise<string> {
+  const body = await readFile(path.join(folder, `${name}.json`), 'utf8');
+  const time = /("(?:startTimeUnixNano|endTimeUnixNano|timeUnixNano)": "?)(\d{10})(\d{9})/g;
+  const first = Math.min(...[...body.matchAll(time)].map(([, , seconds]) => Number(seconds)));
+  const moved = Math.floor(Date.now() / 1000) - 120 - first;
+  return body.replaceAll(time, (_, field, seconds, rest) => `${field}${Number(seconds) + moved}${rest}`);
+}
+
+interface Sent {
+  readonly status: number;
+  readonly partial: { readonly rejectedSpans?: string; readonly errorMessage?: string } | undefined;
+}
+
+async function send(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+  to = '/v1/traces',
+): Promise<Sent> {
+  const answer = await daemon.fetch(to, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  const said = (await answer.text()) || '{}';
+  return { status: answer.status, partial: said.startsWith('{') ? JSON.parse(said).partialSuccess : undefined };
+}
+
+interface Stored {
+  readonly text: string | null;
+  readonly results: readonly (readonly [string, number | null])[];
+  readonly outcome: string;
+  readonly latency_ms: number | null;
+  readonly top_k: number | null;
+  readonly probability: number;
+  readonly dimensions: number | null;
+  readonly segments: object;
+  readonly stages: readonly { name: string }[] | null;
+}
+
+function stored(body: string): Promise<Stored[]> {
+  const traceIds = [...body.matchAll(/"traceId": "([0-9a-fA-F]{32})"/g)].map(([, id]) => id?.toLowerCase());
+  return installed.query<Stored & Record<string, unknown>>(
+    `select text, results, outcome, latency_ms::float8, top_k, probability, dimensions, segments, stages
+       from live_queries where trace_id = any($1::text[]) order by id`,
+    traceIds,
+  );
+}
+
+let lastSpan = 0;
+const aSpanId = () => (++lastSpan).toString(16).padStart(16, '0');
+const hash = (digits: string) => expect.stringMatching(new RegExp(`^sha256:${digits}`));
+const anUnknown = expect.stringMatching(/^unidentified:/);
+const one = (results: Stored['results'] | unknown, more: Partial<Stored> = {}) => [{ results, ...more }];
+const a = [['a', null]];
+
+describe('an export is read as', () => {
+  it.each<[string, unknown[]]>([
+    ['batch-attr-object', one(a)],
+    ['batch-deep-attr', one(a)],
+    ['batch-no-ids', one(a)],
+    ['batch-null-attr', one(a)],
+    ['batch-null-span', one(a)],
+    ['batch-valueless-attr', one(a)],
+    ['clock-behind-3d', one(a)],
+    ['ctrl-chars', one(a, { text: 'nul \ufffd and \ufffd lone' })],
+    ['deep-attr-batch', one(a, { text: 'ok' })],
+    [
+      'doc-without-id-in-middle',
+      one([
+        [anUnknown, 0.9],
+        ['b', 0.8],
+      ]),
+    ],
+    [
+      'docs-list-attr',
+      one([
+        ['a', 0.5],
+        ['b', null],
+      ]),
+    ],
+    ['dropped-attrs', one([0, 1, 2, 3, 4, 5].map((n) => [`d${n}`, 0.1]))],
+    [
+      'dup-docs',
+      one([
+        ['a', 0.9],
+        ['a', 0.8],
+        ['b', 0.7],
+      ]),
+    ],
+    ['empty-list', one([], { outcome: 'empty' })],
+    ['empty-oi', one([], { outcome: 'empty' })],
+    ['end-before-start', one(a, { latency_ms: null })],
+    ['enum-names', one(a, { outcome: 'error' })],
+    [
+      'es-hits',
+      one([
+        ['e1', 1.5],
+        ['e2', 1.1],
+      ]),
+    ],
+    ['flags-unknown-fields', one(a)],
+    [
+      'gap-index',
+      one([
+        ['a', null],
+        [anUnknown, null],
+        ['c', null],
+        ...Array.from({ length: 6 }, () => [anUnknown, null]),
+        ['j', null],
+        ['k', null],
+      ]),
+    ],
+    [
+      'genai-langchain-metadata-flat',
+      one([
+        ['kb-104', null],
+        ['pay.md', null],
+      ]),
+    ],
+    [
+      'genai-metadata-nested',
+      one([
+        ['kb-104', null],
+        ['pay.md', 0.7],
+      ]),
+    ],
+    ['haystack-native', []],
+    [
+      'langfuse-observe-args',
+      one(
+        [
+          ['kb-1', 0.9],
+          ['kb-2', 0.4],
+        ],
+        { text: 'How do I pay?' },
+      ),
+    ],
+    [
+      'langfuse-observe-array',
+      one(
+        [
+          ['kb-1', 0.9],
+          ['kb-2', 0.4],
+        ],
+        { text: 'How do I pay?' },
+      ),
+    ],
+    [
+      'langsmith-otel',
+      one(
+        [
+          ['kb-1', null],
+          ['kb-2', null],
+        ],
+        { text: 'How do I reset it (ls)?', dimensions: null },
+      ),
+    ],
+    [
+      'llamaindex-nodes',
+      one(
+        [
+          ['n-1', 0.83],
+          ['n-2', null],
+        ],
+        { text: 'llama q' },
+      ),
+    ],
+    ['mcp-vercel-tool', []],
+    [
+      'nan-double',
+      one([
+        ['kb-1', null],
+        ['kb-2', null],
+        ['kb-3', 0.2],
+      ]),
+    ],
+    [
+      'nan-json-genai',
+      one([
+        ['kb-1', null],
+        ['kb-2', 0.5],
+      ]),
+    ],
+    ['nano-number', one(a)],
+    [
+      'nested',
+      one(
+        [
+          ['a', null],
+          ['b', null],
+        ],
+        { stages: [expect.objectContaining({ name: 'retrieval' })] as never },
+      ),
+    ],
+    ['no-resource', one(a)],
+    [
+      'numeric-ids',
+      one([
+        ['17', 0.91],
+        ['9007199254740993', 1],
+        ['9007199254740993', null],
+        ['9223372036854775807', null],
+      ]),
+    ],
+    [
+      'numeric-ids-json',
+      one([
+        ['9007199254740993', 0.25],
+        ['42', 0.001],
+        ['0', null],
+      ]),
+    ],
+    ['openllmetry-bridge-tool', []],
+    [
+      'openllmetry-chroma-event',
+      one(
+        [
+          ['kb-1', null],
+          ['kb-2', null],
+        ],
+        { text: 'what', top_k: 2 },
+      ),
+    ],
+    [
+      'parallel-arrays',
+      one([
+        ['kb-1', null],
+        ['kb-2', null],
+      ]),
+    ],
+    ['python-repr-output', one([['kb-1', 0.5]], { text: 'repr' })],
+    [
+      'qdrant-points',
+      one([
+        ['u-1', 0.8],
+        ['2', 0.4],
+      ]),
+    ],
+    ['sampling-th', one(a, { probability: 0.25 })],
+    [
+      'score-as-percent-string',
+      one([
+        ['a', null],
+        ['b', null],
+      ]),
+    ],
+    ['session-int', one(a, { segments: { tenant: '3' } })],
+    ['source-collapse', one([0, 1, 2].map(() => ['handbook.pdf', null]))],
+    [
+      'spring-ai',
+      one(
+        [
+          [hash('714570ef'), null],
+          [hash('05bad28c'), null],
+        ],
+        { text: 'What is spring?', top_k: 4 },
+      ),
+    ],
+    [
+      'spring-ai-event',
+      one(
+        [
+          [hash('714570ef'), null],
+          [hash('05bad28c'), null],
+        ],
+        { text: 'What is spring?' },
+      ),
+    ],
+    [
+      'tuple-pairs',
+      one([
+        ['kb-1', 0.83],
+        ['kb-2', 0.5],
+      ]),
+    ],
+    ['two-embeddings', one(a, { dimensions: 3 })],
+    ['upper-ids', one(a)],
+    [
+      'uuid-bytes',
+      one([
+        ['MTIzNA==', null],
+        ['b', null],
+      ]),
+    ],
+    ['zero-parent', one(a)],
+  ])('%s', async (name, expected) => {
+    const body = await fixture(name);
+    expect(await send(body)).toMatchObject({ status: 200 });
+    expect(await stored(body)).toMatchObject(expected);
+    // An exporter that did not hear the answer.
+    await send(body);
+    expect(await stored(body)).toHaveLength(expected.length);
+  });
+
+  it('two queries where the retriever around another comes in a later export', async () => {
+    const [inner, outer] = [await fixture('nested-separate'), await fixture('nested-separate-outer')];
+    await send(inner);
+    await send(outer);
+    expect(await stored(inner)).toHaveLength(2);
+  });
+
+  it('one query of a second where times are numbers that no double holds', async () => {
+    const body = await fixture('nano-number');
+    await send(body);
+    const [query] = await stored(body);
+    expect(Math.round(query?.latency_ms ?? 0)).toBe(1000);
+  });
+});
+
+describe('an answer tells', () => {
+  it.each<[string, string, RegExp]>([
+    ['attrs-object-batch', '1', /not what OTLP says/],
+    ['base64-ids', '1', /32 and 16 hexadecimal digits/],
+    ['batch-null-span', '1', /not what OTLP says/],
+    ['batch-null-attr', '0', /attribute/],
+    ['deep-attr-batch', '1', /1 retriever span .*no documents named/],
+    ['null-output', '1', /no documents named.*Fix: let Langfuse capture outputs/],
+    ['oi-no-attrs-empty', '1', /no documents named.*OPENINFERENCE_HIDE_OUTPUTS/],
+    ['truncated-genai', '1', /output cut off.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/],
+    ['truncated-json-output', '1', /output cut off/],
+    ['snake', '0', /resource_spans is not a field of OTLP/],
+    ['legacy-library', '0', /instrumentationLibrarySpans is not a field/],
+  ])('why spans of %s were not taken', async (name, rejectedSpans, message) => {
+    const { status, partial } = await send(await fixture(name));
+    expect(status).toBe(200);
+    expect(partial).toMatchObject({ rejectedSpans, errorMessage: expect.stringMatching(message) });
+  });
+
+  it('nothing where everything was taken, or nothing was meant for recalld', async () => {
+    for (const name of ['batch-valueless-attr', 'batch-deep-attr', 'haystack-native', 'flags-unknown-fields'])
+      expect(await send(await fixture(name))).toEqual({ status: 200, partial: undefined });
+  });
+});
+
+describe('a body is taken', () => {
+  it.each<[string, (body: string) => string | Uint8Array<ArrayBuffer>, Record<string, string>]>([
+    ['behind a byte order mark', (body) => `\ufeff${body}`, {}],
+    ['with a charset', (body) => body, { 'content-type': 'application/json; charset=utf-8' }],
+    ['with the encoding identity', (body) => body, { 'content-encoding': 'identity' }],
+    ['as gzip', (body) => Uint8Array.from(gzipSync(body)), { 'content-encoding': 'gzip' }],
+    ['as x-gzip', (body) => Uint8Array.from(gzipSync(body)), { 'content-encoding': 'x-gzip' }],
+    [
+      'as gzip of two members',
+      (body) => Uint8Array.from([...gzipSync(body.slice(0, 99)), ...gzipSync(body.slice(99))]),
+      { 'content-encoding': 'GZIP' },
+    ],
+  ])('%s', async (_, made, headers) => {
+    const body = (await fixture('upper-ids')).replace('D81F877EC5EC08C3', aSpanId());
+    const before = (await stored(body)).length;
+    expect(await send(made(body), headers)).toEqual({ status: 200, partial: undefined });
+    expect(await stored(body)).toHaveLength(before + 1);
+  });
+
+  it('also when it is empty protobuf', async () => {
+    expect((await send('', { 'content-type': 'application/x-protobuf' })).status).toBe(200);
+  });
+});
+
+describe('a request is refused with what to set', () => {
+  it.each<[string, string | Uint8Array<ArrayBuffer>, Record<string, string>, string, number, RegExp]>([
+    ['deflate', 'x', { 'content-encoding': 'deflate' }, '/v1/traces', 400, /gzip.*OTEL_EXPORTER_OTLP_COMPRESSION/],
+    ['zstd', 'x', { 'content-encoding': 'zstd' }, '/v1/traces', 400, /gzip/],
+    ['snappy', 'x', { 'content-encoding': 'snappy' }, '/v1/traces', 400, /gzip/],
+    [
+      'gzip that is cut off',
+      Uint8Array.from(gzipSync('{"a": 1}').subarray(0, 15)),
+      { 'content-encoding': 'gzip' },
+      '/v1/traces',
+      400,
+      /not valid gzip/,
+    ],
+    ['text', '{}', { 'content-type': 'text/plain' }, '/v1/traces', 400, /text\/plain.*application\/x-protobuf/],
+    ['NDJSON', '{}', { 'content-type': 'application/x-ndjson' }, '/v1/traces', 400, /application\/x-ndjson/],
+    ['an empty body of JSON', '', {}, '/v1/traces', 400, /not JSON/],
+    [
+      'JSON that says protobuf',
+      '{"resourceSpans":[]}',
+      { 'content-type': 'application/x-protobuf' },
+      '/v1/traces',
+      400,
+      /not a protobuf/,
+    ],
+    ['metrics', '{}', {}, '/v1/metrics', 404, /OTEL_METRICS_EXPORTER=none/],
+    ['a slash behind the path', '{}', {}, '/v1/traces/', 404, /POST \/v1\/traces\/\. OTLP is taken at \/v1\/traces/],
+    ['two slashes', '{}', {}, '//v1/traces', 404, /OTLP is taken at \/v1\/traces/],
+    ['the path of Langfuse', '{}', {}, '/api/public/otel/v1/traces', 404, /OTLP is taken at \/v1\/traces/],
+  ])('%s', async (_, body, headers, to, status, message) => {
+    const answer = await daemon.fetch(to, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).toMatch(message);
+  });
+});
+
+it('retrievers that cannot be read are counted apart, and the doctor says what to set', async () => {
+  const counted = async (outcome: string) =>
+    Number(new RegExp(`recalld_trace_spans_total{outcome="${outcome}"} (\\d+)`).exec(await daemon.metrics())?.[1]);
+  const before = [
+    await counted('unreadable_retriever'),
+    await counted('without_documents'),
+    await counted('truncated'),
+  ];
+  await send(await fixture('oi-no-attrs-empty'));
+  await send(await fixture('truncated-json-output'));
+  const after = [await counted('unreadable_retriever'), await counted('without_documents'), await counted('truncated')];
+  expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([2, 1, 1]);
+  const { stdout } = await installed.recalld('doctor');
+  expect(stdout).toMatch(
+    /support-docs spans: \d+ retriever spans? of test gave no live query.*no documents named.*openinference\.span\.kind.*OPENINFERENCE_HIDE_OUTPUTS/,
+  );
+  expect(stdout).toMatch(/output cut off.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/);
+  expect(stdout).not.toContain('nothing flattened');
+});
+
+it('log records lose what cannot be read of them, and no neighbor', async () => {
+  const record = {
+    eventName: 'gen_ai.evaluation.result',
+    timeUnixNano: `${Date.now()}000000`,
+    traceId: '7'.repeat(32),
+    spanId: '8'.repeat(16),
+    attributes: [
+      { key: 'gen_ai.evaluation.name', value: { stringValue: 'user feedback' } },
+      { key: 'gen_ai.evaluation.score.label', value: { stringValue: 'down' } },
+      null,
+    ],
+  };
+  const body = { resourceLogs: [null, { scopeLogs: [{ logRecords: [null, { attributes: {} }, record] }] }] };
+  const answer = await daemon.post('/v1/logs', body);
+  expect(answer).toMatchObject({ status: 200, body: { partialSuccess: { rejectedLogRecords: '3' } } });
+  const rows = await installed.query('select kind from feedback where trace_id = $1::text', record.traceId);
+  expect(rows).toEqual([{ kind: 'thumb' }]);
+});
