@@ -6,6 +6,7 @@ import { type LiveQuery, type LiveStage, liveStage } from '../live-query.ts';
 import type { TracedDocument } from './document-shapes.ts';
 import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
 import { readEmbeddedText, readQueryText, readQueryVector, readTopK } from './query-input.ts';
+import { readPerson, readSegments } from './request-tags.ts';
 import {
   type DocumentIdentity,
   type ExtractionOptions,
@@ -19,8 +20,6 @@ import {
   readCount,
   readFirst,
   readFlattened,
-  readPerson,
-  readSegments,
   readShortText,
   readText,
   readVector,

@@ -3,6 +3,7 @@
  * kind.
  */
 import type { Feedback, FeedbackKind, LiveQuery } from '../live-query.ts';
+import { readPerson } from './request-tags.ts';
 import type { ExtractionOptions } from './retrieved-documents.ts';
 import {
   type Attributes,
@@ -14,7 +15,6 @@ import {
   readId,
   readNumber,
   readObject,
-  readPerson,
   readShortText,
   readString,
   readText,

@@ -2,7 +2,7 @@
 
 import type { RetrievedDocument } from '../../../model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
-import type { Person } from './span.ts';
+import type { Person } from './request-tags.ts';
 
 interface InTrace {
   readonly traceId: string;
