@@ -109,7 +109,11 @@ function expectedText(issue: Issue): string {
         : `must be ${limitText(issue, 'at least')}`;
     case 'custom':
       return issue.message;
-    default:
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
       return 'must be what the contract says; see /openapi.json';
   }
 }

@@ -235,7 +235,13 @@ type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 const fieldNames = [
   ...Object.keys(liveQuerySchema.shape),
   ...Object.keys(feedbackSchema.shape),
-  ...['score', 'name', 'side', 'index', 'embedder', 'retriever', 'probability'],
+  'score',
+  'name',
+  'side',
+  'index',
+  'embedder',
+  'retriever',
+  'probability',
 ];
 
 /** Wire form -> core form. */

@@ -65,13 +65,16 @@ const stringPrefix = /[bruBRU]{1,2}(?=['"])/y;
 /** Without what ends a string, escapes, and line feeds. */
 const plainText = { '"': /[^"\\]*/y, "'": /[^'\\]*/y };
 
+/** JSON has those below U+0020 in escapes alone. */
+const controlCharacter = /(?![\x7f-\x9f])\p{Cc}/u;
+
 const jsonWords = new Map<string, JsonValue>([
   ['true', true],
   ['false', false],
   ['null', null],
 ]);
 
-const looseWords = new Map<string, JsonValue>([
+const looseWords = new Map<string, boolean | null>([
   ['True', true],
   ['False', false],
   ...['None', 'NaN', 'nan', 'Infinity', 'inf', '-Infinity', '-inf', '-NaN', '-nan', 'undefined'].map(
@@ -182,7 +185,8 @@ class Reader {
     let value = '';
     for (;;) {
       const plain = this.match(plainText[quote]) ?? '';
-      if (this.isStrict && /[\0-\x1f]/.test(plain)) throw this.fault('a line feed or control character within text');
+      if (this.isStrict && controlCharacter.test(plain))
+        throw this.fault('a line feed or control character within text');
       value += plain;
       this.at += plain.length;
       const character = this.text[this.at];

@@ -13,7 +13,7 @@ export function fixOfAddress(method: string, path: string): string {
   if (name !== undefined) {
     return ` OTLP is taken at /v1/${name}: set OTEL_EXPORTER_OTLP_ENDPOINT to the address without a path, or OTEL_EXPORTER_OTLP_${name.toUpperCase()}_ENDPOINT to one that ends in /v1/${name}.`;
   }
-  if (/^\/api\/public\//.test(path))
+  if (path.startsWith('/api/public/'))
     return ' recalld does not have the API of Langfuse; let its SDK export OTLP to /v1/traces.';
   return '';
 }

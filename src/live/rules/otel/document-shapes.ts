@@ -90,11 +90,14 @@ type Pair = readonly [AttributeValue, AttributeValue];
 function isPair(value: AttributeValue): value is Pair {
   if (!isArray(value) || value.length !== 2) return false;
   const [first, second] = value as Pair;
-  const isDocument = (one: AttributeValue) => isObject(one) || typeof one === 'string';
   return (
-    (isDocument(first) && (typeof second === 'number' || second === null)) ||
-    (typeof first === 'number' && isDocument(second))
+    (mayBeDocument(first) && (typeof second === 'number' || second === null)) ||
+    (typeof first === 'number' && mayBeDocument(second))
   );
+}
+
+function mayBeDocument(value: AttributeValue): boolean {
+  return isObject(value) || typeof value === 'string';
 }
 
 function documentOfPair([first, second]: Pair): TracedDocument {

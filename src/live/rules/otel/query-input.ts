@@ -114,7 +114,7 @@ function isMessage(value: AttributeValue): value is Attributes {
 /** What the user said last in a conversation. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
   const asked = messages.findLast(
-    (message) => isMessage(message) && /^(user|human)$/i.test(String(message['role'] ?? message['type'])),
+    (message) => isMessage(message) && /^(user|human)$/i.test(readText(message['role'] ?? message['type']) ?? ''),
   );
   return isObject(asked) ? readText(asked['content']) : null;
 }

@@ -163,12 +163,6 @@ export function readObject(value: Value): Attributes | null {
   return isObject(structure) ? structure : null;
 }
 
-/** An array, be it structured or JSON text. */
-export function readArray(value: Value): readonly AttributeValue[] | null {
-  const structure = readStructure(value);
-  return isArray(structure) ? structure : null;
-}
-
 /** An array or object, be it structured or JSON text; null for anything else. */
 export function readStructure(value: Value): Attributes | readonly AttributeValue[] | null {
   const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parsedOrNull(value) : value;

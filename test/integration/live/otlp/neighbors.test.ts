@@ -34,9 +34,9 @@ const ofProtobuf = (body: Uint8Array) => readTraces(contentOf(body, 'application
 
 const alone = ofJson([{ resource, scopeSpans: [{ spans: [good] }] }]).queries;
 
-/** As if it had come alone, down to the last bit of its vector. */
-function expectGood({ queries }: ReturnType<typeof readTraces>): void {
-  expect(queries.filter((query) => query.traceId === traceId)).toEqual(alone);
+/** What it gave, to be the same as alone, down to the last bit of its vector. */
+function goodOf({ queries }: ReturnType<typeof readTraces>) {
+  return queries.filter((query) => query.traceId === traceId);
 }
 
 const others = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
@@ -88,7 +88,9 @@ describe('a good span is stored as if it had come alone', () => {
     fc.assert(
       fc.property(lists, ([before, after, scopes, resources]) => {
         const scope = { spans: [...before, good, ...after] };
-        expectGood(ofJson([...resources, { resource, scopeSpans: [...scopes, scope] }, ...resources]));
+        expect(goodOf(ofJson([...resources, { resource, scopeSpans: [...scopes, scope] }, ...resources]))).toEqual(
+          alone,
+        );
       }),
       { numRuns: 500 },
     );
@@ -117,7 +119,7 @@ describe('a good span is stored as if it had come alone', () => {
         const list = [...around, span, ...around].map((one) => delimited(2, one));
         const parts = [...scopes.map((one) => delimited(2, one)), delimited(2, Buffer.concat(list))];
         const own = delimited(1, Buffer.concat([delimited(1, bytesOfResource), ...parts]));
-        expectGood(ofProtobuf(Buffer.concat([...resources.map((one) => delimited(1, one)), own])));
+        expect(goodOf(ofProtobuf(Buffer.concat([...resources.map((one) => delimited(1, one)), own])))).toEqual(alone);
       }),
       { numRuns: 500 },
     );
@@ -128,7 +130,7 @@ describe('a good span is stored as if it had come alone', () => {
       fc.property(fc.array(fc.jsonValue()), fc.jsonValue(), (parts, events) => {
         const attributes = [...parts.filter((part) => !isAttribute(part)), ...good.attributes];
         const spans = [{ ...good, attributes, events: Array.isArray(events) ? [] : events, links: parts }];
-        expectGood(ofJson([{ resource, scopeSpans: [{ spans }] }]));
+        expect(goodOf(ofJson([{ resource, scopeSpans: [{ spans }] }]))).toEqual(alone);
       }),
     );
   });
