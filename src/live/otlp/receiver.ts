@@ -144,7 +144,7 @@ export function createOtlpReceiver(
     async take(signal, body, type) {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
-        const partial = message === '' ? null : { rejected, message };
+        const partial = message === '' ? null : { rejected, message: message.slice(0, MAX_MESSAGE) };
         return { status: 200, ...encodeSuccess(signal, otlpFormat(type) ?? 'json', partial) };
       } catch (error) {
         if (error instanceof RecalldError) return refuse(error, type);
@@ -164,6 +164,8 @@ interface Outcome {
 
 /** Different ones of a body; each names the field and the fix. */
 const MAX_SENTENCES = 5;
+/** Exporters write it into their log at each export. */
+const MAX_MESSAGE = 2000;
 
 function flawText(code: RejectionCode, times: number): string {
   const sentence = rejectionTable[code];
