@@ -8,7 +8,7 @@ import { DAY_MS } from '../../time.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
-import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
+import { type AskedQuery, areErased, type ErasureReport, eraseLate } from './erase-live.ts';
 import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
 import { pruneLive } from './prune-live.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
