@@ -70,7 +70,7 @@ const CHUNK_BYTES = 256 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * The lines of a UTF-8 file without their ends (LF or CRLF) and without a byte order mark. They come in batches, so
+ * The lines of a UTF-8 file without their ends (LF or CRLF) and without a byte order mark before a line. They come in batches, so
  * that a file of a million lines is not waited for a million times. Memory is bounded by the longest line, which has
  * at most 16 MiB.
  *
@@ -117,12 +117,13 @@ function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {
     throw malformed({ file, line: first + firstBadLine(block) }, 'is not UTF-8; save the file as UTF-8');
   }
   const text = block.toString('utf8');
-  const texts = text.slice(first === 1 && text.startsWith(BYTE_ORDER_MARK) ? 1 : 0).split('\n');
+  const texts = text.split('\n');
   if (texts.at(-1) === '') texts.pop();
   return texts.map((line, index) => ({
     file,
     line: first + index,
-    text: line.endsWith('\r') ? line.slice(0, -1) : line,
+    // Files that were put together have a byte order mark at each seam.
+    text: line.slice(line.startsWith(BYTE_ORDER_MARK) ? 1 : 0, line.endsWith('\r') ? -1 : undefined),
   }));
 }
 

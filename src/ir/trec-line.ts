@@ -176,16 +176,41 @@ function roundedQuotient(a: number, m: number, b: number, n: number): number {
   return low === quotient + correction * (1 + 2 ** -40) ? low : Number.NaN;
 }
 
-/** The integer in `bytes[start, end)`, at most 15 characters with an optional sign; NaN for anything else. */
+/**
+ * The grade in `bytes[start, end)`: that of `readGrade`, of which an integer of at most 15 characters is read without
+ * making a string.
+ *
+ * @returns NaN for anything else
+ */
 export function parseGrade(bytes: Uint8Array, start: number, end: number): number {
   const sign = bytes[start];
   let i = sign === MINUS || sign === PLUS ? start + 1 : start;
-  if (i >= end || end - start > 15) return Number.NaN;
+  if (i >= end || end - start > 15) return gradeOfWord(bytes, start, end);
   let grade = 0;
   for (; i < end; i++) {
     const digit = (bytes[i] ?? 0) - ZERO;
-    if (!(digit >= 0 && digit <= 9)) return Number.NaN;
+    if (!(digit >= 0 && digit <= 9)) return gradeOfWord(bytes, start, end);
     grade = grade * 10 + digit;
   }
   return sign === MINUS && grade !== 0 ? -grade : grade;
+}
+
+/** As long as an integer of 15 digits with its sign and six decimals. */
+const LONGEST_GRADE = 24;
+
+function gradeOfWord(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > LONGEST_GRADE) return Number.NaN;
+  let word = '';
+  for (let i = start; i < end; i++) word += String.fromCharCode(bytes[i] ?? 0);
+  return readGrade(word) ?? Number.NaN;
+}
+
+/** The grade that a word states: `2`, `+2`, `2.0`, `-1`, true or yes (1), false or no (0); null for anything else. */
+export function readGrade(word: string): number | null {
+  if (/^[+-]?\d{1,15}(\.0*)?$/.test(word)) {
+    const grade = Number(word);
+    return grade === 0 ? 0 : grade;
+  }
+  if (/^(true|yes)$/i.test(word)) return 1;
+  return /^(false|no)$/i.test(word) ? 0 : null;
 }

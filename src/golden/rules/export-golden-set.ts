@@ -2,8 +2,10 @@
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { quoted } from '../../text/source-line.ts';
-import { csvRoleOf, guardCell } from './csv-table.ts';
+import { plainName } from './column-roles.ts';
 import { type GoldenFormat, goldenLimits } from './golden-set.ts';
+import { exportedColumns, guardCell } from './spreadsheet-cell.ts';
+import { tableRoleOf } from './table-columns.ts';
 
 const notTrec = 'use --format jsonl, beir or csv';
 
@@ -35,6 +37,9 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   if (/[\t\n]/.test(text)) {
     throw cannotHold('TREC', id, 'its text has a tab or a line break', notTrec);
   }
+  if (id.startsWith('#')) {
+    throw cannotHold('TREC', id, 'its id starts with #, which begins a comment', notTrec);
+  }
   const spaced = [id, ...judgments.map(({ documentId }) => documentId)].find((name) => name.includes(' '));
   if (spaced !== undefined) {
     const problem = `the id ${JSON.stringify(spaced)} has a space, which ends a column`;
@@ -55,13 +60,12 @@ function readsLikeHeader(query: GoldenQuery | undefined): boolean {
   return query !== undefined && /^_?q(uery)?[-_ ]?id$|^_?id$/i.test(query.id);
 }
 
-const ownColumns = ['query_id', 'question', 'document', 'grade'];
 const notCsv = 'use --format jsonl or beir';
 
 /**
  * CSV (RFC 4180): a row for each judgment, each forbidden document and each question without an answer, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
  *
- * @throws RecalldError export_impossible for a tag named as one of our ownColumns, for more tags than ownColumns may be, and
+ * @throws RecalldError export_impossible for a tag named as a column of the format, for more tags than a table may have, for an id that reads as a list, and
  * for a text with CRLF, which would come back as LF
  */
 function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
@@ -81,15 +85,20 @@ function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
       ...(noAnswer === true ? [rowOf('', '', 'no_answer')] : []),
     ];
   });
-  const columns = [...ownColumns, ...marks, ...tags];
+  const columns = [...exportedColumns, ...marks, ...tags];
   return [{ path: null, text: joinLines([csvRow(columns), ...rows]) }];
 }
 
-function refuseCsv({ id, text, tags }: GoldenQuery, tagColumns: number): void {
+function refuseCsv({ id, text, tags, judgments }: GoldenQuery, tagColumns: number): void {
+  const list = judgments.find(({ documentId }) => /^\[.*\]$/s.test(documentId));
+  if (list !== undefined) {
+    const problem = `the document id ${quoted(list.documentId)} reads as a list`;
+    throw cannotHold('CSV', id, problem, notCsv);
+  }
   if (text.includes('\r\n')) {
     throw cannotHold('CSV', id, 'its text has a CRLF, which would come back as LF', notCsv);
   }
-  const taken = Object.keys(tags).find((tag) => csvRoleOf(tag) !== null);
+  const taken = Object.keys(tags).find((tag) => tableRoleOf(tag) !== null || plainName(tag) === 'id');
   if (taken !== undefined) {
     const problem = `its tag ${JSON.stringify(taken)} is the name of a column of the format`;
     throw cannotHold('CSV', id, problem, notCsv);
@@ -165,12 +174,17 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
     }),
   );
   const judgments = queries.flatMap(({ id, judgments: judged }) =>
-    judged.map(({ documentId, grade }) => `${id}\t${documentId}\t${grade}`),
+    judged.map(({ documentId, grade }) => `${tabCell(id)}\t${tabCell(documentId)}\t${grade}`),
   );
   return [
     { path: 'queries.jsonl', text: joinLines(lines) },
     { path: 'qrels/test.tsv', text: joinLines(['query-id\tcorpus-id\tscore', ...judgments]) },
   ];
+}
+
+/** An id in double quotes where it begins with one, as Python's csv writes it, by which BEIR reads its judgments. */
+function tabCell(id: string): string {
+  return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }
 
 /** A question a line; nothing else has a place there. @throws RecalldError export_impossible */

@@ -1,8 +1,11 @@
-/** What Quepid, Ragas and OpenSearch's Search Relevance Workbench write, as questions with judged documents. */
+/** What Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench write, as queries with judged documents. */
 import { contentId } from '../../text/content-id.ts';
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { idsOfList, parsePythonList } from './cell-lists.ts';
+import { plainName, roleOfColumn } from './column-roles.ts';
 import { type ForeignFormat, goldenLimits } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
+import { binaryGrade } from './table-rows.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -87,16 +90,22 @@ const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_
  * 0.2 `contexts`), each of which answers it. A context is called by its text, without the `<1-hop>` that questions over
  * several contexts put before it.
  *
- * @returns whether a model made the question
- * @throws RecalldError file_malformed for a conversation, or a row without a question or a list of contexts
+ * @returns whether a model made the query, and whether its documents are named by ids
+ * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or ids that cannot be
+ * read
  */
-export function addRagasRow({ value, place }: Placed, questions: QuestionsByText, builder: GoldenSetBuilder): boolean {
+export function addRagasRow(
+  { value, place }: Placed,
+  questions: QuestionsByText,
+  builder: GoldenSetBuilder,
+): { readonly isGenerated: boolean; readonly hasIds: boolean } {
   const row = fieldsOf(value) ?? {};
   const text = row['user_input'] ?? row['question'];
   if (Array.isArray(text))
     throw malformed(place, 'is a conversation; a golden set holds single questions, leave it out');
   if (typeof text !== 'string') throw malformed(place, 'has no user_input, which is the question of a Ragas test set');
-  const documents = idsOf(row['reference_context_ids'], place) ?? contextsOf(row, place);
+  const ids = idsOf(row['reference_context_ids'], place);
+  const documents = ids ?? contextsOf(row, place);
   const tags = ragasTags.flatMap((name) => {
     const tag = row[name];
     const isShort = typeof tag === 'string' && tag.trim() !== '' && tag.length <= goldenLimits.tagValueLength;
@@ -104,16 +113,21 @@ export function addRagasRow({ value, place }: Placed, questions: QuestionsByText
   });
   const id = questions.add(text, place, Object.fromEntries(tags));
   for (const document of new Set(documents)) builder.addJudgment(id, document, 1, place);
-  return tags.length > 0;
+  return { isGenerated: tags.length > 0, hasIds: ids !== null };
 }
 
+/** Null where the row has none. @throws RecalldError file_malformed for what is no list of ids */
 function idsOf(value: unknown, place: SourcePlace): string[] | null {
+  if (value === undefined || value === null || (typeof value === 'string' && /^\s*(nan|none)?\s*$/i.test(value)))
+    return null;
   const ids = listOf(value);
-  if (ids === null || ids.length === 0) return null;
-  return ids.map((id) => {
-    if (typeof id === 'string' || Number.isSafeInteger(id)) return String(id);
-    throw malformed(place, 'has a reference_context_ids that is no list of ids');
-  });
+  if (ids?.length === 0) return null;
+  if (ids !== null && ids.every((id) => typeof id === 'string' || Number.isSafeInteger(id))) return ids.map(String);
+  const shown = typeof value === 'string' ? `: ${quoted(value)}` : '';
+  throw malformed(
+    place,
+    `has reference_context_ids that are no list of ids${shown}; write ["id-1", "id-2"], or empty the column to name documents by their texts`,
+  );
 }
 
 function contextsOf(row: Fields, place: SourcePlace): string[] {
@@ -128,53 +142,20 @@ function contextsOf(row: Fields, place: SourcePlace): string[] {
 }
 
 function listOf(value: unknown): unknown[] | null {
-  if (typeof value === 'string') return parsePythonList(value);
+  if (typeof value === 'string') return parsePythonList(value) ?? idsOfList(value);
   return Array.isArray(value) ? value : null;
 }
 
-const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"' };
-
-/**
- * A list of strings and whole numbers as Python's repr writes it, which is what pandas puts into a cell of a CSV file.
- *
- * @returns null for anything else, such as an array of NumPy
- */
-export function parsePythonList(text: string): (string | number)[] | null {
-  const token = /\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(,|$)/sy;
-  const inner = /^\s*\[(.*)\]\s*$/s.exec(text)?.[1];
-  if (inner === undefined) return null;
-  const items: (string | number)[] = [];
-  while (token.lastIndex < inner.length && inner.slice(token.lastIndex).trim() !== '') {
-    const match = token.exec(inner);
-    if (match === null) return null;
-    const [, single, double, number] = match;
-    items.push(number === undefined ? unescapePython(single ?? double ?? '') : Number(number));
-  }
-  return items;
-}
-
-function unescapePython(text: string): string {
-  return text.replaceAll(
-    /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))/gs,
-    (whole, x, u, long, other) => {
-      const hex = x ?? u ?? long;
-      if (hex !== undefined) {
-        const code = Number.parseInt(hex, 16);
-        return code > 0x10ffff ? whole : String.fromCodePoint(code);
-      }
-      return escapes[other] ?? whole;
-    },
-  );
-}
-
 /** The list of judged queries in an answer or a request of the workbench; null where there is none, or more than one. */
-export function judgedQueriesOf(value: unknown): readonly unknown[] | null {
+export function judgedQueriesOf(
+  value: unknown,
+): { readonly queries: readonly unknown[]; readonly ofClicks: boolean } | null {
   const answer = fieldsOf(value);
   const hits = fieldsOf(answer?.['hits'])?.['hits'];
   const sources = Array.isArray(hits) ? hits.map((hit) => fieldsOf(fieldsOf(hit)?.['_source'])) : [answer];
   const [source] = sources;
   const ratings = sources.length === 1 ? source?.['judgmentRatings'] : undefined;
-  return Array.isArray(ratings) ? ratings : null;
+  return Array.isArray(ratings) ? { queries: ratings, ofClicks: source?.['type'] === 'UBI_JUDGMENT' } : null;
 }
 
 export interface RatedDocument extends Placed {
@@ -182,14 +163,17 @@ export interface RatedDocument extends Placed {
 }
 
 /**
- * Adds ratings. Where all are whole numbers they are grades. Where one has a fraction they are clicks over expected clicks, as
- * the workbench makes them of user behaviour: 0 is not relevant, a document with clicks has grade 1, and one that is clicked at
- * least as often as its ranks let expect has grade 2.
+ * Adds ratings. Where all are whole numbers they are grades. Fractions are clicks over expected clicks in judgments that the
+ * workbench made of user behaviour: 0 is not relevant, a document with clicks has grade 1, and one that is clicked at least
+ * as often as its ranks let expect has grade 2. Other fractions, such as those of a model, need a threshold.
  *
+ * @param ofClicks whether the list says that it was made of user behaviour
  * @throws RecalldError file_malformed
  */
 export function addUbiRatings(
   rated: readonly RatedDocument[],
+  ofClicks: boolean,
+  threshold: number | undefined,
   questions: QuestionsByText,
   builder: GoldenSetBuilder,
 ): void {
@@ -199,36 +183,152 @@ export function addUbiRatings(
       throw malformed(place, 'has no docId; a rating is {"docId": "...", "rating": "1.000"}');
     return { text, docId, rating: numberOf(rating, place), place };
   });
-  const isWhole = judged.every(({ rating }) => Number.isInteger(rating));
-  if (!isWhole) {
+  const fraction = judged.find(({ rating }) => !Number.isInteger(rating));
+  if (fraction !== undefined && threshold === undefined) {
+    if (!ofClicks) {
+      throw malformed(
+        fraction.place,
+        `has the rating ${fraction.rating}, a fraction, and the list is not of type UBI_JUDGMENT; add --relevance-threshold, from which on a document is relevant`,
+      );
+    }
     builder.warnings.note(
       'Ratings with fractions are taken for clicks over expected clicks: 0 has grade 0, below 1 grade 1, from 1 on grade 2.',
     );
   }
   for (const { text, docId, rating, place } of judged) {
-    const ofClicks = rating >= 1 ? 2 : Math.sign(rating);
-    builder.addJudgment(questions.add(text, place), docId, isWhole ? rating : ofClicks, place);
+    const clicks = rating >= 1 ? 2 : Math.sign(rating);
+    const grade = threshold === undefined ? (fraction === undefined ? rating : clicks) : binaryGrade(rating, threshold);
+    builder.addJudgment(questions.add(text, place), docId, grade, place);
+  }
+}
+
+/** The columns of a table of Quepid: a book has one for each rater, the detailed export of a case one rating among others. */
+export interface QuepidColumns {
+  readonly text: number;
+  readonly document: number;
+  readonly ratings: readonly number[];
+}
+
+/** Null for the header of another table. */
+export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
+  const names = header.map(plainName);
+  if (names[0] === 'query' && names[1] === 'docid') {
+    return { text: 0, document: 1, ratings: names.flatMap((name, index) => (index > 1 && name !== '' ? [index] : [])) };
+  }
+  const [text, document, rating] = ['querytext', 'docid', 'rating'].map((name) => names.indexOf(name));
+  const isDetailed = names.includes('casename') || names.includes('docposition');
+  if (!isDetailed || text === undefined || document === undefined || rating === undefined) return null;
+  return text < 0 || document < 0 || rating < 0 ? null : { text, document, ratings: [rating] };
+}
+
+/**
+ * Adds the rated queries of a case of Quepid, `{"query", "ratings": {"doc": 3}}`.
+ *
+ * @throws RecalldError file_malformed
+ */
+export function addQuepidCaseQuery(
+  { value, place }: Placed,
+  questions: QuestionsByText,
+  builder: GoldenSetBuilder,
+): void {
+  const { query, query_text: queryText, ratings } = fieldsOf(value) ?? {};
+  const text = query ?? queryText;
+  if (typeof text !== 'string') throw malformed(place, 'is no query of a Quepid case, which has "query" and "ratings"');
+  const rated = Array.isArray(ratings)
+    ? ratings.map((one: unknown) => [fieldsOf(one)?.['doc_id'], fieldsOf(one)?.['rating']] as const)
+    : Object.entries(fieldsOf(ratings) ?? {});
+  questions.add(text, place);
+  for (const [document, rating] of rated) {
+    addRated(questions, builder, { text, document: String(document ?? ''), ratings: [rating] }, place);
+  }
+}
+
+/**
+ * Adds the query groups of an export for the Rated Ranking Evaluator: `relevant_documents` beside the placeholders of a
+ * query, or of several.
+ *
+ * @throws RecalldError file_malformed
+ */
+export function addRreGroups(
+  value: unknown,
+  placed: (part: unknown) => Placed,
+  questions: QuestionsByText,
+  builder: GoldenSetBuilder,
+): void {
+  if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, questions, builder);
+  const group = fieldsOf(value);
+  if (group === null) return;
+  const relevant = fieldsOf(group['relevant_documents']);
+  if (relevant === null) {
+    for (const one of Object.values(group)) addRreGroups(one, placed, questions, builder);
+    return;
+  }
+  const { place } = placed(value);
+  const members = Array.isArray(group['queries']) ? group['queries'] : [group];
+  const texts = members.map((one: unknown) => Object.values(fieldsOf(fieldsOf(one)?.['placeholders']) ?? {}));
+  for (const [text] of texts) {
+    if (typeof text !== 'string')
+      throw malformed(place, 'has relevant_documents without one query text in placeholders');
+    for (const [document, rating] of Object.entries(relevant)) {
+      addRated(questions, builder, { text, document, ratings: [fieldsOf(rating)?.['gain']] }, place);
+    }
+  }
+}
+
+/**
+ * Adds the queries of LlamaIndex's EmbeddingQAFinetuneDataset, each with its relevant nodes.
+ *
+ * @throws RecalldError file_malformed
+ */
+export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBuilder): void {
+  const { queries, relevant_docs: relevant } = fieldsOf(value) ?? {};
+  const [texts, documents] = [fieldsOf(queries), fieldsOf(relevant)];
+  if (texts === null || documents === null) {
+    throw malformed(
+      place,
+      'has no objects "queries" and "relevant_docs", as EmbeddingQAFinetuneDataset.save_json writes',
+    );
+  }
+  for (const [id, text] of Object.entries(texts)) {
+    if (typeof text !== 'string') throw malformed(place, `has a query ${quoted(id)} whose text is no text`);
+    builder.addQuery({ id, text, tags: {} }, place, 'reject');
+  }
+  for (const [id, list] of Object.entries(documents)) {
+    if (!Array.isArray(list)) throw malformed(place, `has no list of nodes for the query ${quoted(id)}`);
+    for (const document of new Set(list.map(String))) builder.addJudgment(id, document, 1, place);
   }
 }
 
 /**
  * @param extension with its dot, in small letters
  * @param head some kilobytes from the beginning of the file
+ * @param names of a table, the names in its first line
  * @returns null for a file that is not plainly of one of them
  */
-export function foreignFormatOf(extension: string, head: string): ForeignFormat | null {
+export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   const first = text.slice(0, 1);
   if (extension === '.json' && (first === '{' || first === '[')) {
     if (/"query_doc_pairs"\s*:/.test(text)) return 'quepid';
     if (/"judgmentRatings"\s*:/.test(text)) return 'ubi';
+    if (/"queries"\s*:\s*\[/.test(text) && /"(ratings|relevant_documents)"\s*:/.test(text)) return 'quepid';
+    if (/"relevant_documents"\s*:/.test(text)) return 'quepid';
+    if (/^\{\s*"(queries|corpus|relevant_docs)"\s*:\s*\{/.test(text)) return 'llamaindex';
     return isRagas(text) ? 'ragas' : null;
   }
   if (extension === '.jsonl' || extension === '.ndjson') return first === '{' && isRagas(text) ? 'ragas' : null;
-  if (extension !== '.csv') return null;
-  const names = (/^[^\r\n]*/.exec(text)?.[0] ?? '').split(',').map((name) => name.trim().replaceAll('"', ''));
-  if (names[0] === 'query' && names[1] === 'docid') return 'quepid';
-  return names.includes('user_input') && names.includes('reference_contexts') ? 'ragas' : null;
+  if (!['.csv', '.tsv', '.tab'].includes(extension)) return null;
+  if (quepidColumnsOf(names) !== null && !isPlainTable(names)) return 'quepid';
+  if (names.includes('user_input') && names.includes('reference_contexts')) return 'ragas';
+  const isOld = names.includes('question') && names.includes('contexts');
+  return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
+}
+
+/** `query, docid` and known columns alone, which means the same in a table of recalld. */
+function isPlainTable(names: readonly string[]): boolean {
+  return (
+    names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'
+  );
 }
 
 /** Both, since a record of a chat may have a `user_input` too. */

@@ -2,22 +2,31 @@
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import type { ColumnReading } from './column-roles.ts';
 import {
   forbiddenProblem,
   type GoldenLine,
   type GoldenSetFile,
   goldenLimits,
   gradeProblem,
+  type ImportSummary,
   idProblem,
   type QueryDraft,
   tagKeyProblem,
   tagValueProblem,
   textProblem,
 } from './golden-set.ts';
+import { trimBlanks } from './qrels-form.ts';
 import { forbids } from './unwanted-answers.ts';
 
 /** In the order in which they are told. `{n}` and `{first}` are filled in. */
 const sentences = [
+  [
+    'document_empty',
+    'Rows left out because they name no document: {n} (first: {first}); a query that nothing answers has true under no_answer.',
+  ],
+  ['grade_missing', 'Judgments left out because their grade is empty, which means unjudged: {n} (first: {first}).'],
+  ['own_document', 'Judgments left out because their document has the id of their query: {n} (first: {first}).'],
   ['query_unjudged', 'Queries left out because they have no judgment: {n} (first: {first}).'],
   ['judgment_unknown_query', 'Judgments left out because their query is not among the queries: {n} (first: {first}).'],
   [
@@ -38,6 +47,14 @@ const sentences = [
     'Rows joined to an earlier row with the same question and tags: {n} (first: {first}); --rows-as-queries keeps each row a query.',
   ],
   ['query_all_zero', 'Queries whose every grade is 0, so that they always score 0: {n} (first: {first}).'],
+  [
+    'document_separators',
+    'Document cells that hold a comma or a semicolon and were read as one id: {n} (first: {first}); --documents-separator "," reads several.',
+  ],
+  [
+    'apostrophe_removed',
+    'Cells without the apostrophe that golden export writes before a sign of a formula: {n} (first: {first}).',
+  ],
   ['document_absent', 'Judged documents that are not in corpus.jsonl: {n} (first: {first}).'],
   [
     'metadata_skipped',
@@ -47,6 +64,19 @@ const sentences = [
 ] as const;
 
 type WarningKind = (typeof sentences)[number][0];
+
+/** What of the file is not in the set. */
+const leftOut: readonly WarningKind[] = [
+  'document_empty',
+  'grade_missing',
+  'own_document',
+  'query_unjudged',
+  'judgment_unknown_query',
+  'judgment_negative',
+  'forbidden_unknown_query',
+  'no_answer_judged',
+  'judgment_repeated',
+];
 
 class GoldenWarnings {
   readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
@@ -67,6 +97,13 @@ class GoldenWarnings {
   /** Adds a sentence of its own, told before the counts. */
   note(sentence: string): void {
     this.#notes.push(sentence);
+  }
+
+  leftOut(): ImportSummary['leftOut'] {
+    return leftOut.flatMap((reason) => {
+      const tally = this.#tallies.get(reason);
+      return tally === undefined ? [] : [{ reason, ...tally }];
+    });
   }
 
   sentences(): readonly string[] {
@@ -98,12 +135,16 @@ interface Entry extends Question {
 
 export class GoldenSetBuilder {
   readonly warnings = new GoldenWarnings();
+  /** How the columns of the file were read. */
+  columns: readonly ColumnReading[] = [];
+  readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
 
   /** `digest` maps text to a hex hash of at least 16 digits; queries without an id are named by it. */
-  constructor(digest: (text: string) => string) {
+  constructor(digest: (text: string) => string, skipOwnDocument = false) {
     this.#digest = digest;
+    this.#skipOwnDocument = skipOwnDocument;
   }
 
   /**
@@ -154,6 +195,7 @@ export class GoldenSetBuilder {
     const entry = this.#entries.get(query);
     if (entry === undefined) return this.warnings.count('judgment_unknown_query', place);
     if (grade < 0) return this.warnings.count('judgment_negative', place);
+    if (this.#skipOwnDocument && document === query) return this.warnings.count('own_document', place);
     const known = entry.judgments.get(document);
     if (known === undefined) {
       entry.judgments.set(document, { grade, place });
@@ -218,7 +260,7 @@ export class GoldenSetBuilder {
    * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
    * `file_malformed` for a relevant document that is forbidden, or that answers a query without an answer.
    */
-  finish(source: string, isUnjudged = false): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts'> {
+  finish(source: string, isUnjudged = false): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summary'> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
     for (const [id, { text, tags, place, judgments, forbidden, noAnswer }] of this.#entries) {
@@ -249,6 +291,7 @@ export class GoldenSetBuilder {
       queries,
       warnings: this.warnings.sentences(),
       counts: { queries: queries.length, judgments: judgmentCount },
+      summary: { ...summaryOf(queries), columns: this.columns, leftOut: this.warnings.leftOut() },
     };
   }
 
@@ -279,12 +322,27 @@ export class GoldenSetBuilder {
   }
 
   #trimmedId(what: string, id: string, place: SourcePlace): string {
-    const trimmed = id.trim();
+    const trimmed = trimBlanks(id);
     if (trimmed !== id) this.warnings.count('value_trimmed', place);
     const problem = idProblem(what, trimmed);
     if (problem !== null) throw malformed(place, problem);
     return trimmed;
   }
+}
+
+function summaryOf(queries: readonly GoldenQuery[]): Pick<ImportSummary, 'judgmentsByGrade' | 'documents' | 'tags'> {
+  const grades = new Map<number, number>();
+  const tags = new Map<string, number>();
+  const documents = new Set<string>();
+  for (const query of queries) {
+    for (const key of Object.keys(query.tags)) tags.set(key, (tags.get(key) ?? 0) + 1);
+    for (const { documentId, grade } of query.judgments) {
+      documents.add(documentId);
+      grades.set(grade, (grades.get(grade) ?? 0) + 1);
+    }
+  }
+  const byGrade = [...grades].toSorted(([a], [b]) => a - b).map(([grade, count]) => [String(grade), count]);
+  return { judgmentsByGrade: Object.fromEntries(byGrade), documents: documents.size, tags: Object.fromEntries(tags) };
 }
 
 function refuseRelevant(judgments: GoldenQuery['judgments'], forbidden: ReadonlyMap<string, SourcePlace>): void {
@@ -319,7 +377,8 @@ function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): 
   const require = (problem: string | null): void => {
     if (problem !== null) throw malformed(place, problem);
   };
-  const id = draft.id === null ? null : trim(draft.id);
+  const id = draft.id === null ? null : trimBlanks(draft.id);
+  if (id !== draft.id) onTrim();
   if (id !== null) require(idProblem('query id', id));
   const text = trim(draft.text);
   require(textProblem(text));

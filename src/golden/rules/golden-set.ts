@@ -4,6 +4,8 @@
  */
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
+import type { ColumnReading } from './column-roles.ts';
+import type { ColumnChoices } from './qrels-form.ts';
 
 const questions: Readonly<Record<GoldenOrigin, string>> = {
   human: 'questions of people',
@@ -93,13 +95,6 @@ export function gradeProblem(grade: number): string | null {
   return grade > goldenLimits.grade ? `has the grade ${grade}; use at most ${goldenLimits.grade}` : null;
 }
 
-/** The whole number that a cell writes (`2`, `+2`, `2.0`, `-1`), or null. */
-export function parseGrade(text: string): number | null {
-  if (!/^[+-]?\d{1,15}(\.0+)?$/.test(text)) return null;
-  const grade = Number(text);
-  return grade === 0 ? 0 : grade;
-}
-
 function stringProblem(what: string, value: string): string | null {
   if (controlCharacter.test(value)) return `has a control character or a line break in ${what}; remove it`;
   return loneSurrogate.test(value) ? `has half of a surrogate pair in ${what}; remove it` : null;
@@ -160,7 +155,7 @@ export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl', 'questions'] as co
 export type GoldenFormat = (typeof goldenFormats)[number];
 
 /** What others write, and recalld reads alone. `ubi`: judgments of OpenSearch's Search Relevance Workbench. */
-export const foreignFormats = ['quepid', 'ragas', 'ubi'] as const;
+export const foreignFormats = ['quepid', 'ragas', 'ubi', 'llamaindex'] as const;
 
 export type ForeignFormat = (typeof foreignFormats)[number];
 
@@ -173,6 +168,28 @@ export interface ReadGoldenSetOptions {
   readonly queriesPath?: string;
   /** BEIR and TREC: the judgments, where they are not found by name. */
   readonly qrelsPath?: string;
+  /** Tables: the columns that the user named. */
+  readonly columns?: ColumnChoices;
+  /** From which grade on a document is relevant, with grade 1, so that grades may be fractions. */
+  readonly relevanceThreshold?: number;
+  /** Tables: what parts the documents of a cell. */
+  readonly documentsSeparator?: string;
+  /** Leaves out judgments of a document that has the id of its query. */
+  readonly skipOwnDocument?: boolean;
+}
+
+/** What was read, for people to see that it is what they meant. */
+export interface ImportSummary {
+  /** How each column was read, in their order; empty for what has no columns. */
+  readonly columns: readonly ColumnReading[];
+  /** How many judgments each grade has. */
+  readonly judgmentsByGrade: Readonly<Record<string, number>>;
+  /** Different judged documents. */
+  readonly documents: number;
+  /** How many queries each tag has. */
+  readonly tags: Readonly<Record<string, number>>;
+  /** Rows, queries and judgments of the file that are not in the set, by reason. */
+  readonly leftOut: readonly { readonly reason: string; readonly count: number; readonly first: string }[];
 }
 
 export interface GoldenSetFile {
@@ -185,6 +202,7 @@ export interface GoldenSetFile {
   /** What was left out, merged or looks wrong, one sentence each. */
   readonly warnings: readonly string[];
   readonly counts: { readonly queries: number; readonly judgments: number };
+  readonly summary: ImportSummary;
 }
 
 /** A query as a file states it: not yet trimmed, checked or given an id. */

@@ -1,15 +1,17 @@
-/** Lines of query files and of qrels files, those of BEIR and those of TREC. */
-import { malformed, parseJson, quoted, type SourceLine } from '../../text/source-line.ts';
-import { goldenLimits, parseGrade, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
+/** Lines of query files, those of BEIR and those of TREC. */
+import { parseExactJson } from '../../text/json.ts';
+import { malformed, parseJson, type SourceLine } from '../../text/source-line.ts';
+import { roleOfColumn } from './column-roles.ts';
+import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 
 /**
- * Reads `{"_id", "text", "metadata"?}`; other keys are ignored, as BEIR does. Metadata that are short text, numbers
- * or truth values become tags; `onSkip` is called for each value that cannot.
+ * Reads `{"_id", "text", "metadata"?}`, or with the names that topics have; other keys are ignored, as BEIR does. Metadata
+ * that are short text, numbers or truth values become tags; `onSkip` is called for each value that cannot.
  * @throws RecalldError `file_malformed` when there is no id or no text.
  */
 export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDraft {
   const value = jsonObject(line, '{"_id": "...", "text": "..."}');
-  const text = value['text'];
+  const text = ['text', 'query', 'question', 'title'].map((key) => value[key]).find((one) => one !== undefined);
   if (typeof text !== 'string') {
     throw malformed(line, 'has no "text"; write {"_id": "...", "text": "..."}');
   }
@@ -44,11 +46,14 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
 }
 
 function isHeader(id: string, text: string): boolean {
-  return /^(_?id|qid|query[-_ ]?id)$/i.test(id.trim()) && /^(text|query|question|topic|title)$/i.test(text.trim());
+  const isId = roleOfColumn(id) === 'query_id' || /^_?id$/i.test(id.trim());
+  return isId && (roleOfColumn(text) === 'query' || /^(topic|title)$/i.test(text.trim()));
 }
 
 function jsonObject(line: SourceLine, form: string): Record<string, unknown> {
-  const value = parseJson(line);
+  parseJson(line);
+  // Ids of 64 bits keep all their digits.
+  const value: unknown = parseExactJson(line.text);
   if (isObject(value)) return value;
   throw malformed(line, `is not a JSON object; write ${form}`);
 }
@@ -59,7 +64,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Numbers are taken as well, for qrels write ids as text anyway. */
 function idOf(value: Record<string, unknown>, line: SourceLine): string {
-  const id = value['_id'] ?? value['id'];
+  const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;
   if (Number.isSafeInteger(id)) return String(id);
   throw malformed(line, 'has no "_id"; write {"_id": "...", "text": "..."}');
@@ -85,38 +90,4 @@ function shortValues(metadata: Record<string, unknown>, onSkip: () => void): [st
 function scalarText(value: unknown): string | null {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
-}
-
-interface QrelsLine {
-  readonly queryId: string;
-  readonly documentId: string;
-  readonly grade: number;
-}
-
-/**
- * Reads `query iteration document grade` (TREC) or `query document grade` (BEIR); null for a header such as
- * `query-id corpus-id score` in the first line. Where tabs give three or four columns, an id may hold spaces.
- * @throws RecalldError `file_malformed` for another number of columns or a grade that is not a whole number.
- */
-export function parseQrelsLine(line: SourceLine): QrelsLine | null {
-  const cells = qrelsColumns(line.text);
-  const queryId = cells[0];
-  const documentId = cells[cells.length - 2];
-  const gradeText = cells[cells.length - 1]?.trim();
-  const isCounted = cells.length === 3 || cells.length === 4;
-  if (!isCounted || queryId === undefined || documentId === undefined || gradeText === undefined) {
-    throw malformed(
-      line,
-      `has ${cells.length} columns; write "query 0 document grade" (TREC) or query, document and grade parted by tabs (BEIR)`,
-    );
-  }
-  const grade = parseGrade(gradeText);
-  if (grade !== null) return { queryId, documentId, grade };
-  if (line.line === 1 && /^(grade|label|rel|relevance|score)$/i.test(gradeText)) return null;
-  throw malformed(line, `has the grade ${quoted(gradeText)}, which is not a whole number; use 0, 1, 2, ...`);
-}
-
-function qrelsColumns(text: string): string[] {
-  const byTab = text.split('\t');
-  return byTab.length === 3 || byTab.length === 4 ? byTab : text.trim().split(/\s+/);
 }

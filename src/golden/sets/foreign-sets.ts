@@ -1,20 +1,26 @@
-/** Judgments in the files of other programs: Quepid, Ragas and OpenSearch's Search Relevance Workbench. */
-import { containerLines } from '../../text/json.ts';
-import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+/** Judgments in the files of other programs: Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench. */
+import { malformed, type SourceLine } from '../../text/source-line.ts';
+import type { ColumnReading } from '../rules/column-roles.ts';
 import {
+  addLlamaIndexSet,
+  addQuepidCaseQuery,
   addQuepidPair,
   addRagasRow,
   addRated,
+  addRreGroups,
   addUbiRatings,
   fieldsOf,
   judgedQueriesOf,
   type Placed,
+  type QuepidColumns,
   QuestionsByText,
+  quepidColumnsOf,
   type RatedDocument,
 } from '../rules/foreign-judgments.ts';
-import type { ForeignFormat, GoldenOrigin } from '../rules/golden-set.ts';
+import type { ForeignFormat, GoldenOrigin, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import type { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import { csvRows } from './source-layout.ts';
+import { csvRows } from './csv-rows.ts';
+import { jsonRows, wholeJson } from './json-rows.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
@@ -29,65 +35,116 @@ export async function readForeign(
   lines: Lines,
   path: string,
   builder: GoldenSetBuilder,
+  { relevanceThreshold }: ReadGoldenSetOptions,
 ): Promise<GoldenOrigin> {
   const questions = new QuestionsByText(builder);
-  const isTable = /\.csv$/i.test(path);
+  const isTable = /\.(csv|tsv|tab|txt)$/i.test(path);
   switch (format) {
     case 'quepid':
       if (isTable) await readQuepidTable(lines, questions, builder);
-      else for (const pair of await quepidPairs(lines, path)) addQuepidPair(pair, questions, builder);
+      else await readQuepidJson(lines, path, questions, builder);
       return 'human';
     case 'ragas': {
-      let isGenerated = false;
+      const rows = { generated: 0, ids: 0, texts: 0 };
       for await (const row of isTable ? tableRows(lines) : jsonRows(lines, path)) {
-        isGenerated = addRagasRow(row, questions, builder) || isGenerated;
+        const { isGenerated, hasIds } = addRagasRow(row, questions, builder);
+        if (isGenerated) rows.generated += 1;
+        if (hasIds) rows.ids += 1;
+        else rows.texts += 1;
       }
-      return isGenerated ? 'generated' : 'human';
+      if (rows.ids > 0 && rows.texts > 0) {
+        builder.warnings.note(
+          `Documents are named by reference_context_ids in ${rows.ids} rows and by their texts in ${rows.texts}: a retriever returns one of the two.`,
+        );
+      }
+      return rows.generated > 0 ? 'generated' : 'human';
     }
     case 'ubi':
-      addUbiRatings(await ubiRatings(lines, path), questions, builder);
+      await readUbi(lines, path, relevanceThreshold, questions, builder);
       return 'human';
-  }
-}
-
-/** `query,docid` and a column for each rater. */
-async function readQuepidTable(lines: Lines, questions: QuestionsByText, builder: GoldenSetBuilder): Promise<void> {
-  let isHeader = true;
-  for await (const rows of csvRows(lines)) {
-    for (const { cells, ...place } of rows) {
-      const [text = '', document = '', ...ratings] = cells;
-      if (!isHeader) addRated(questions, builder, { text, document, ratings }, place);
-      else if (text.trim() !== 'query' || document.trim() !== 'docid') {
-        throw malformed(place, 'is no header of Quepid, which is query, docid and a column for each rater');
-      }
-      isHeader = false;
+    case 'llamaindex': {
+      const { value, placed } = await wholeJson(lines, path);
+      addLlamaIndexSet(placed(value), builder);
+      return 'human';
     }
   }
 }
 
-async function quepidPairs(lines: Lines, path: string): Promise<Placed[]> {
-  const { value, placed } = await wholeJson(lines, path);
-  const pairs = fieldsOf(value)?.['query_doc_pairs'];
-  if (Array.isArray(pairs)) return pairs.map(placed);
-  throw malformed({ file: path, line: 1 }, 'has no query_doc_pairs; export the book of Quepid with its pairs');
+/** `query,docid` and a column for each rater, or the detailed export of a case. */
+async function readQuepidTable(lines: Lines, questions: QuestionsByText, builder: GoldenSetBuilder): Promise<void> {
+  let columns: QuepidColumns | null = null;
+  for await (const rows of csvRows(lines)) {
+    for (const { cells, ...place } of rows) {
+      if (columns === null) {
+        columns = quepidColumnsOf(cells);
+        if (columns === null) {
+          throw malformed(place, 'is no header of Quepid, which is query, docid and a column for each rater');
+        }
+        builder.columns = readingsOf(cells, columns);
+        continue;
+      }
+      const [text = '', document = ''] = [cells[columns.text], cells[columns.document]];
+      const ratings = columns.ratings.map((index) => cells[index]);
+      addRated(questions, builder, { text, document, ratings }, place);
+    }
+  }
 }
 
-async function ubiRatings(lines: Lines, path: string): Promise<RatedDocument[]> {
+function readingsOf(header: readonly string[], { text, document, ratings }: QuepidColumns): readonly ColumnReading[] {
+  return header.map((column, index) => {
+    if (index === text) return { column, readAs: 'query', reason: null };
+    if (index === document) return { column, readAs: 'document', reason: null };
+    const isRating = ratings.includes(index);
+    return { column, readAs: isRating ? 'rater' : 'ignored', reason: isRating ? null : 'not used by Quepid ratings' };
+  });
+}
+
+/** A book with its pairs, the ratings of a case, or an export for the Rated Ranking Evaluator. */
+async function readQuepidJson(
+  lines: Lines,
+  path: string,
+  questions: QuestionsByText,
+  builder: GoldenSetBuilder,
+): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
-  const entries = judgedQueriesOf(value);
-  if (entries === null) {
+  const { query_doc_pairs: pairs, queries } = fieldsOf(value) ?? {};
+  if (Array.isArray(pairs)) {
+    for (const pair of pairs) addQuepidPair(placed(pair), questions, builder);
+  } else if (Array.isArray(queries) && queries.some((one) => fieldsOf(one)?.['ratings'] !== undefined)) {
+    for (const query of queries) addQuepidCaseQuery(placed(query), questions, builder);
+  } else if (JSON.stringify(value).includes('"relevant_documents"')) {
+    addRreGroups(value, placed, questions, builder);
+  } else {
+    throw malformed(
+      { file: path, line: 1 },
+      'has no query_doc_pairs and no queries with ratings; export the book of Quepid with its pairs, or the ratings of the case',
+    );
+  }
+}
+
+async function readUbi(
+  lines: Lines,
+  path: string,
+  threshold: number | undefined,
+  questions: QuestionsByText,
+  builder: GoldenSetBuilder,
+): Promise<void> {
+  const { value, placed } = await wholeJson(lines, path);
+  const list = judgedQueriesOf(value);
+  if (list === null) {
     throw malformed(
       { file: path, line: 1 },
       'is not one list of judgments, which has judgmentRatings; save the answer of GET _plugins/_search_relevance/judgments/ID',
     );
   }
-  return entries.flatMap((entry) => {
+  const rated = list.queries.flatMap((entry): RatedDocument[] => {
     const { query, ratings } = fieldsOf(entry) ?? {};
     if (typeof query === 'string' && Array.isArray(ratings)) {
       return ratings.map((rating) => ({ text: query, ...placed(rating) }));
     }
     throw malformed(placed(entry).place, 'is no judged query, which has "query" and a list of "ratings"');
   });
+  addUbiRatings(rated, list.ofClicks, threshold, questions, builder);
 }
 
 async function* tableRows(lines: Lines): AsyncGenerator<Placed> {
@@ -98,53 +155,4 @@ async function* tableRows(lines: Lines): AsyncGenerator<Placed> {
       else yield { value: Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ''])), place };
     }
   }
-}
-
-/** Objects on lines of their own, or in one list. */
-async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
-  if (/\.json$/i.test(path)) {
-    const { value, placed } = await wholeJson(lines, path);
-    if (!Array.isArray(value)) throw malformed({ file: path, line: 1 }, 'is no list of rows; save it as JSON lines');
-    yield* value.map(placed);
-    return;
-  }
-  for await (const batch of lines) {
-    for (const line of batch) if (line.text.trim() !== '') yield { value: parseJson(line), place: line };
-  }
-}
-
-interface WholeJson {
-  readonly value: unknown;
-  /** A part of it, with the line in which it begins. */
-  readonly placed: (part: unknown) => Placed;
-}
-
-async function wholeJson(lines: Lines, path: string): Promise<WholeJson> {
-  const texts: string[] = [];
-  for await (const batch of lines) for (const { text } of batch) texts.push(text);
-  const text = texts.join('\n');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw malformed({ file: path, line: lineOfError(error, text) }, 'is not JSON from there on; export the file again');
-  }
-  const openings = containerLines(text);
-  const lineOf = new Map<unknown, number>();
-  const visit = (part: unknown): void => {
-    if (typeof part !== 'object' || part === null) return;
-    lineOf.set(part, openings[lineOf.size] ?? 1);
-    for (const inner of Object.values(part)) visit(inner);
-  };
-  visit(value);
-  const placeOf = (part: unknown): SourcePlace => ({ file: path, line: lineOf.get(part) ?? 1 });
-  return { value, placed: (part) => ({ value: part, place: placeOf(part) }) };
-}
-
-/** V8 tells the offset of most errors, and of a text that is cut off its end. */
-function lineOfError(error: unknown, text: string): number {
-  const message = error instanceof Error ? error.message : '';
-  const offset = /at position (\d+)/.exec(message)?.[1];
-  if (offset === undefined) return message.includes('end of JSON') ? text.split('\n').length : 1;
-  return text.slice(0, Number(offset)).split('\n').length;
 }

@@ -4,10 +4,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
 import { sourceLines, writeText } from '../../files/text-file.ts';
-import { malformed, parseJson, type SourceLine } from '../../text/source-line.ts';
+import { malformed, type SourceLine } from '../../text/source-line.ts';
 import { parseGoldenLine } from '../golden-set-schema.ts';
-import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
+import type { Placed } from '../rules/foreign-judgments.ts';
 import type {
   GoldenFormat,
   GoldenOrigin,
@@ -16,10 +16,15 @@ import type {
   ReadGoldenSetOptions,
 } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
+import { parseCorpusId, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
+import { decideTableColumns, type TableRow } from '../rules/table-columns.ts';
+import { addTableRow, binaryGrade } from '../rules/table-rows.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
+import { readJudgments } from '../trec/qrels-file.ts';
+import { csvRows } from './csv-rows.ts';
 import { readForeign } from './foreign-sets.ts';
-import { csvRows, inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
+import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
+import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
 /** The files of a golden set as they are read and hashed. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
@@ -27,15 +32,29 @@ type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 /** The files of one golden set. Each is read once, so that what is hashed is what was parsed. */
 export class SourceFiles {
   readonly #read: { readonly role: SourceRole; readonly hash: Hash }[] = [];
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
 
   /**
    * The lines of a file, see `sourceLines`.
-   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8.
+   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8; the reason of the
+   * signal when it aborts.
    */
   lines(path: string, role: SourceRole): AsyncGenerator<SourceLine[]> {
+    return sourceLines(path, this.seeing(role));
+  }
+
+  /** What is to be shown every byte of a file, in order. @throws the reason of the signal when it aborts */
+  seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
-    return sourceLines(path, (chunk) => hash.update(chunk));
+    return (bytes) => {
+      this.#signal?.throwIfAborted();
+      hash.update(bytes);
+    };
   }
 
   /**
@@ -66,22 +85,20 @@ export function sha256(text: string): string {
 }
 
 /**
- * Adds the rows of a CSV table whose first row names the columns.
- * @throws RecalldError `file_unreadable`, `file_malformed`.
+ * Adds the rows of a table whose columns are named.
+ *
+ * @returns what else than the bytes of the file decides what it means
+ * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
  */
-async function readCsv(
-  files: SourceFiles,
-  path: string,
-  builder: GoldenSetBuilder,
-  rowsAsQueries: boolean,
-): Promise<void> {
-  let columns: CsvColumns | null = null;
-  for await (const rows of csvRows(files.lines(path, 'table'))) {
-    for (const { cells, ...place } of rows) {
-      if (columns === null) columns = parseCsvHeader(cells, place);
-      else addCsvRow(builder, columns, cells, place, rowsAsQueries);
-    }
+function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options: ReadGoldenSetOptions): void {
+  const [header, ...rows] = table;
+  if (header === undefined) return;
+  const columns = decideTableColumns(header, rows, options);
+  builder.columns = columns.readings;
+  if (!columns.places.has('grade') && !columns.places.has('judgments') && !columns.places.has('no_answer')) {
+    builder.warnings.note('The file has no grade column, so every row judges its document relevant, with grade 1.');
   }
+  for (const row of rows) addTableRow(builder, columns, row, options);
 }
 
 /**
@@ -92,19 +109,30 @@ async function readCsv(
  * @throws RecalldError `usage` when format and path do not fit or the format cannot be told, `file_unreadable`,
  * `file_malformed` with file and line, `golden_set_empty`.
  */
-export async function readGoldenSet(path: string, options: ReadGoldenSetOptions): Promise<GoldenSetFile> {
+export async function readGoldenSet(
+  path: string,
+  options: ReadGoldenSetOptions,
+  signal?: AbortSignal,
+): Promise<GoldenSetFile> {
   const sources = layOutSources(await inspectPath(path), options);
-  const files = new SourceFiles();
-  const builder = new GoldenSetBuilder(sha256);
-  const meaning: string[] = [sources.format];
+  const files = new SourceFiles(signal);
+  const builder = new GoldenSetBuilder(sha256, options.skipOwnDocument);
+  const { rowsAsQueries, columns, relevanceThreshold, documentsSeparator, skipOwnDocument } = options;
+  const choices = {
+    rowsAsQueries: rowsAsQueries || undefined,
+    columns,
+    relevanceThreshold,
+    documentsSeparator,
+    skipOwnDocument,
+  };
+  const meaning: string[] = [sources.format, JSON.stringify(choices)];
   let origin: GoldenOrigin = 'human';
   switch (sources.format) {
     case 'csv':
-      await readCsv(files, sources.path, builder, options.rowsAsQueries);
-      if (options.rowsAsQueries) meaning.push('rows as queries');
+      addTable(await collected(csvRows(files.lines(sources.path, 'table'))), builder, options);
       break;
     case 'jsonl':
-      await readJsonLines(files, sources.path, builder);
+      await readJsonObjects(files, sources.path, builder, options);
       break;
     case 'questions':
       await eachLine(files.lines(sources.path, 'lines'), (line) => {
@@ -114,12 +142,13 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions)
     case 'quepid':
     case 'ragas':
     case 'ubi':
-      origin = await readForeign(sources.format, files.lines(sources.path, 'table'), sources.path, builder);
+    case 'llamaindex':
+      origin = await readForeign(sources.format, files.lines(sources.path, 'table'), sources.path, builder, options);
       break;
     case 'beir':
     case 'trec':
       if (sources.note !== null) builder.warnings.note(sources.note);
-      await readJudgedQueries(files, sources, builder);
+      await readJudgedQueries(files, sources, builder, options);
       break;
   }
   return {
@@ -130,16 +159,37 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions)
   };
 }
 
+/** All items of batches. */
+async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const batch of batches) for (const item of batch) items.push(item);
+  return items;
+}
+
 /**
- * Adds one query with its judgments for each line that is not empty.
- * @throws RecalldError `file_unreadable`, `file_malformed`.
+ * Adds one query with its judgments for each JSON object, on lines of their own or in one list. Objects of another program
+ * are the rows of a table, whose columns are their keys.
+ * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
  */
-async function readJsonLines(files: SourceFiles, path: string, builder: GoldenSetBuilder): Promise<void> {
-  await eachLine(files.lines(path, 'lines'), (line) => {
-    const result = parseGoldenLine(parseJson(line));
-    if (!result.ok) throw malformed(line, result.problem);
-    builder.addLine(result.line, line);
-  });
+async function readJsonObjects(
+  files: SourceFiles,
+  path: string,
+  builder: GoldenSetBuilder,
+  options: ReadGoldenSetOptions,
+): Promise<void> {
+  const table: Placed[] = [];
+  let isTable: boolean | null = null;
+  for await (const row of jsonRows(files.lines(path, 'lines'), path)) {
+    isTable ??= options.columns !== undefined || isTableRow(row.value);
+    if (isTable) {
+      table.push(row);
+      continue;
+    }
+    const result = parseGoldenLine(row.value);
+    if (!result.ok) throw malformed(row.place, result.problem);
+    builder.addLine(result.line, row.place);
+  }
+  if (table.length > 0) addTable(tableOfObjects(table), builder, options);
 }
 
 /**
@@ -151,6 +201,7 @@ async function readJudgedQueries(
   files: SourceFiles,
   sources: JudgedQueriesSources,
   builder: GoldenSetBuilder,
+  { columns, relevanceThreshold }: ReadGoldenSetOptions,
 ): Promise<void> {
   const isJson = ['.json', '.jsonl', '.ndjson'].includes(extname(sources.queries).toLowerCase());
   await eachLine(files.lines(sources.queries, 'queries'), (line) => {
@@ -159,10 +210,21 @@ async function readJudgedQueries(
       : parseQueryRow(line);
     if (draft !== null) builder.addQuery(draft, line, 'reject');
   });
-  await eachLine(files.lines(sources.qrels, 'qrels'), (line) => {
-    const judgment = parseQrelsLine(line);
-    if (judgment !== null) builder.addJudgment(judgment.queryId, judgment.documentId, judgment.grade, line);
+  const { judgments, form } = await readJudgments(sources.qrels, {
+    hasFractions: relevanceThreshold !== undefined,
+    see: files.seeing('qrels'),
+    ...(columns === undefined ? {} : { choices: columns }),
   });
+  builder.columns = form?.columns ?? [];
+  if (form?.grade === null) {
+    builder.warnings.note('The judgments have no grade column, so every one of them is relevant, with grade 1.');
+  }
+  for (const { row, queryId } of judgments.rows()) {
+    const place = { file: sources.qrels, line: judgments.lineOf(row) };
+    const grade = judgments.gradeOf(row);
+    const binary = relevanceThreshold === undefined ? grade : binaryGrade(grade, relevanceThreshold);
+    builder.addJudgment(queryId, judgments.documents.text(row), binary, place);
+  }
   if (sources.corpus === null) return;
   const absent = builder.judgedDocuments();
   await eachLine(files.lines(sources.corpus, 'corpus'), (line) => absent.delete(parseCorpusId(line)));
@@ -190,7 +252,7 @@ export async function importGoldenSet(
 }
 
 /** Goes into every content hash; raise it when the same values come to mean another golden set. */
-const MEANING_VERSION = 1;
+const MEANING_VERSION = 2;
 
 /**
  * Takes values as in the lines of a JSONL file. The same queries in the same order are the same content, however their

@@ -1,17 +1,16 @@
-/**
- * Which format lies at a path, which of its files make up the golden set, and the rows of its tables with the lines
- * they start in.
- */
+/** Which format lies at a path, and which of its files make up the golden set. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { parse } from 'csv-parse';
 import { RecalldError } from '../../errors.ts';
 import { unreadable } from '../../files/text-file.ts';
-import { malformed, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { readGrade } from '../../ir/trec-line.ts';
+import { roleOfColumn } from '../rules/column-roles.ts';
 import { foreignFormatOf } from '../rules/foreign-judgments.ts';
 import type { ForeignFormat, GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
+import { qrelsCells, trimBlanks } from '../rules/qrels-form.ts';
+import { headerNames } from './csv-rows.ts';
 
-const choices = 'choose with --format beir, trec, csv, jsonl, quepid, ragas or ubi';
+const choices = 'choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex';
 
 /**
  * The format by the names in a folder, or by the extension of a file and what it begins with.
@@ -20,12 +19,15 @@ const choices = 'choose with --format beir, trec, csv, jsonl, quepid, ragas or u
 function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
   if (at.isFolder) return folderFormat(at, options);
   const isOwn = options.queriesPath !== undefined || options.rowsAsQueries;
-  return (isOwn ? null : foreignFormatOf(extname(at.path).toLowerCase(), at.head)) ?? fileFormat(at.path, options);
+  return (
+    (isOwn ? null : foreignFormatOf(extname(at.path).toLowerCase(), at.head, headerNames(at.head))) ??
+    fileFormat(at, options)
+  );
 }
 
 /** Whether a file is called as TREC judgments are. qrels.tsv is BEIR's name, unless BEIR's queries are missing. */
 function isTrecQrels(name: string): boolean {
-  return /^qrels$|^qrels([._-].*)?\.(txt|trec)$|\.qrels?$/i.test(name);
+  return /^qrels$|^qrels([._-].*)?\.(txt|trec|jsonl|ndjson)$|^qrels[._-].*\.(tsv|csv)$|\.qrels?$/i.test(name);
 }
 
 function folderFormat({ path, names, splits }: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat {
@@ -47,15 +49,37 @@ function folderFormat({ path, names, splits }: GoldenPath, options: ReadGoldenSe
   );
 }
 
-function fileFormat(path: string, options: ReadGoldenSetOptions): GoldenFormat {
+function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat {
   if (options.queriesPath !== undefined) return 'trec';
   const name = basename(path).toLowerCase();
   const extension = extname(name);
-  if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
+  const isQrels = name.startsWith('qrels') || ['.qrels', '.qrel'].includes(extension);
   if (extension === '.csv') return 'csv';
-  if (name.startsWith('qrels') || ['.qrels', '.qrel', '.txt'].includes(extension)) return 'trec';
+  if (isQrels) return 'trec';
+  if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
   if (extension === '.tsv' || extension === '.tab') return 'csv';
-  throw new RecalldError('usage', `The name of ${path} does not tell its format; ${choices}.`);
+  if (extension === '.json' && head.trimStart().startsWith('[')) return 'jsonl';
+  if (extension === '.txt' || extension === '') {
+    if (isJudgmentLike(head)) return 'trec';
+    throw usage(
+      `${path} holds lines of text and no judgments; --format questions reads one query a line, and a CSV file with the columns question,document,grade holds judgments too`,
+    );
+  }
+  throw usage(
+    `The name of ${path} does not tell its format; ${choices}, or write the queries as CSV with the columns question,document,grade`,
+  );
+}
+
+/** Whether the first line can be a judgment, or is what the reader of judgments has a word for. */
+function isJudgmentLike(head: string): boolean {
+  const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
+  const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
+  if (first === '' || /^[{[]/.test(first) || /^\S+\s+qid:/.test(first)) return true;
+  return (['tabs', 'blanks', ',', ';'] as const).some((separator) => {
+    const cells = qrelsCells(first, separator);
+    const known = cells.filter((cell) => roleOfColumn(cell) !== null).length;
+    return known > 1 || (cells.length > 2 && cells.length < 5 && readGrade(cells.at(-1) ?? '') !== null);
+  });
 }
 
 /** What lies at a path that a user named, and around it; the formats are told apart by it. */
@@ -140,7 +164,7 @@ export interface JudgedQueriesSources {
   readonly note: string | null;
 }
 
-const trecQueries = /^(queries|topics)\.(tsv|txt)$|^queries\.jsonl$/;
+const trecQueries = /^(queries|topics)([._-].*)?\.(tsv|txt|jsonl|ndjson)$/i;
 const testSplit = join('qrels', 'test.tsv');
 
 /**
@@ -232,91 +256,4 @@ function usage(sentence: string): RecalldError {
 
 function missing(sentence: string): RecalldError {
   return new RecalldError('file_unreadable', `${sentence}.`);
-}
-
-const delimiters = [',', ';', '\t'] as const;
-const MAX_ROW_LENGTH = 1024 * 1024;
-
-interface Row extends SourcePlace {
-  readonly cells: readonly string[];
-}
-
-/**
- * The rows of a CSV table (RFC 4180), its header first. The delimiter is the one of comma, semicolon and tab that the header
- * holds most often. Line ends inside quotes become LF, so that a file means the same with LF and with CRLF.
- * @throws RecalldError `file_malformed`, and what reading the lines throws.
- */
-export async function* csvRows(lines: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<Row[]> {
-  let delimiter: string | null = null;
-  for await (const rows of rowBatches(lines)) {
-    delimiter ??= delimiterOf(rows[0]?.text ?? '');
-    yield await parseRows(rows, delimiter);
-  }
-}
-
-/**
- * Joins lines into rows, each at the line it starts in: a row ends where the number of its double quotes is even.
- * Empty lines between rows are left out; no batch is empty.
- */
-async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
-  let open: SourceLine | null = null;
-  for await (const lines of batches) {
-    const rows: SourceLine[] = [];
-    for (const line of lines) {
-      const row: SourceLine = open === null ? line : { ...open, text: `${open.text}\n${line.text}` };
-      if (row.text === '') continue;
-      if (row.text.length > MAX_ROW_LENGTH) {
-        throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
-      }
-      // Only the quotes of the new line are counted: a row of many lines would otherwise be counted again and again.
-      const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
-      open = staysOpen ? row : null;
-      if (!staysOpen) rows.push(row);
-    }
-    if (rows.length > 0) yield rows;
-  }
-  if (open !== null) yield [open];
-}
-
-/** The cells of each row. The parser's own line numbers go wrong inside quotes, so a row keeps the line it has. */
-function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<Row[]> {
-  const text = rows.map((row) => row.text).join('\n');
-  const place = (index: number): SourcePlace => {
-    const { file = '', line = 0 } = rows[index] ?? {};
-    return { file, line };
-  };
-  return new Promise((resolve, reject) => {
-    parse(text, { delimiter, record_delimiter: '\n', relax_column_count: true }, (error, records) => {
-      if (error === undefined) resolve(records.map((cells, index) => ({ ...place(index), cells })));
-      else reject(malformed(place(Number(error['records'])), quotingProblem(error.code)));
-    });
-  });
-}
-
-function quoteCount(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) count += 1;
-  return count;
-}
-
-function delimiterOf(header: string): string {
-  const plain = header.replaceAll(/"[^"]*"/g, '');
-  let best: string = delimiters[0];
-  for (const delimiter of delimiters) {
-    if (plain.split(delimiter).length > plain.split(best).length) best = delimiter;
-  }
-  return best;
-}
-
-function quotingProblem(code: string): string {
-  switch (code) {
-    case 'CSV_QUOTE_NOT_CLOSED':
-      return 'starts a row with a double quote that is never closed; close it';
-    case 'INVALID_OPENING_QUOTE':
-      return 'has a double quote inside a cell; put the whole cell in double quotes and write the inner one twice';
-    case 'CSV_INVALID_CLOSING_QUOTE':
-      return 'has text after a closing double quote; write a double quote inside a cell twice';
-    default:
-      return `is not CSV (${code}); quote the cells as RFC 4180 says`;
-  }
 }

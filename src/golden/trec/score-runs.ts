@@ -6,10 +6,10 @@ import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLik
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { describeIdDifference, type IdDifference } from '../rules/id-mismatch.ts';
 import type { QueryRows } from './document-rows.ts';
+import { readQrels } from './qrels-file.ts';
 import type { ResultTable } from './result-table.ts';
 import { readRunByQuery, readRunInBatches } from './run-file.ts';
 import type { JudgmentTable } from './tables.ts';
-import { readQrels } from './trec-files.ts';
 
 export interface ScoringSettings {
   readonly keys: readonly MetricKey[];

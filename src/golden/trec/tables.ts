@@ -55,6 +55,21 @@ export class JudgmentTable {
     return this.documents.size;
   }
 
+  /** Every row with its query, in the order of the file. */
+  *rows(): Generator<{ readonly row: number; readonly queryId: string }> {
+    const ranges = [...this.queries].flatMap(([queryId, { ranges: own }]) =>
+      own.flatMap((from, i) => (i % 2 === 0 ? [{ queryId, from, to: own[i + 1] ?? from }] : [])),
+    );
+    for (const { queryId, from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
+      for (let row = from; row < to; row++) yield { row, queryId };
+    }
+  }
+
+  /** The line of the file that a row stands in. */
+  lineOf(row: number): number {
+    return this.lines[row] ?? 0;
+  }
+
   gradeOf(row: number): number {
     return this.grades[row] ?? -1;
   }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardCell, unguardCell } from '../../../../src/golden/rules/csv-table.ts';
+import { guardCell, unguardCell } from '../../../../src/golden/rules/spreadsheet-cell.ts';
 
 describe('a cell of a CSV file', () => {
   it.each(['=HYPERLINK("http://a.test")', '+1', '-1', '@SUM(A1)', '\t=1', "'=1"])(

@@ -28,8 +28,8 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
     ],
     [
       'two columns',
-      { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\nq1 d2\n' },
-      'Line 2 of qrels.tsv has 2 columns; write "query 0 document grade" (TREC) or',
+      { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\nq1\td2\n' },
+      'Line 2 of qrels.tsv has 2 columns, but line 1 has 3 (query id, document, grade)',
     ],
     [
       'a header in the middle',

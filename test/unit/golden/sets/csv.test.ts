@@ -12,21 +12,25 @@ describe('a bad CSV file is refused with its line and the way out', () => {
     [
       'a column id',
       'id,question,document\n1,Why?,d1\n',
-      'has a column "id", which may mean either; call it query_id or document_id.',
+      'has a column "id", which may mean either; call it query_id or document_id, or --ignore id.',
     ],
     [
       'two question columns',
       'question,text,document\n',
-      'has two columns for the same thing, "question" and "text"; rename or remove one.',
+      'has two columns for the same thing, "question" and "text"; rename or remove one, or --ignore text.',
     ],
-    ['two tags of one name', 'question,document,a,a\n', 'has two columns "a"; rename one.'],
-    ['a tag with =', 'question,document,a=b\n', 'has "=" in the tag name "a=b"; rename the tag.'],
+    ['two tags of one name', 'question,document,a,a\nWhy?,d1,x,y\n', 'has two columns "a"; rename one.'],
+    ['a tag with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],
     [
       'too many tags',
-      `question,document,${Array.from({ length: 33 }, (_, i) => `t${i}`).join(',')}\n`,
-      'has 33 columns for tags; use at most 32.',
+      `question,document,${Array.from({ length: 33 }, (_, i) => `t${i}`).join(',')}\nWhy?,d1,${'x,'.repeat(32)}x\n`,
+      'has 33 columns for tags; use at most 32, and --ignore the others.',
     ],
-    ['a long tag name', `question,document,${'t'.repeat(65)}\n`, 'has a tag name of 65 characters; use at most 64.'],
+    [
+      'a long tag name',
+      `question,document,${'t'.repeat(65)}\nWhy?,d1,x\n`,
+      'has a tag name of 65 characters; use at most 64.',
+    ],
     [
       'an empty question',
       `${head},d1,1,en\n`,
@@ -87,7 +91,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
     [
       'a long tag',
       `${head}Why?,d1,1,${'x'.repeat(257)}\n`,
-      'has a value of 257 characters in the tag lang; use at most 256 or remove the tag.',
+      'Line 1 of set.csv has the column "lang", which has a value of 257 characters in the tag lang (line 2 of set.csv); add --ignore lang.',
     ],
     [
       'a long document id',
@@ -171,10 +175,13 @@ describe('columns', () => {
   });
 
   it.each(['grade', 'relevance', 'Score'])(
-    'the column %s gives the grade, and an empty cell counts as 1',
+    'the column %s gives the grade, and a document without one is left out as unjudged',
     async (name) => {
-      const { queries } = await readCsv(`question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`);
-      expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([3, 1, 0, 2]);
+      const { queries, summary } = await readCsv(
+        `question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`,
+      );
+      expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([3, 0, 2]);
+      expect(summary.leftOut).toMatchObject([{ reason: 'grade_missing', count: 1 }]);
     },
   );
 
@@ -225,7 +232,7 @@ describe('rows and queries', () => {
   const table = 'question,document,lang\nWhy?,d1,en\nWhy?,d2,en\nWhy?,d3,de\nHow?,d1,en\n';
 
   it('rows with the same question and the same tags are one query with several relevant documents', async () => {
-    const { queries, counts } = await readCsv(table);
+    const { queries, counts } = await readCsv(table, { columns: { tags: ['lang'], ignore: [] } });
     expect(counts).toEqual({ queries: 3, judgments: 4 });
     expect(queries.map(({ judgments }) => judgments.map(({ documentId }) => documentId))).toEqual([
       ['d1', 'd2'],
@@ -235,14 +242,14 @@ describe('rows and queries', () => {
   });
 
   it('--rows-as-queries keeps each row a query with an id of its own', async () => {
-    const joined = await readCsv(table);
+    const joined = await readCsv(table, { columns: { tags: ['lang'], ignore: [] } });
     const { queries, counts, warnings, contentHash } = await readCsv(table, { rowsAsQueries: true });
     expect(counts).toEqual({ queries: 4, judgments: 4 });
     const [first, second, third] = queries.map(({ id }) => id);
     expect(second).toBe(`${first}#2`);
     expect(first).toBe(joined.queries[0]?.id);
     expect(third).toBe(joined.queries[1]?.id);
-    expect(warnings).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining('no grade column')]);
     expect(contentHash).not.toBe(joined.contentHash);
   });
 
@@ -266,6 +273,8 @@ describe('rows and queries', () => {
     const { queries, warnings } = await readCsv('question,document\nWhy?,\nHow?,d1\n');
     expect(queries.map(({ text }) => text)).toEqual(['How?']);
     expect(warnings).toEqual([
+      expect.stringContaining('no grade column'),
+      expect.stringMatching(/^Rows left out because they name no document: 1 \(first: line 2 /),
       expect.stringMatching(/^Queries left out because they have no judgment: 1 \(first: line 2 /),
     ]);
   });

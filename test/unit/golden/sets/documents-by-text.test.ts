@@ -14,7 +14,7 @@ it('a judged document may be given by its text in JSONL', async () => {
 });
 
 it('and in CSV, in a column of its own', async () => {
-  const table = 'question,document_text,document,rating\nWhy?,Open  the settings.,,2\nWhy?,,b,\n';
+  const table = 'question,document_text,document,rating\nWhy?,Open  the settings.,,2\nWhy?,,b,1\n';
   const { queries } = await readFiles({ 'set.csv': table }, 'set.csv');
   expect(queries.map(({ judgments }) => judgments)).toEqual([
     [

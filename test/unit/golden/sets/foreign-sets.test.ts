@@ -1,6 +1,6 @@
 /** The shapes are those that Quepid 8 (book export, JSON and CSV), Ragas 0.1 to 0.3 and OpenSearch 3 write. */
 import { describe, expect, it } from 'vitest';
-import { parsePythonList } from '../../../../src/golden/rules/foreign-judgments.ts';
+import { parsePythonList } from '../../../../src/golden/rules/cell-lists.ts';
 import { contentId } from '../../../../src/text/content-id.ts';
 import { readFiles, refusal } from './golden-files.ts';
 
@@ -132,7 +132,10 @@ describe('judgments of the Search Relevance Workbench', () => {
   });
 
   it('are clicks over expected clicks where one has a fraction, and it says so', async () => {
-    const value = { judgmentRatings: [entry('q', ['a', '1.000'], ['b', '0.250'], ['c', '0.000'], ['d', '4.125'])] };
+    const value = {
+      type: 'UBI_JUDGMENT',
+      judgmentRatings: [entry('q', ['a', '1.000'], ['b', '0.250'], ['c', '0.000'], ['d', '4.125'])],
+    };
     const { queries, warnings } = await readFiles({ 'j.json': JSON.stringify(value) }, 'j.json');
     expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([2, 1, 0, 2]);
     expect(warnings[0]).toContain('are taken for clicks over expected clicks');
@@ -153,7 +156,12 @@ describe('a file that is not as it should be is refused in one sentence with its
     ['book.json', lines.join('\n'), `Line ${lineOfPair} of book.json has the rating "good", which is not a number;`],
     ['book.json', lines.slice(0, 9).join('\n'), 'Line 9 of book.json is not JSON from there on;', { format: 'quepid' }],
     ['book.json', '{"name":\n"x",}', 'Line 2 of book.json is not JSON from there on;', { format: 'quepid' }],
-    ['book.json', '{"name": "x"}', 'Line 1 of book.json has no query_doc_pairs;', { format: 'quepid' }],
+    [
+      'book.json',
+      '{"name": "x"}',
+      'Line 1 of book.json has no query_doc_pairs and no queries with ratings;',
+      { format: 'quepid' },
+    ],
     ['book.csv', 'question,doc\n', 'Line 1 of book.csv is no header of Quepid,', { format: 'quepid' }],
     [
       't.jsonl',
@@ -167,7 +175,7 @@ describe('a file that is not as it should be is refused in one sentence with its
     [
       'j.json',
       '{}',
-      'The name of j.json does not tell its format; choose with --format beir, trec, csv, jsonl, quepid',
+      'The name of j.json does not tell its format; choose with --format beir, trec, csv, jsonl, questions, quepid',
     ],
   ])('%s', async (name, content, problem, options = {}) => {
     expect((await refusal({ [name]: content }, name, options)).message).toContain(problem);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardCell } from '../../../../src/golden/rules/csv-table.ts';
+import { guardCell } from '../../../../src/golden/rules/spreadsheet-cell.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
@@ -60,10 +60,13 @@ const goldenLine = ({ judgments, ...query }: GoldenQuery) => ({
   ...query,
   judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
 });
+/** As Python's csv module writes it. */
+const tabCell = (value: string | number): string =>
+  String(value).includes('"') ? `"${String(value).replaceAll('"', '""')}"` : String(value);
 const beirQrels = (queries: readonly GoldenQuery[]): string =>
   [
     'query-id\tcorpus-id\tscore',
-    ...rows(queries, (query, document, grade) => `${query.id}\t${document}\t${grade}`),
+    ...rows(queries, (query, document, grade) => [query.id, document, grade].map(tabCell).join('\t')),
   ].join('\n');
 
 type Write = (queries: readonly GoldenQuery[]) => Files;

@@ -1,0 +1,59 @@
+/** Lists in cells of a table, as JSON, Python and people write them. */
+
+/**
+ * The items of a list in JSON or in Python's notation, which pandas writes into cells.
+ *
+ * @returns null for a text that is no list, or one whose items are not all ids
+ */
+export function idsOfList(text: string): string[] | null {
+  if (!/^\s*\[.*\]\s*$/s.test(text)) return null;
+  return (jsonIds(text) ?? parsePythonList(text))?.map((item) => String(item).trim()).filter((id) => id !== '') ?? null;
+}
+
+function jsonIds(text: string): (string | number)[] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every(isId) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isId(value: unknown): value is string | number {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"' };
+
+/**
+ * A list of strings and whole numbers as Python's repr writes it, which is what pandas puts into a cell of a CSV file.
+ *
+ * @returns null for anything else, such as an array of NumPy
+ */
+export function parsePythonList(text: string): (string | number)[] | null {
+  const token = /\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(,|$)/sy;
+  const inner = /^\s*\[(.*)\]\s*$/s.exec(text)?.[1];
+  if (inner === undefined) return null;
+  const items: (string | number)[] = [];
+  while (token.lastIndex < inner.length && inner.slice(token.lastIndex).trim() !== '') {
+    const match = token.exec(inner);
+    if (match === null) return null;
+    const [, single, double, number] = match;
+    items.push(number === undefined ? unescapePython(single ?? double ?? '') : Number(number));
+  }
+  return items;
+}
+
+function unescapePython(text: string): string {
+  return text.replaceAll(
+    /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))/gs,
+    (whole, x, u, long, other) => {
+      const hex = x ?? u ?? long;
+      if (hex !== undefined) {
+        const code = Number.parseInt(hex, 16);
+        return code > 0x10ffff ? whole : String.fromCodePoint(code);
+      }
+      return escapes[other] ?? whole;
+    },
+  );
+}

@@ -1,0 +1,293 @@
+/**
+ * The form of a qrels file, decided once from its first lines: what parts its columns, how many there are, and which of
+ * them hold the query, the document and the grade.
+ */
+import { readGrade } from '../../ir/trec-line.ts';
+import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
+import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';
+
+/** `blanks`: any number of spaces and tabs. `tabs`: each tab, so that ids may hold blanks. `json`: an object a line. */
+export type QrelsSeparator = 'blanks' | 'tabs' | ',' | ';' | 'json';
+
+export interface QrelsForm {
+  readonly separator: QrelsSeparator;
+  /** The number of columns of every line, and the line that sets it. */
+  readonly width: number;
+  readonly widthLine: number;
+  readonly query: number;
+  readonly document: number;
+  /** Null where the header names no grade: every line then judges its document relevant, with grade 1. */
+  readonly grade: number | null;
+  readonly headerLine: number | null;
+  /** In the order of the columns; of `json`, the keys. */
+  readonly columns: readonly ColumnReading[];
+}
+
+/** Names of columns that a user gave, which go before what the names say. */
+export interface ColumnChoices {
+  readonly query?: string;
+  readonly document?: string;
+  readonly grade?: string;
+  readonly tags: readonly string[];
+  readonly ignore: readonly string[];
+}
+
+export const noChoices: ColumnChoices = { tags: [], ignore: [] };
+
+const separatorNames: Readonly<Record<QrelsSeparator, string>> = {
+  blanks: 'blanks',
+  tabs: 'tabs',
+  ',': 'commas',
+  ';': 'semicolons',
+  json: 'JSON lines',
+};
+
+const BLANKS = /[ \t\v\f\r]+/;
+
+/** The text without the blanks and line ends of ASCII around it; a non-breaking space is a part of an id. */
+export function trimBlanks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+}
+
+/** The columns of a line; those that are parted by tabs, commas or semicolons may stand in double quotes. */
+export function qrelsCells(text: string, separator: Exclude<QrelsSeparator, 'json'>): string[] {
+  if (separator === 'blanks') return trimBlanks(text).split(BLANKS);
+  if (separator === 'tabs') return text.split('\t').map((cell) => unquoted(trimBlanks(cell)));
+  const cells = text.match(separator === ',' ? /(?:"(?:[^"]|"")*"|[^,])*(?:,|$)/g : /(?:"(?:[^"]|"")*"|[^;])*(?:;|$)/g);
+  const parts = (cells ?? []).map((cell) => (cell.endsWith(separator) ? cell.slice(0, -1) : cell));
+  // The expression finds one more, empty, behind the end, unless the line ends with a separator.
+  if (parts.length > 1 && !text.endsWith(separator)) parts.pop();
+  return parts.map((cell) => unquoted(trimBlanks(cell)));
+}
+
+function unquoted(cell: string): string {
+  return /^".*"$/.test(cell) && cell.length > 1 ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+}
+
+/** The value of each column of a JSON line. @throws RecalldError file_malformed */
+export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): string[] {
+  const value = objectOf(line);
+  return columns.map(({ column }) => {
+    const cell = value[column];
+    if (typeof cell === 'string') return cell;
+    if (typeof cell === 'number' || typeof cell === 'boolean') return String(cell);
+    if (cell === undefined || cell === null) return '';
+    throw malformed(line, `has a list or an object under ${quoted(column)}; write one id or one grade there`);
+  });
+}
+
+function objectOf(line: SourceLine): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line.text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Named below.
+  }
+  throw malformed(line, 'is not a JSON object, which the first line is; write one judgment a line');
+}
+
+/**
+ * Decides the form by the first lines of a file, without empty ones and comments.
+ *
+ * @param lines at least one
+ * @throws RecalldError file_malformed for what fits no form, or two
+ */
+export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
+  const [first] = lines;
+  if (first === undefined) throw new Error('a form is decided by at least one line');
+  const text = trimBlanks(first.text);
+  if (isJson(text, '{')) return headerForm('json', Object.keys(objectOf(first)), first, null, choices);
+  if (isJson(text, '[')) throw malformed(first, 'is JSON; judgments are lines of "query-id 0 document-id grade"');
+  if (/^\S+\s+qid:\S+/.test(text)) {
+    throw malformed(first, 'is a line of a learning-to-rank file (grade qid:1 ...); export the ratings as CSV or TREC');
+  }
+  if (/\r/.test(text)) throw malformed(first, 'holds a carriage return; end lines with a line feed');
+  for (const separator of candidates(text)) {
+    const cells = qrelsCells(first.text, separator);
+    if (isHeader(cells, choices)) return headerForm(separator, cells, first, first.line, choices);
+  }
+  return plainForm(lines, first);
+}
+
+/** Whether a line begins JSON: an id may begin with a bracket as well. */
+function isJson(text: string, bracket: '{' | '['): boolean {
+  if (!text.startsWith(bracket)) return false;
+  if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function candidates(text: string): Exclude<QrelsSeparator, 'json'>[] {
+  const all = ['tabs', ',', ';', 'blanks'] as const;
+  return all.filter((one) => one === 'blanks' || text.includes(one === 'tabs' ? '\t' : one));
+}
+
+/** Two known names or more, and no grade among them. */
+function isHeader(cells: readonly string[], choices: ColumnChoices): boolean {
+  if (cells.some((cell) => /^[+-]?\d+(\.\d*)?$/.test(cell))) return false;
+  const chosen = new Set([choices.query, choices.document, choices.grade].map((name) => plainName(name ?? '')));
+  return (
+    cells.filter((cell) => cell !== '' && (roleOfColumn(cell) !== null || chosen.has(plainName(cell)))).length >= 2
+  );
+}
+
+function headerForm(
+  separator: QrelsSeparator,
+  cells: readonly string[],
+  place: SourceLine,
+  headerLine: number | null,
+  choices: ColumnChoices,
+): QrelsForm {
+  const columns = cells.map((name, index) => readingOf(name, index, place, choices));
+  // Where no column is called an id, a column `query` holds it.
+  const hasId = columns.some(({ readAs }) => readAs === 'query_id');
+  const found = columns.map((column) =>
+    column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,
+  );
+  const at = (role: ColumnRole): number | null => {
+    const places = found.flatMap(({ readAs }, index) => (readAs === role ? [index] : []));
+    if (places.length > 1) {
+      const both = places.map((one) => quoted(found[one]?.column ?? '')).join(' and ');
+      throw malformed(place, `has two columns for the same thing, ${both}; rename or remove one`);
+    }
+    return places[0] ?? null;
+  };
+  const [query, document] = [at('query_id'), at('document')];
+  if (query === null || document === null) {
+    const missing = query === null ? 'query (query-id)' : 'document (corpus-id)';
+    throw malformed(place, `has no column for the id of the ${missing}; rename the column that holds it`);
+  }
+  return {
+    separator,
+    width: cells.length,
+    widthLine: place.line,
+    query,
+    document,
+    grade: at('grade'),
+    headerLine,
+    columns: found.map((column) => (column.readAs === 'query' ? { ...column, readAs: 'ignored' as const } : column)),
+  };
+}
+
+function readingOf(name: string, index: number, place: SourceLine, choices: ColumnChoices): ColumnReading {
+  const plain = plainName(name);
+  const is = (chosen: string | undefined): boolean => chosen !== undefined && plainName(chosen) === plain;
+  const as = (readAs: ColumnReading['readAs'], reason: string | null = null): ColumnReading => ({
+    column: name.trim() === '' ? String(index + 1) : name,
+    readAs,
+    reason,
+  });
+  if (is(choices.query)) return as('query_id', '--query');
+  if (is(choices.document)) return as('document', '--document');
+  if (is(choices.grade)) return as('grade', '--grade');
+  if (choices.ignore.some(is)) return as('ignored', '--ignore');
+  if (index === 0 && isRowNumberName(name)) return as('ignored', 'row numbers');
+  const role = roleOfColumn(name);
+  if (role !== null && role !== 'forbidden' && role !== 'no_answer' && role !== 'document_text') {
+    return as(role, role === 'iteration' ? 'not used by any measure' : null);
+  }
+  throw malformed(
+    place,
+    `has the column ${quoted(name)}, which is none of query-id, corpus-id and score; remove or rename it`,
+  );
+}
+
+const trecColumns: readonly ColumnRole[] = ['query_id', 'iteration', 'document', 'grade'];
+const beirColumns: readonly ColumnRole[] = ['query_id', 'document', 'grade'];
+
+/** A file without a header. */
+function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
+  const separator = separatorOf(lines, first);
+  const cells = qrelsCells(first.text, separator);
+  const roles = cells.length === 4 ? trecColumns : cells.length === 3 ? beirColumns : null;
+  if (roles === null) {
+    if (cells.length === 2) {
+      throw malformed(
+        first,
+        'has 2 columns and no grade; add a grade to each line, or a first line "query-id corpus-id" to judge every document relevant',
+      );
+    }
+    throw malformed(
+      first,
+      `has ${cells.length} columns; write "query 0 document grade" (TREC) or query, document and grade parted by tabs (BEIR)`,
+    );
+  }
+  refuseTwoReadings(lines, separator, roles);
+  return {
+    separator,
+    width: roles.length,
+    widthLine: first.line,
+    query: 0,
+    document: roles.indexOf('document'),
+    grade: roles.indexOf('grade'),
+    headerLine: null,
+    columns: roles.map((role, index) => ({ column: String(index + 1), readAs: role, reason: null })),
+  };
+}
+
+/** Tabs where every line has one. Commas and semicolons where blanks part nothing that could be judgments. */
+function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<QrelsSeparator, 'json'> {
+  const tabs = first.text.split('\t').length;
+  if (tabs > 1 && tabs < 5 && lines.every(({ text }) => text.includes('\t'))) return 'tabs';
+  const fitting = (['blanks', ',', ';'] as const).filter((separator) => {
+    const cells = qrelsCells(first.text, separator);
+    const isWide = cells.length === 3 || cells.length === 4;
+    return isWide && readGrade(cells.at(-1) ?? '') !== null;
+  });
+  const [separator = 'blanks', other] = fitting;
+  if (other === undefined) return separator;
+  throw malformed(
+    first,
+    `can be read with columns parted by ${separatorNames[separator]} and by ${separatorNames[other]}; part them by tabs`,
+  );
+}
+
+/** What has the number of columns of one form and the content of another. */
+function refuseTwoReadings(
+  lines: readonly SourceLine[],
+  separator: Exclude<QrelsSeparator, 'json'>,
+  roles: readonly ColumnRole[],
+): void {
+  const rows = lines.map((line) => ({ line, cells: qrelsCells(line.text, separator) }));
+  const fitting = rows.filter(({ cells }) => cells.length === roles.length);
+  const isZero = (cell: string | undefined): boolean => cell === '0' || cell?.toUpperCase() === 'Q0';
+  if (roles === beirColumns) {
+    if (fitting.length < 2 || !fitting.every(({ cells }) => isZero(cells[1]))) return;
+    throw malformed(
+      fitting[0]?.line ?? lines[0] ?? { file: '', line: 1 },
+      'can be read as "query document grade" and as TREC judgments without a grade; write all four columns of TREC',
+    );
+  }
+  const odd = fitting.find(({ cells }) => !/^(Q0|\d{1,9})$/i.test(cells[1] ?? ''));
+  if (odd !== undefined && separator === 'blanks') {
+    throw malformed(
+      odd.line,
+      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so that it can also be "query document grade" with a blank in an id; part the columns by tabs`,
+    );
+  }
+  const counts = fitting.length >= 3 && fitting.every(({ cells }, index) => cells[0] === String(index));
+  if (counts && new Set(fitting.map(({ cells }) => cells[1])).size > 1) {
+    throw malformed(
+      fitting[0]?.line ?? lines[0] ?? { file: '', line: 1 },
+      'begins with 0, 1, 2, ..., which can be the query ids of TREC and the row numbers of pandas; write the file with index=False',
+    );
+  }
+}
+
+/** The sentence for a line with another number of columns than the file has. */
+export function wrongWidth({ width, widthLine, columns, separator }: QrelsForm, found: number): string {
+  const what = columns.map(({ readAs }) => readAs.replaceAll('_', ' ')).join(', ');
+  const hint = separator === 'blanks' && found > width ? '; ids that hold blanks need columns parted by tabs' : '';
+  return `has ${found} columns, but line ${widthLine} has ${width} (${what})${hint || '; write as many'}`;
+}

@@ -1,0 +1,275 @@
+/** Which column of a table of queries and documents plays which part, decided once for the whole file. */
+import { RecalldError } from '../../errors.ts';
+import { readGrade } from '../../ir/trec-line.ts';
+import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';
+import { goldenLimits, type ReadGoldenSetOptions, tagKeyProblem, tagValueProblem } from './golden-set.ts';
+import { noChoices } from './qrels-form.ts';
+import { isGuardedTable, unguardCell } from './spreadsheet-cell.ts';
+
+/** A row of a table, and the line that it starts in. */
+export interface TableRow extends SourcePlace {
+  readonly cells: readonly string[];
+}
+
+type TableRole = Exclude<ColumnRole, 'iteration'> | 'judgments';
+
+export interface TableColumns {
+  readonly width: number;
+  /** The place of each role that the table has. */
+  readonly places: ReadonlyMap<TableRole, number>;
+  readonly tags: readonly { readonly index: number; readonly key: string }[];
+  /** In the order of the columns. */
+  readonly readings: readonly ColumnReading[];
+  /** Whether cells have an apostrophe before what a spreadsheet would run. */
+  readonly isGuarded: boolean;
+}
+
+/** What a column of a table holds by its name alone; null for a tag, and for `id`, which may be either id. */
+export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | null {
+  const role = roleOfColumn(name);
+  return role === 'iteration' ? null : role;
+}
+
+/**
+ * Decides the columns by their names, by what the user chose, and by what stands in them.
+ *
+ * A column of an unknown name becomes a tag only where it has one value for each query, so that it cannot split one.
+ *
+ * @throws RecalldError `file_malformed` for a table that can be read in two ways or lacks a column; `usage` for a choice
+ * of a column that is not there
+ */
+export function decideTableColumns(
+  header: TableRow,
+  rows: readonly TableRow[],
+  options: Pick<ReadGoldenSetOptions, 'columns' | 'rowsAsQueries'>,
+): TableColumns {
+  const isGuarded = isGuardedTable(header.cells);
+  const names = header.cells.map((cell) => (isGuarded ? unguardCell(cell.trim()) : cell.replace(/^\uFEFF/, '').trim()));
+  if (names.some((name) => name.includes('\r'))) {
+    throw malformed(header, 'ends with CR alone; save the file with LF or CRLF');
+  }
+  const chosen = choicesOf(names, options, header);
+  const places = new Map<TableRole, number>(chosen.roles);
+  const readings = new Map<number, ColumnReading>();
+  const read = (index: number, readAs: ColumnReading['readAs'], reason: string | null): void => {
+    readings.set(index, { column: names[index] || String(index + 1), readAs, reason });
+  };
+  for (const [role, index] of chosen.roles) read(index, role, `--${role}`);
+  const unknown: number[] = [];
+  for (const [index, name] of names.entries()) {
+    if (readings.has(index)) continue;
+    if (chosen.ignored.has(index)) read(index, 'ignored', '--ignore');
+    else if (chosen.tags.has(index)) read(index, 'tag', '--tags');
+    else if (name === '' || (index === 0 && isRowNumberName(name))) {
+      read(index, 'ignored', unnamedColumn(rows, index));
+    } else {
+      const role = tableRoleOf(name);
+      if (role === null || chosen.roles.has(role)) unknown.push(index);
+      else {
+        const isList = role === 'grade' && rows.some(({ cells }) => holdsJudgments(cells[index] ?? ''));
+        const other = places.get(isList ? 'judgments' : role);
+        if (other !== undefined) throw malformed(header, twoColumns(names[other] ?? '', name));
+        places.set(isList ? 'judgments' : role, index);
+        read(index, isList ? 'judgments' : role, isList ? 'each has a document and a grade' : null);
+      }
+    }
+  }
+  const required = requireColumns(places, names, header);
+  if (required !== null) throw required;
+  const id = unknown.find((index) => plainName(names[index] ?? '') === 'id');
+  if (id !== undefined) {
+    throw malformed(
+      header,
+      'has a column "id", which may mean either; call it query_id or document_id, or --ignore id',
+    );
+  }
+  const tags = unknown.filter((index) => {
+    if (rows.some(({ cells }) => (cells[index] ?? '').trim() !== '')) return true;
+    read(index, 'ignored', 'empty');
+    return false;
+  });
+  refuseHiddenGrades(header, rows, names, places, tags);
+  refuseSplitting(header, rows, names, places, tags, options.rowsAsQueries);
+  for (const index of tags) read(index, 'tag', null);
+  const tagged = names.flatMap((key, index) => (readings.get(index)?.readAs === 'tag' ? [{ index, key }] : []));
+  refuseTags(
+    header,
+    tagged.map(({ key }) => key),
+  );
+  return {
+    width: names.length,
+    places,
+    tags: tagged,
+    readings: names.flatMap((_, index) => readings.get(index) ?? []),
+    isGuarded,
+  };
+}
+
+/** The columns that the user named. @throws RecalldError usage */
+function choicesOf(
+  names: readonly string[],
+  { columns = noChoices }: Pick<ReadGoldenSetOptions, 'columns'>,
+  { file }: SourcePlace,
+): { roles: Map<TableRole, number>; tags: Set<number>; ignored: Set<number> } {
+  const find = (option: string, wanted: string): number => {
+    const exact = names.indexOf(wanted);
+    const index = exact === -1 ? names.findIndex((name) => plainName(name) === plainName(wanted)) : exact;
+    if (index !== -1) return index;
+    const known = names.filter((name) => name !== '').map(quoted);
+    throw new RecalldError(
+      'usage',
+      `${file} has no column ${quoted(wanted)} for ${option}; it has ${known.join(', ')}.`,
+    );
+  };
+  const roles = new Map<TableRole, number>();
+  for (const role of ['query', 'document', 'grade'] as const) {
+    const wanted = columns[role];
+    if (wanted !== undefined) roles.set(role, find(`--${role}`, wanted));
+  }
+  return {
+    roles,
+    tags: new Set(columns.tags.map((name) => find('--tags', name))),
+    ignored: new Set(columns.ignore.map((name) => find('--ignore', name))),
+  };
+}
+
+/** The reason to ignore a column without a name; null where it holds something, which a row of it is refused for. */
+function unnamedColumn(rows: readonly TableRow[], index: number): string | null {
+  const values = rows.map(({ cells }) => (cells[index] ?? '').trim()).filter((value) => value !== '');
+  if (values.length === 0) return 'empty';
+  const isNumbers =
+    index === 0 && values.every((value) => /^\d+$/.test(value)) && new Set(values).size === values.length;
+  return isNumbers ? 'row numbers' : null;
+}
+
+function twoColumns(first: string, second: string): string {
+  return `has two columns for the same thing, ${quoted(first)} and ${quoted(second)}; rename or remove one, or --ignore ${nameOption(second)}`;
+}
+
+/** A name as it stands in a command. */
+function nameOption(name: string): string {
+  return /^[\w.,-]+$/.test(name) ? name : `"${name}"`;
+}
+
+const form =
+  'the first line must name the columns question and document, perhaps grade, query_id and tags; name others with --query COLUMN and --document COLUMN';
+
+function requireColumns(
+  places: ReadonlyMap<TableRole, number>,
+  names: readonly string[],
+  header: SourcePlace,
+): RecalldError | null {
+  if (!places.has('query')) {
+    const hasIds = places.has('query_id') && places.has('document');
+    const way = hasIds ? 'it has ids of queries, whose texts are named with --queries FILE' : form;
+    return malformed(header, `has no column "question"; ${way}`);
+  }
+  if (places.has('document') || places.has('document_text') || places.has('judgments') || places.has('no_answer'))
+    return null;
+  const others = names.filter((name) => name !== '' && tableRoleOf(name) === null).map(quoted);
+  const has =
+    others.length === 0
+      ? '; --format questions reads questions without judgments, one a line'
+      : `: it has ${others.join(', ')}`;
+  return malformed(header, `has no column "document"${others.length === 0 ? `; ${form}${has}` : `${has}; ${form}`}`);
+}
+
+/** Whether a cell is a list of JSON objects, each with a document. */
+function holdsJudgments(cell: string): boolean {
+  return /^\s*\[\s*\{/.test(cell);
+}
+
+const MAX_GRADE_LIKE = 10;
+
+function isGradeLike(value: string): boolean {
+  const grade = readGrade(value);
+  if (grade !== null) return grade >= -1 && grade <= MAX_GRADE_LIKE;
+  return /^(0?\.\d+|1\.0*)$/.test(value);
+}
+
+/** A table without a grade column whose grades may stand in a column of another name. @throws RecalldError file_malformed */
+function refuseHiddenGrades(
+  header: SourcePlace,
+  rows: readonly TableRow[],
+  names: readonly string[],
+  places: ReadonlyMap<TableRole, number>,
+  tags: readonly number[],
+): void {
+  if (places.has('grade') || places.has('judgments')) return;
+  const index = tags.find((one) => {
+    const values = rows.map(({ cells }) => (cells[one] ?? '').trim()).filter((value) => value !== '');
+    return values.every(isGradeLike);
+  });
+  if (index === undefined) return;
+  const name = names[index] ?? '';
+  const option = nameOption(name);
+  throw malformed(
+    header,
+    `has no grade column, but ${quoted(name)} holds numbers or truth values; add --grade ${option} if they are grades, --tags ${option} if they tell queries apart, or --ignore ${option}`,
+  );
+}
+
+/** A column of an unknown name that would split a query. @throws RecalldError file_malformed */
+function refuseSplitting(
+  header: SourcePlace,
+  rows: readonly TableRow[],
+  names: readonly string[],
+  places: ReadonlyMap<TableRole, number>,
+  tags: readonly number[],
+  rowsAsQueries: boolean,
+): void {
+  const problems = tags.flatMap((index) => {
+    const problem = tagProblem(rows, names[index] ?? '', index, places, rowsAsQueries);
+    return problem === null ? [] : [{ name: names[index] ?? '', ...problem }];
+  });
+  const [first] = problems;
+  if (first === undefined) return;
+  const all = problems.map(({ name }) => name).join(',');
+  const splitting = problems.filter(({ isSplit }) => isSplit).map(({ name }) => name);
+  const apart =
+    splitting.length === 0 ? '' : `--tags ${nameOption(splitting.join(','))} if it tells queries apart, or `;
+  throw malformed(
+    header,
+    `has the column ${quoted(first.name)}, which ${first.text}; add ${apart}--ignore ${nameOption(all)}`,
+  );
+}
+
+function tagProblem(
+  rows: readonly TableRow[],
+  name: string,
+  index: number,
+  places: ReadonlyMap<TableRole, number>,
+  rowsAsQueries: boolean,
+): { readonly isSplit: boolean; readonly text: string } | null {
+  const [query, queryId] = [places.get('query') ?? -1, places.get('query_id') ?? -1];
+  const seen = new Map<string, TableRow>();
+  for (const row of rows) {
+    const value = (row.cells[index] ?? '').trim();
+    const problem = value.length > goldenLimits.tagValueLength ? tagValueProblem(name, value) : null;
+    if (problem !== null) return { isSplit: false, text: `${problem.split(';')[0]} (${at(row)})` };
+    const key = JSON.stringify([(row.cells[queryId] ?? '').trim() || (row.cells[query] ?? '').trim()]);
+    const first = seen.get(key);
+    if (first === undefined) seen.set(key, row);
+    else if (!rowsAsQueries && (first.cells[index] ?? '').trim() !== value) {
+      return { isSplit: true, text: `has several values for one query (lines ${first.line} and ${row.line})` };
+    }
+  }
+  return null;
+}
+
+/** @throws RecalldError file_malformed */
+function refuseTags(header: SourcePlace, keys: readonly string[]): void {
+  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (twice !== undefined) throw malformed(header, `has two columns ${quoted(twice)}; rename one`);
+  for (const key of keys) {
+    const problem = tagKeyProblem(key);
+    if (problem !== null) throw malformed(header, problem);
+  }
+  if (keys.length > goldenLimits.tags) {
+    throw malformed(
+      header,
+      `has ${keys.length} columns for tags; use at most ${goldenLimits.tags}, and --ignore the others`,
+    );
+  }
+}

@@ -1,0 +1,173 @@
+/** What a row of a table of queries and documents adds to a golden set. */
+import { readGrade } from '../../ir/trec-line.ts';
+import { contentId } from '../../text/content-id.ts';
+import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { idsOfList } from './cell-lists.ts';
+import type { ReadGoldenSetOptions } from './golden-set.ts';
+import type { GoldenSetBuilder } from './golden-set-builder.ts';
+import { unguardCell } from './spreadsheet-cell.ts';
+import { type TableColumns, type TableRow, tableRoleOf } from './table-columns.ts';
+
+type RowOptions = Pick<ReadGoldenSetOptions, 'rowsAsQueries' | 'relevanceThreshold' | 'documentsSeparator'>;
+
+/**
+ * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade is
+ * left out, unless the table has no grade column: it is then relevant, with grade 1. A row of empty cells adds nothing.
+ *
+ * @throws RecalldError `file_malformed` for a row that is too short, too long or holds a bad value.
+ */
+export function addTableRow(
+  builder: GoldenSetBuilder,
+  { width, places, tags, readings, isGuarded }: TableColumns,
+  { cells, ...place }: TableRow,
+  options: RowOptions,
+): void {
+  const clean = (value: string): string => {
+    const text = isGuarded ? unguardCell(value) : value;
+    if (text !== value) builder.warnings.count('apostrophe_removed', place);
+    return text;
+  };
+  const cell = (role: Parameters<typeof places.get>[0]): string => clean(cells[places.get(role) ?? -1] ?? '');
+  if (cells.every((value) => value.trim() === '')) return;
+  if (cells.length < width || cells.slice(width).some((value) => value.trim() !== '')) {
+    throw malformed(
+      place,
+      `has ${cells.length} cells, but the header has ${width}; put double quotes around text that holds the delimiter`,
+    );
+  }
+  const unnamed = readings.findIndex(
+    ({ readAs, reason }, index) => readAs === 'ignored' && reason === null && (cells[index] ?? '').trim() !== '',
+  );
+  if (unnamed !== -1) {
+    throw malformed(place, `has a value in column ${unnamed + 1}, which has no name; name the column or remove it`);
+  }
+  const id = cell('query_id');
+  const queryId = builder.addQuery(
+    {
+      id: id.trim() === '' ? null : id,
+      text: cell('query'),
+      tags: Object.fromEntries(tags.map(({ index, key }) => [key, clean(cells[index] ?? '')])),
+    },
+    place,
+    options.rowsAsQueries ? 'separate' : 'join',
+  );
+  for (const { document, grade } of judgmentsOf(cell('judgments'), place)) {
+    addGraded(builder, queryId, document, grade, place, options);
+  }
+  const documents = documentsOf(cell('document'), cell('document_text'), place, options, builder);
+  const gradeText = cell('grade').trim();
+  const isForbidden = truthOf('forbidden', cell('forbidden').trim(), place);
+  if (truthOf('no_answer', cell('no_answer').trim(), place)) {
+    if (isForbidden || documents.length > 0 || gradeText !== '') {
+      throw malformed(place, 'says no_answer and names a document or a grade; leave these cells empty');
+    }
+    return builder.addNoAnswer(queryId, place);
+  }
+  if (isForbidden && gradeText !== '')
+    throw malformed(place, 'forbids a document and grades it; leave one of the two cells empty');
+  if (documents.length === 0) {
+    if (isForbidden) throw malformed(place, 'forbids no document; write its id under document');
+    if (!places.has('judgments')) builder.warnings.count('document_empty', place);
+    return;
+  }
+  for (const document of documents) {
+    if (isForbidden) builder.addForbidden(queryId, document, place);
+    else addGraded(builder, queryId, document, places.has('grade') ? gradeText : null, place, options);
+  }
+}
+
+/** @param grade null where the table has no grades */
+function addGraded(
+  builder: GoldenSetBuilder,
+  queryId: string,
+  document: string,
+  grade: string | null,
+  place: SourcePlace,
+  { relevanceThreshold }: RowOptions,
+): void {
+  if (grade === null) return builder.addJudgment(queryId, document, 1, place);
+  if (grade === '') return builder.warnings.count('grade_missing', place);
+  builder.addJudgment(queryId, document, gradeOf(grade, relevanceThreshold, place), place);
+}
+
+/** The judgments of a cell that holds a list of JSON objects. @throws RecalldError file_malformed */
+function judgmentsOf(cell: string, place: SourcePlace): { readonly document: string; readonly grade: string }[] {
+  if (cell.trim() === '') return [];
+  let list: unknown;
+  try {
+    list = JSON.parse(cell);
+  } catch {
+    list = null;
+  }
+  if (!Array.isArray(list)) throw malformed(place, 'has no list of judgments, as other rows have; write one');
+  return list.map((one: unknown) => {
+    const fields = Object.entries(typeof one === 'object' && one !== null ? one : {});
+    const value = (role: string): unknown => fields.find(([key]) => tableRoleOf(key) === role)?.[1];
+    const [document, grade] = [value('document'), value('grade')];
+    if (isScalar(document) && isScalar(grade)) return { document: String(document), grade: String(grade) };
+    throw malformed(place, 'has a judgment without a document id or a grade; write {"doc_id": "...", "grade": 1}');
+  });
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** The ids of a cell, or the one that is made of a text; none where both are empty. @throws RecalldError file_malformed */
+function documentsOf(
+  ids: string,
+  text: string,
+  place: SourcePlace,
+  { documentsSeparator }: RowOptions,
+  builder: GoldenSetBuilder,
+): readonly string[] {
+  const ofText = contentId(text);
+  if (ids.trim() === '') return ofText === null ? [] : [ofText];
+  if (ofText !== null) {
+    throw malformed(place, 'has the id of a document and its text; leave one of the two cells empty');
+  }
+  if (documentsSeparator !== undefined) {
+    return [...new Set(ids.split(documentsSeparator).map((id) => id.trim()))].filter((id) => id !== '');
+  }
+  const list = idsOfList(ids);
+  if (list !== null) return [...new Set(list)];
+  if (/^\s*\[.*\]\s*$/s.test(ids)) {
+    throw malformed(
+      place,
+      `has a list of documents that is neither JSON nor Python, ${quoted(ids)}; write ["d1", "d2"]`,
+    );
+  }
+  if (/[^\s,;][,;]\s*[^\s,;]/.test(ids)) builder.warnings.count('document_separators', place);
+  return [ids];
+}
+
+function truthOf(column: string, text: string, place: SourcePlace): boolean {
+  if (/^(true|yes|1)$/i.test(text)) return true;
+  if (/^(|false|no|0)$/i.test(text)) return false;
+  throw malformed(place, `has ${quoted(text)} under ${column}; write true, or leave the cell empty`);
+}
+
+/**
+ * The grade of a cell, or with a threshold 1 for what reaches it and else 0.
+ *
+ * @throws RecalldError file_malformed
+ */
+export function gradeOf(text: string, threshold: number | undefined, place: SourcePlace): number {
+  const grade = readGrade(text);
+  const number = grade ?? (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : null);
+  if (number === null) {
+    throw malformed(place, `has the grade ${quoted(text)}, which is not a whole number; use 0, 1, 2, ...`);
+  }
+  if (threshold !== undefined) return binaryGrade(number, threshold);
+  if (grade !== null) return grade;
+  throw malformed(
+    place,
+    `has the grade ${quoted(text)}, which is not a whole number; add --relevance-threshold, from which on a document is relevant`,
+  );
+}
+
+/** 1 from the threshold on, else 0; a negative grade still means unjudged. */
+export function binaryGrade(grade: number, threshold: number): number {
+  if (grade >= threshold) return 1;
+  return grade < 0 ? -1 : 0;
+}

@@ -1,0 +1,115 @@
+/** The rows of tables in files, with the lines they start in. */
+import { parse } from 'csv-parse';
+import { malformed, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { roleOfColumn } from '../rules/column-roles.ts';
+import { qrelsCells } from '../rules/qrels-form.ts';
+import type { TableRow } from '../rules/table-columns.ts';
+
+const delimiters = [',', ';', '\t'] as const;
+/** Excel's own first line. */
+const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
+const MAX_ROW_LENGTH = 1024 * 1024;
+
+/**
+ * The rows of a CSV table (RFC 4180), its header first. The delimiter is decided by the header, or by the line `sep=;` that
+ * Excel takes for one. Line ends inside quotes become LF, so that a file means the same with LF and with CRLF.
+ * @throws RecalldError `file_malformed`, and what reading the lines throws.
+ */
+export async function* csvRows(lines: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<TableRow[]> {
+  let delimiter: string | null = null;
+  for await (const rows of rowBatches(lines)) {
+    const [first] = rows;
+    const named: string | undefined = delimiter === null ? SEPARATOR_LINE.exec(first?.text ?? '')?.[1] : undefined;
+    if (named !== undefined) rows.shift();
+    delimiter ??= named ?? (first === undefined ? ',' : delimiterOf(first));
+    if (rows.length > 0) yield await parseRows(rows, delimiter);
+  }
+}
+
+/**
+ * Joins lines into rows, each at the line it starts in: a row ends where the number of its double quotes is even.
+ * Empty lines between rows are left out; no batch is empty.
+ */
+async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
+  let open: SourceLine | null = null;
+  for await (const lines of batches) {
+    const rows: SourceLine[] = [];
+    for (const line of lines) {
+      const row: SourceLine = open === null ? line : { ...open, text: `${open.text}\n${line.text}` };
+      if (row.text === '') continue;
+      if (row.text.length > MAX_ROW_LENGTH) {
+        throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
+      }
+      // Only the quotes of the new line are counted: a row of many lines would otherwise be counted again and again.
+      const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
+      open = staysOpen ? row : null;
+      if (!staysOpen) rows.push(row);
+    }
+    if (rows.length > 0) yield rows;
+  }
+  if (open !== null) yield [open];
+}
+
+/** The cells of each row. The parser's own line numbers go wrong inside quotes, so a row keeps the line it has. */
+function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
+  const text = rows.map((row) => row.text).join('\n');
+  const place = (index: number): SourcePlace => {
+    const { file = '', line = 0 } = rows[index] ?? {};
+    return { file, line };
+  };
+  return new Promise((resolve, reject) => {
+    parse(text, { delimiter, record_delimiter: '\n', relax_column_count: true }, (error, records) => {
+      if (error === undefined) resolve(records.map((cells, index) => ({ ...place(index), cells })));
+      else reject(malformed(place(Number(error['records'])), quotingProblem(error.code)));
+    });
+  });
+}
+
+function quoteCount(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) count += 1;
+  return count;
+}
+
+/** The delimiter that gives the most known names, then the most columns. @throws RecalldError file_malformed for two */
+function delimiterOf(header: SourceLine): string {
+  const [best, other] = delimiters
+    .map((delimiter) => {
+      const names = cellsOf(header.text, delimiter);
+      return { delimiter, names, known: names.filter((name) => roleOfColumn(name) !== null).length };
+    })
+    .toSorted((a, b) => b.known - a.known || b.names.length - a.names.length);
+  if (best === undefined || other === undefined || best.known < 2 || best.known > other.known) {
+    return best?.delimiter ?? ',';
+  }
+  const names = [best, other].map(({ delimiter }) => (delimiter === '\t' ? 'tabs' : `"${delimiter}"`));
+  throw malformed(header, `can be read with columns parted by ${names.join(' and by ')}; keep one of the two`);
+}
+
+/** The names in the first line of a table, of whose file this is the beginning. */
+export function headerNames(head: string): string[] {
+  const lines = head.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const [first = '', second = ''] = lines;
+  const named = SEPARATOR_LINE.exec(first)?.[1];
+  const text = (named === undefined ? first : second).replace(/^\uFEFF/, '');
+  const splits = delimiters.map((delimiter) => cellsOf(text, delimiter));
+  if (named !== undefined) return cellsOf(text, named);
+  return splits.toSorted((a, b) => b.length - a.length)[0] ?? [];
+}
+
+function cellsOf(text: string, delimiter: string): string[] {
+  return qrelsCells(text, delimiter === ';' ? ';' : delimiter === '\t' ? 'tabs' : ',');
+}
+
+function quotingProblem(code: string): string {
+  switch (code) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return 'starts a row with a double quote that is never closed; close it';
+    case 'INVALID_OPENING_QUOTE':
+      return 'has a double quote inside a cell; put the whole cell in double quotes and write the inner one twice';
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return 'has text after a closing double quote; write a double quote inside a cell twice';
+    default:
+      return `is not CSV (${code}); quote the cells as RFC 4180 says`;
+  }
+}

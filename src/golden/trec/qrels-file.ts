@@ -1,0 +1,316 @@
+/** The one reader of judgments in lines: TREC, BEIR, CSV and JSON lines, for evaluations and for golden sets alike. */
+
+import { RecalldError } from '../../errors.ts';
+import { ColumnScanner, parseGrade } from '../../ir/trec-line.ts';
+import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
+import {
+  type ColumnChoices,
+  decideQrelsForm,
+  jsonCells,
+  noChoices,
+  type QrelsForm,
+  qrelsCells,
+  trimBlanks,
+  wrongWidth,
+} from '../rules/qrels-form.ts';
+import { Block, type BlockHandler, forEachBlock, sizeOf } from './blocks.ts';
+import { JudgmentTable } from './tables.ts';
+
+const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
+
+/** So many lines, and bytes, decide the form of a file. */
+const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
+
+/** Text of lines that are not read as bytes, before it becomes a block. */
+const TEXT_LENGTH = 64 * 1024;
+
+interface QrelsRequest {
+  readonly choices: ColumnChoices;
+  /** Lets grades be fractions, for which the caller has a threshold. */
+  readonly hasFractions: boolean;
+  /** Is shown every byte of the file, in order. */
+  see(bytes: Uint8Array): void;
+}
+
+export interface JudgmentFile {
+  readonly judgments: JudgmentTable;
+  /** Null for a file without a judgment. */
+  readonly form: QrelsForm | null;
+}
+
+/**
+ * Reads relevance judgments of at least one document for an evaluation.
+ *
+ * @throws RecalldError as readJudgments; `file_malformed` also for a document judged twice for a query, and for no
+ * judgment at all
+ */
+export async function readQrels(path: string): Promise<JudgmentTable> {
+  const { judgments } = await readJudgments(path);
+  const repeat = judgments.firstRepeat();
+  if (repeat !== null) {
+    const what = `judges the document ${quoted(repeat.documentId)} twice for the query ${quoted(repeat.queryId)}`;
+    throw malformed({ file: path, line: repeat.line }, `${what}; keep one judgment`);
+  }
+  if (judgments.queries.size > 0) return judgments;
+  throw new RecalldError(
+    'file_malformed',
+    `${path} holds no judgments; it needs lines of "query-id 0 document-id grade".`,
+  );
+}
+
+/**
+ * Reads relevance judgments in the form that the first lines of the file have: TREC (`query-id 0 document-id grade`,
+ * parted by blanks), BEIR (three columns, mostly below a header), the same with tabs, commas or semicolons, or one JSON
+ * object a line. Empty lines are ignored, and so are lines that start with `#`, but below a header.
+ *
+ * Grades are whole numbers (`3.0` is 3, true is 1); a negative one means that the document was not judged.
+ *
+ * @throws RecalldError `file_unreadable`, or `file_malformed` with the line
+ */
+export async function readJudgments(path: string, request: Partial<QrelsRequest> = {}): Promise<JudgmentFile> {
+  const { choices = noChoices, hasFractions = false, see } = request;
+  const judgments = new JudgmentTable(await sizeOf(path));
+  const decided: { form: QrelsForm | null; handle: BlockHandler | null } = { form: null, handle: null };
+  const toGrade = (bytes: Uint8Array, start: number, end: number, place: SourceLine): number => {
+    const grade = parseGrade(bytes, start, end);
+    if (!Number.isNaN(grade)) return grade;
+    const text = Buffer.from(bytes.subarray(start, end)).toString('utf8');
+    const fraction = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+    if (hasFractions && Number.isFinite(fraction)) return fraction;
+    throw malformed(place, gradeProblem(text, fraction));
+  };
+  await forEachBlock(path, (block, line) => {
+    see?.(block.bytes);
+    if (decided.handle === null) {
+      const head = headOf(block, path, line);
+      if (head.length === 0) return line + lineFeeds(block.bytes);
+      const form = decideQrelsForm(head, choices);
+      Object.assign(decided, { form, handle: linesIn({ path, form, judgments, toGrade }) });
+    }
+    return decided.handle?.(block, line) ?? line;
+  });
+  return { judgments, form: decided.form };
+}
+
+function gradeProblem(text: string, fraction: number): string {
+  const way = Number.isNaN(fraction)
+    ? 'use 0, 1, 2, ...'
+    : 'round it, or import it with --relevance-threshold, from which on a document is relevant';
+  return `has the grade ${quoted(text)}, which is not a whole number; ${way}`;
+}
+
+/** The first lines of a block that are not empty and no comments. */
+function headOf(block: Block, path: string, firstLine: number): SourceLine[] {
+  const end = block.bytes.length <= HEAD_BYTES ? block.bytes.length : block.bytes.lastIndexOf(LINE_FEED, HEAD_BYTES);
+  // A first line that is longer stands alone.
+  const text = block.slice(0, end <= 0 ? block.bytes.length : end);
+  const lines = text.split('\n', HEAD_LINES).map((line, index) => ({
+    file: path,
+    line: firstLine + index,
+    text: line.replace(/^\uFEFF/, '').replace(/\r$/, ''),
+  }));
+  return lines.filter((line) => trimBlanks(line.text) !== '' && !line.text.trimStart().startsWith('#'));
+}
+
+function lineFeeds(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1;
+  return count;
+}
+
+interface LineReading {
+  readonly path: string;
+  readonly form: QrelsForm;
+  readonly judgments: JudgmentTable;
+  toGrade(bytes: Uint8Array, start: number, end: number, place: SourceLine): number;
+}
+
+function linesIn(reading: LineReading): BlockHandler {
+  switch (reading.form.separator) {
+    case 'blanks':
+      return blankLines(reading, new ColumnScanner(reading.form.width, 'blanks'));
+    case 'tabs':
+      return tabLines(reading);
+    default:
+      return textLines(reading);
+  }
+}
+
+/** Lines of TREC, most of which the table reads by itself. */
+function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler {
+  const { path, form, judgments, toGrade } = reading;
+  const isTrec = form.width === 4 && form.document === 2 && form.grade === 3;
+  const addLine = (block: Block, line: number): void => {
+    const { starts, ends, count } = scanner;
+    if (count === 0 || line === form.headerLine) return;
+    const place = { file: path, line, text: '' };
+    const start = skipMark(block.bytes, starts[0] ?? 0);
+    if (form.headerLine === null && block.bytes[start] === NUMBER_SIGN) return;
+    if (count < 0) throw malformed(place, 'holds a carriage return; end lines with a line feed');
+    if (count !== form.width) throw malformed(place, wrongWidth(form, count));
+    starts[0] = start;
+    const { query, document, grade } = form;
+    judgments.add(
+      block,
+      line,
+      starts[query] ?? 0,
+      ends[query] ?? 0,
+      starts[document] ?? 0,
+      ends[document] ?? 0,
+      grade === null ? 1 : toGrade(block.bytes, starts[grade] ?? 0, ends[grade] ?? 0, place),
+    );
+  };
+  return (block, firstLine) => {
+    let line = firstLine;
+    for (let next = 0; next < block.bytes.length; line++) {
+      next = scanner.scan(block.bytes, next);
+      addLine(block, line);
+      if (!isTrec) continue;
+      const before = judgments.length;
+      next = judgments.goOn(block, next, line + 1);
+      line += judgments.length - before;
+    }
+    return line;
+  };
+}
+
+/** Lines whose columns are parted by one tab each, so that ids may hold blanks. */
+function tabLines(reading: LineReading): BlockHandler {
+  const { path, form, judgments, toGrade } = reading;
+  const { query, document, grade, width } = form;
+  const texts = new TextRows(judgments, path);
+  const [starts, ends] = [new Int32Array(width), new Int32Array(width)];
+  return (block, firstLine) => {
+    const { bytes } = block;
+    let line = firstLine;
+    for (let next = 0; next < bytes.length; line++) {
+      const feed = bytes.indexOf(LINE_FEED, next);
+      const lineEnd = feed === -1 ? bytes.length : feed;
+      const start = skipMark(bytes, next);
+      const end = bytes[lineEnd - 1] === CARRIAGE_RETURN ? lineEnd - 1 : lineEnd;
+      next = lineEnd + 1;
+      if (line === form.headerLine || isBlank(bytes, start, end)) continue;
+      if (form.headerLine === null && bytes[start] === NUMBER_SIGN) continue;
+      const place = { file: path, line, text: '' };
+      const count = cutAtTabs(bytes, start, end, starts, ends);
+      if (count !== width) throw malformed(place, wrongWidth(form, count));
+      // Below a header the columns are those of Python's csv, which puts quotes around some; TREC has none.
+      if (form.headerLine !== null && bytes.subarray(start, end).includes(QUOTE)) {
+        const cells = qrelsCells(bytes.toString('utf8', start, end), 'tabs');
+        texts.add(place, cells[query] ?? '', cells[document] ?? '', gradeOfText(cells, grade, place, toGrade));
+        continue;
+      }
+      for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
+      const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
+      // Rows keep the order of the file.
+      texts.flush();
+      const [q, d] = [starts[query] ?? 0, starts[document] ?? 0];
+      judgments.add(block, line, q, ends[query] ?? 0, d, ends[document] ?? 0, found);
+    }
+    texts.flush();
+    return line;
+  };
+}
+
+/** Lines of CSV and JSON. */
+function textLines(reading: LineReading): BlockHandler {
+  const { path, form, judgments, toGrade } = reading;
+  const { query, document, grade, separator, headerLine } = form;
+  const texts = new TextRows(judgments, path);
+  return (block, firstLine) => {
+    const lines = block.slice(0, block.bytes.length).split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    for (const [index, raw] of lines.entries()) {
+      const text = raw.replace(/^\uFEFF/, '').replace(/\r$/, '');
+      const place = { file: path, line: firstLine + index, text };
+      const isComment = headerLine === null && separator !== 'json' && text.startsWith('#');
+      if (place.line === headerLine || trimBlanks(text) === '' || isComment) continue;
+      const cells =
+        separator === 'json' ? jsonCells(place, form.columns) : qrelsCells(text, separator === ';' ? ';' : ',');
+      if (cells.length !== form.width) throw malformed(place, wrongWidth(form, cells.length));
+      for (const role of [query, document]) refuseEmpty((cells[role] ?? '') !== '', form, role, place);
+      texts.add(place, cells[query] ?? '', cells[document] ?? '', gradeOfText(cells, grade, place, toGrade));
+    }
+    texts.flush();
+    return firstLine + lines.length;
+  };
+}
+
+function gradeOfText(
+  cells: readonly string[],
+  grade: number | null,
+  place: SourceLine,
+  toGrade: LineReading['toGrade'],
+): number {
+  if (grade === null) return 1;
+  const bytes = Buffer.from(cells[grade] ?? '');
+  return toGrade(bytes, 0, bytes.length, place);
+}
+
+function refuseEmpty(isFilled: boolean, { columns }: QrelsForm, index: number, place: SourceLine): void {
+  if (isFilled) return;
+  const what = columns[index]?.readAs === 'document' ? 'document' : 'query';
+  throw malformed(place, `has an empty ${what} id; write the ${what} id`);
+}
+
+/** Rows of text, which become blocks of the table a few thousand at a time. */
+class TextRows {
+  private readonly judgments: JudgmentTable;
+  private readonly path: string;
+  private readonly rows: { line: number; query: number; document: number; end: number; grade: number }[] = [];
+  private text: Buffer[] = [];
+  private length = 0;
+
+  constructor(judgments: JudgmentTable, path: string) {
+    this.judgments = judgments;
+    this.path = path;
+  }
+
+  add({ line }: SourceLine, query: string, document: string, grade: number): void {
+    const [queryBytes, documentBytes] = [Buffer.from(query), Buffer.from(document)];
+    const start = this.length;
+    this.text.push(queryBytes, documentBytes);
+    this.length += queryBytes.length + documentBytes.length;
+    this.rows.push({ line, query: start, document: start + queryBytes.length, end: this.length, grade });
+    if (this.length > TEXT_LENGTH) this.flush();
+  }
+
+  flush(): void {
+    if (this.rows.length === 0) return;
+    const block = new Block(Buffer.concat(this.text), this.path, this.rows[0]?.line ?? 1);
+    for (const { line, query, document, end, grade } of this.rows) {
+      this.judgments.add(block, line, query, document, document, end, grade);
+    }
+    this.rows.length = 0;
+    this.text = [];
+    this.length = 0;
+  }
+}
+
+function skipMark(bytes: Uint8Array, start: number): number {
+  return BYTE_ORDER_MARK.every((byte, index) => bytes[start + index] === byte) ? start + BYTE_ORDER_MARK.length : start;
+}
+
+const isSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || (byte !== undefined && byte >= TAB && byte <= CARRIAGE_RETURN);
+
+function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (!isSpace(bytes[i])) return false;
+  return true;
+}
+
+/** Cuts at each tab, without the blanks around a column. @returns how many columns there are */
+function cutAtTabs(bytes: Uint8Array, start: number, end: number, starts: Int32Array, ends: Int32Array): number {
+  let count = 0;
+  for (let from = start; from <= end; count++) {
+    let to = from;
+    while (to < end && bytes[to] !== TAB) to++;
+    let [first, last] = [from, to];
+    while (first < last && isSpace(bytes[first])) first++;
+    while (last > first && isSpace(bytes[last - 1])) last--;
+    if (count < starts.length) [starts[count], ends[count]] = [first, last];
+    from = to + 1;
+  }
+  return count;
+}
