@@ -89,7 +89,7 @@ export async function withTimeLapse<T>(
     return await work({
       ...dependencies,
       url: face.url,
-      importGolden: (set, values) => importGoldenQueries(sets, set, values, clock.now()),
+      importGolden: (set, values) => importGoldenQueries(sets, set, [values], clock.now()),
       ingestQueries: ingest.ingestQueries,
       async tickGoldenSets(plannedAt) {
         const deps = { ...dependencies, newRunId };

@@ -5,7 +5,19 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
-import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  constants,
+  copyFile,
+  link,
+  mkdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { RecalldError } from '../errors.ts';
 import { malformed, type SourceLine } from '../text/source-line.ts';
@@ -62,6 +74,57 @@ export async function writeText(path: string, text: string, replace: boolean): P
   } catch (cause) {
     throw unwritable(path, cause);
   }
+}
+
+/**
+ * Writes several files, all of them or none: each stands under a name of its own until all are complete.
+ *
+ * @throws RecalldError `file_unwritable`, and the reason of the signal
+ */
+export async function writeTexts(
+  files: readonly { readonly path: string; readonly text: string }[],
+  replace: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const parts: { readonly path: string; readonly target: string; readonly part: string }[] = [];
+  const placed: string[] = [];
+  try {
+    for (const { path, text } of files) {
+      const found = await stat(path).catch(() => null);
+      if (found !== null && (!replace || !found.isFile())) {
+        // A pipe or a terminal is written to; a folder, or a file that is to stay, is refused.
+        await writeText(path, text, replace);
+        continue;
+      }
+      const target = await realpath(path).catch(() => path);
+      const part = `${target}.${process.pid}.part`;
+      parts.push({ path, target, part });
+      await writeText(part, text, true).catch((error: unknown) => {
+        throw unwritable(path, error instanceof RecalldError ? error.cause : error);
+      });
+      signal.throwIfAborted();
+    }
+    for (const { path, target, part } of parts) {
+      await (replace ? rename(part, target) : place(part, target)).catch((cause: unknown) => {
+        throw unwritable(path, cause);
+      });
+      if (!replace) placed.push(target);
+    }
+  } catch (error) {
+    await Promise.all(placed.map((path) => rm(path, { force: true })));
+    throw error;
+  } finally {
+    await Promise.all(parts.map(({ part }) => rm(part, { force: true })));
+  }
+}
+
+/** Gives a file a name that nothing has: a link takes no place, and where there are none a copy takes none. */
+async function place(part: string, target: string): Promise<void> {
+  await link(part, target).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'EEXIST' || code === 'ENOENT') throw error;
+    return copyFile(part, target, constants.COPYFILE_EXCL);
+  });
 }
 
 const LINE_FEED = 0x0a;

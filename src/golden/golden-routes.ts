@@ -6,6 +6,8 @@ import type { Dependencies } from '../app/dependencies.ts';
 import { worstVerdict } from '../checks/rules/threshold.ts';
 import { RecalldError } from '../errors.ts';
 import { parseRequest, sliceAt, toPage } from '../http/fields.ts';
+import { listedItems } from '../http/listed-items.ts';
+import { acceptLargeJson, LargeBody, type RequestBodies } from '../http/request-bodies.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import {
   baselineParams,
@@ -25,6 +27,7 @@ import {
   goldenSetParams,
   goldenSetQuery,
   goldenSetVersionJson,
+  importSummaryJson,
   newGoldenSetSchema,
 } from './golden-set-schema.ts';
 import type { GoldenSetVersion } from './rules/golden-set.ts';
@@ -213,10 +216,14 @@ export interface GoldenSetsDeps {
    *
    * @throws RecalldError file_malformed, golden_set_empty; nothing is stored then
    */
-  importQueries(name: string, values: readonly unknown[], by: string): Promise<ImportReport>;
+  importQueries(
+    name: string,
+    batches: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>,
+    by: string,
+  ): Promise<ImportReport>;
 }
 
-export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void {
+export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps, bodies: RequestBodies): void {
   const { authentication, sets } = deps;
   const read = { preParsing: requireScope('read', authentication) };
 
@@ -244,16 +251,22 @@ export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void 
     };
   });
 
-  app.post(
-    '/v1/golden-sets/:name/versions',
-    { preParsing: requireScope('admin', authentication) },
-    async (request, reply) => {
+  void app.register(async (scope) => {
+    acceptLargeJson(scope, bodies);
+    const options = { preParsing: requireScope('admin', authentication) };
+    scope.post('/v1/golden-sets/:name/versions', options, async (request, reply) => {
       const { name } = parseRequest(request.params, goldenSetParams, 'path');
-      const { queries } = parseRequest(request.body, newGoldenSetSchema, 'body');
-      const { set, created, warnings } = await deps.importQueries(name, queries, keyHolder(request));
-      return reply.code(created ? 201 : 200).send({ ...goldenSetVersionJson(set), created, warnings });
-    },
-  );
+      const { body } = request;
+      request.body = undefined;
+      const batches =
+        body instanceof LargeBody
+          ? listedItems(body.pieces, 'queries')
+          : [parseRequest(body, newGoldenSetSchema, 'body').queries];
+      const { set, created, warnings, summary } = await deps.importQueries(name, batches, keyHolder(request));
+      const report = { ...goldenSetVersionJson(set), created, warnings, ...importSummaryJson(summary) };
+      return reply.code(created ? 201 : 200).send(report);
+    });
+  });
 }
 
 function unknownSet(name: string, version: number | undefined, versions: readonly GoldenSetVersion[]): RecalldError {
@@ -278,7 +291,7 @@ export function createGoldenApi(dependencies: Dependencies): GoldenApi {
   return {
     sets,
     runs,
-    importQueries: (name, values, by) => importGoldenQueries(createGoldenSets(pool, by), name, values, clock.now()),
+    importQueries: (name, batches, by) => importGoldenQueries(createGoldenSets(pool, by), name, batches, clock.now()),
     summarizeRun: (run) => (run.status === 'running' ? summarizeSoFar(run) : summarizeRun(runs, run)),
     compareRuns: oneAtATime((baseline: string, candidate: string, by: string | null) =>
       compareRunsById(store, baseline, candidate, by, 'as_stored', never),

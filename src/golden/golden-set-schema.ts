@@ -6,7 +6,7 @@ import { nextCursor, numberedPageShape, wireSchema } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
 import type { GoldenQuery } from '../model.ts';
 import { contentId } from '../text/content-id.ts';
-import type { GoldenLineResult, GoldenSetVersion, JudgmentDraft } from './rules/golden-set.ts';
+import type { GoldenLineResult, GoldenSetVersion, ImportSummary, JudgmentDraft } from './rules/golden-set.ts';
 
 /** The JSONL form of a golden set: one query with its judgments on each line. */
 const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
@@ -136,7 +136,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
 }
 
 /** Most queries of one upload. */
-const MAX_QUERIES = 100_000;
+export const MAX_QUERIES = 100_000;
 
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
@@ -192,13 +192,36 @@ export const newGoldenSetSchema = z.strictObject({
     }),
 });
 
+const importSummaryShape = {
+  columns: z
+    .array(z.object({ column: z.string(), read_as: z.string(), reason: z.string().nullable() }))
+    .describe('How each column was read; empty for what has no columns.'),
+  judgments_by_grade: z.record(z.string(), z.int()),
+  document_count: z.int().describe('Different judged documents.'),
+  tags: z.record(z.string(), z.int()).describe('How many queries have each tag.'),
+  left_out: z
+    .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
+    .describe('What was sent and is not in the set, by reason, with the first place.'),
+};
+
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   created: z.boolean().describe('False when the latest version already has this content.'),
   warnings: z.array(z.string()).describe('What was left out, merged or looks wrong.'),
+  ...importSummaryShape,
 });
 
 export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
   return toWire(goldenQuerySchema, { ...query, forbidden: query.forbidden ?? [], noAnswer: query.noAnswer ?? false });
+}
+
+export function importSummaryJson({ columns, judgmentsByGrade, documents, tags, leftOut }: ImportSummary) {
+  return {
+    columns: columns.map(({ column, readAs, reason }) => ({ column, read_as: readAs, reason })),
+    judgments_by_grade: judgmentsByGrade,
+    document_count: documents,
+    tags,
+    left_out: leftOut.map(({ reason, count, first }) => ({ reason, count, first })),
+  };
 }
 
 export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {

@@ -145,7 +145,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
       addShadows(scope, api);
       addVariants(scope, api);
       addIndex(scope, api);
-      addGoldenSets(scope, api);
+      addGoldenSets(scope, api, bodies);
       addGoldenRuns(scope, api);
       addBaselines(scope, api);
       addPipelines(scope, api);

@@ -12,8 +12,17 @@ import {
   printJson,
   printLine,
 } from '../../cli/output.ts';
-import { goldenQueryJson, goldenSetVersionJson } from '../golden-set-schema.ts';
-import { type ForeignFormat, foreignFormats, type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
+import { RecalldError } from '../../errors.ts';
+import { goldenQueryJson, goldenSetVersionJson, importSummaryJson } from '../golden-set-schema.ts';
+import { readingText } from '../rules/column-roles.ts';
+import {
+  type ForeignFormat,
+  foreignFormats,
+  type GoldenFormat,
+  goldenFormats,
+  type ImportSummary,
+  type ReadGoldenSetOptions,
+} from '../rules/golden-set.ts';
 import { powerOfSet, type SetUse } from '../sets/check-golden-set.ts';
 import {
   type ExportRequest,
@@ -21,6 +30,7 @@ import {
   findVersion,
   type ImportReport,
   importGoldenSet,
+  readGoldenSet,
 } from '../sets/import-golden-set.ts';
 import { importReview } from '../sets/review-file.ts';
 import { unwatchedSet } from '../watched-pipeline.ts';
@@ -84,13 +94,22 @@ interface ImportOptions extends ConfiguredOptions {
   readonly rowsAsQueries: boolean;
   readonly queries?: string;
   readonly qrels?: string;
+  readonly query?: string;
+  readonly document?: string;
+  readonly grade?: string;
+  readonly tags?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly relevanceThreshold?: number;
+  readonly documentsSeparator?: string;
+  readonly skipOwnDocument?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export function importCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'import',
     'Import a golden set; a changed file makes a new version.',
-    'recalld golden import faq.csv --set support-faq\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
+    'recalld golden import faq.csv --set support-faq --dry-run\n  recalld golden import labels.csv --set support-faq --document filename --grade label --ignore page\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
   )
     .argument('<path>', 'file, or folder for BEIR and TREC')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
@@ -99,12 +118,65 @@ export function importCommand(signal: AbortSignal): Command {
         .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'])
         .default('auto'),
     )
-    .option('--rows-as-queries', 'CSV: every row is a query of its own, also when question and tags repeat', false)
+    .option('--query <column>', 'tables: the column of the query text')
+    .option('--document <column>', 'tables: the column of the document id')
+    .option('--grade <column>', 'tables: the column of the grade')
+    .option('--tags <columns>', 'tables: columns that tell queries apart, parted by commas', parseColumns)
+    .option('--ignore <columns>', 'tables: columns that are not read, parted by commas', parseColumns)
+    .option('--relevance-threshold <grade>', 'from this grade on a document is relevant; for fractions', parseThreshold)
+    .option('--documents-separator <text>', 'tables: what parts the documents of a cell, such as ","')
+    .option('--skip-own-document', 'leave out judgments of the document that has the id of its query')
+    .option('--rows-as-queries', 'tables: every row is a query of its own, also when question and tags repeat', false)
     .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
     .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
+    .option('--dry-run', 'say how the files are read, and store nothing')
     .action((path: string, options: ImportOptions) =>
-      importSet(commandSettings(options.config, signal), path, options),
+      // To try a file needs no config and no store.
+      options.dryRun === true
+        ? tryImport(path, options, signal)
+        : importSet(commandSettings(options.config, signal), path, options),
     );
+}
+
+/** The value of `--tags` and `--ignore`, which may be given several times. */
+function parseColumns(text: string, before: readonly string[] = []): readonly string[] {
+  const columns = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (columns.length > 0) return [...before, ...columns];
+  throw new InvalidArgumentError('Write names of columns, parted by commas.');
+}
+
+function parseThreshold(text: string): number {
+  const threshold = Number(text);
+  if (text.trim() !== '' && Number.isFinite(threshold) && threshold > 0) return threshold;
+  throw new InvalidArgumentError('It must be a number above 0, such as 0.5.');
+}
+
+function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOptions): ReadGoldenSetOptions {
+  const { query, document, grade, tags, ignore, queries, qrels, relevanceThreshold, documentsSeparator } = options;
+  const isNamed = [query, document, grade, tags, ignore].some((one) => one !== undefined);
+  return {
+    format,
+    rowsAsQueries: options.rowsAsQueries,
+    ...(queries === undefined ? {} : { queriesPath: queries }),
+    ...(qrels === undefined ? {} : { qrelsPath: qrels }),
+    ...(relevanceThreshold === undefined ? {} : { relevanceThreshold }),
+    ...(documentsSeparator === undefined ? {} : { documentsSeparator }),
+    ...(options.skipOwnDocument === true ? { skipOwnDocument: true } : {}),
+    ...(isNamed
+      ? {
+          columns: {
+            ...(query === undefined ? {} : { query }),
+            ...(document === undefined ? {} : { document }),
+            ...(grade === undefined ? {} : { grade }),
+            tags: tags ?? [],
+            ignore: ignore ?? [],
+          },
+        }
+      : {}),
+  };
 }
 
 /**
@@ -118,17 +190,15 @@ export async function importNamedSet(
   options: ImportOptions,
 ): Promise<NamedImport> {
   const { format } = options;
-  const uses = usesOf(settings.config, options.set);
+  const { config, signal } = settings;
+  const uses = usesOf(config, options.set);
+  // Before the store is opened: a file that cannot be read needs none.
+  const file = format === 'review' ? null : await readGoldenSet(path, readOptions(format, options), signal);
   return withCommandStore(settings, async ({ sets, baselines }) => {
     const report =
-      format === 'review'
-        ? await importReview(settings.config, sets, path, options.set)
-        : await importGoldenSet(sets, path, options.set, {
-            format,
-            rowsAsQueries: options.rowsAsQueries,
-            ...(options.queries === undefined ? {} : { queriesPath: options.queries }),
-            ...(options.qrels === undefined ? {} : { qrelsPath: options.qrels }),
-          });
+      file === null
+        ? await importReview(config, sets, path, options.set, signal)
+        : await importGoldenSet(sets, file, options.set, signal);
     if (uses.length === 0) return { ...report, warnings: [...report.warnings, unwatchedSet(options.set)], power: [] };
     const now = new Date();
     const power = await Promise.all(uses.map((use) => powerOfSet({ baselines }, use, report.set.queries, now)));
@@ -147,8 +217,10 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
     printJson({
       ...goldenSetVersionJson(report.set),
       created: report.created,
+      dry_run: false,
       warnings: report.warnings,
       power: report.power,
+      ...importSummaryJson(report.summary),
     });
     return;
   }
@@ -157,7 +229,57 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   const size = `${queries} queries, ${judgments} judgments`;
   if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
   else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
+  for (const line of summaryLines(report.summary)) printLine(line);
   for (const sentence of report.power) note(sentence);
+}
+
+/** Reads the files and says how, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
+async function tryImport(path: string, options: ImportOptions, signal: AbortSignal): Promise<void> {
+  if (options.format === 'review') {
+    throw new RecalldError(
+      'usage',
+      '--dry-run reads no review file, which joins the set that is stored; leave it out.',
+    );
+  }
+  const file = await readGoldenSet(path, readOptions(options.format, options), signal);
+  const { counts, format, warnings, summary, contentHash, origin } = file;
+  if (options.json === true) {
+    printJson({
+      golden_set: options.set,
+      format,
+      content_hash: contentHash,
+      query_count: counts.queries,
+      judgment_count: counts.judgments,
+      origin,
+      created: false,
+      dry_run: true,
+      warnings,
+      ...importSummaryJson(summary),
+    });
+    return;
+  }
+  for (const warning of warnings) note(`Note: ${warning}`);
+  printLine(`Read ${path} as ${format}: ${counts.queries} queries, ${counts.judgments} judgments; nothing was stored.`);
+  for (const line of summaryLines(summary)) printLine(line);
+}
+
+function summaryLines({ columns, judgmentsByGrade, documents, tags, leftOut }: ImportSummary): string[] {
+  const list = (counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string =>
+    Object.entries(counts)
+      .map(([name, count]) => text(name, count))
+      .join(', ');
+  return [
+    ...(columns.length === 0 ? [] : [`Columns: ${columns.map(readingText).join('; ')}.`]),
+    ...(documents === 0
+      ? []
+      : [
+          `Judgments: ${list(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} documents.`,
+        ]),
+    ...(Object.keys(tags).length === 0 ? [] : [`Tags: ${list(tags, (key, count) => `${key} on ${count} queries`)}.`]),
+    ...leftOut.map(
+      ({ reason, count, first }) => `Left out: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
+    ),
+  ];
 }
 
 type ExportOptions = ConfiguredOptions & ExportRequest;
@@ -178,7 +300,9 @@ export function exportCommand(signal: AbortSignal): Command {
 }
 
 async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
-  const { set, files } = await withCommandStore(settings, ({ sets }) => exportGoldenSetTo(sets, options));
+  const { set, files } = await withCommandStore(settings, ({ sets }) =>
+    exportGoldenSetTo(sets, options, settings.signal),
+  );
   if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
   else printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
 }

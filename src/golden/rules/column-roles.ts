@@ -64,8 +64,8 @@ export interface ColumnReading {
   readonly reason: string | null;
 }
 
-/** `column "label" as grade`, for a message. */
+/** `label: read as grade`, for people. */
 export function readingText({ column, readAs, reason }: ColumnReading): string {
   const as = readAs === 'ignored' ? 'ignored' : `read as ${readAs.replaceAll('_', ' ')}`;
-  return `${column}: ${as}${reason === null ? '' : ` (${reason})`}`;
+  return `${/^\d+$/.test(column) ? `column ${column}` : column}: ${as}${reason === null ? '' : ` (${reason})`}`;
 }

@@ -133,6 +133,11 @@ interface Entry extends Question {
   repeats: number;
 }
 
+type FinishedSet = Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summary'>;
+
+/** Queries and judgments. */
+const STEP = 2000;
+
 export class GoldenSetBuilder {
   readonly warnings = new GoldenWarnings();
   /** How the columns of the file were read. */
@@ -260,10 +265,25 @@ export class GoldenSetBuilder {
    * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
    * `file_malformed` for a relevant document that is forbidden, or that answers a query without an answer.
    */
-  finish(source: string, isUnjudged = false): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summary'> {
+  finish(source: string, isUnjudged = false): FinishedSet {
+    const steps = this.finishInSteps(source, isUnjudged);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** As `finish`, in steps of some hundred queries, between which other work has its turn. */
+  *finishInSteps(source: string, isUnjudged = false): Generator<void, FinishedSet> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
+    let sinceStep = 0;
     for (const [id, { text, tags, place, judgments, forbidden, noAnswer }] of this.#entries) {
+      sinceStep += 1 + judgments.size;
+      if (sinceStep > STEP) {
+        sinceStep = 0;
+        yield;
+      }
       if (judgments.size === 0 && forbidden.size === 0 && noAnswer === null && !isUnjudged) {
         this.warnings.count('query_unjudged', place);
         continue;
@@ -287,6 +307,7 @@ export class GoldenSetBuilder {
           : 'has no judgment for any of its queries; check that the ids of the two agree';
       throw new RecalldError('golden_set_empty', `${source} ${problem}.`);
     }
+    yield;
     return {
       queries,
       warnings: this.warnings.sentences(),

@@ -152,9 +152,18 @@ function nameOption(name: string): string {
   return /^[\w.,-]+$/.test(name) ? name : `"${name}"`;
 }
 
-const form =
-  'the first line must name the columns question and document, perhaps grade, query_id and tags; name others with --query COLUMN and --document COLUMN';
+/** The sentence for a column that a table must have. */
+function missingColumn(what: 'question' | 'document', names: readonly string[]): string {
+  const others = names.filter((name) => name !== '' && tableRoleOf(name) === null);
+  const option = what === 'question' ? '--query' : '--document';
+  const has = others.length === 0 ? '' : `; it has ${others.map(quoted).join(', ')}`;
+  const [only = ''] = others;
+  const way = `name it with ${option} ${others.length === 1 ? nameOption(only) : 'COLUMN'}`;
+  const noDocuments = what === 'document' ? ', or read queries alone, one a line, with --format questions' : '';
+  return `has no column "${what}"${has}; the first line must name the columns question and document, perhaps grade, query_id and tags: ${others.length === 0 ? 'add it' : way}${noDocuments}`;
+}
 
+/** The error for a table without a query or a document; null for one that has both. */
 function requireColumns(
   places: ReadonlyMap<TableRole, number>,
   names: readonly string[],
@@ -162,17 +171,15 @@ function requireColumns(
 ): RecalldError | null {
   if (!places.has('query')) {
     const hasIds = places.has('query_id') && places.has('document');
-    const way = hasIds ? 'it has ids of queries, whose texts are named with --queries FILE' : form;
-    return malformed(header, `has no column "question"; ${way}`);
+    return malformed(
+      header,
+      hasIds
+        ? 'has no column "question"; it has ids of queries, whose texts are named with --queries FILE'
+        : missingColumn('question', names),
+    );
   }
-  if (places.has('document') || places.has('document_text') || places.has('judgments') || places.has('no_answer'))
-    return null;
-  const others = names.filter((name) => name !== '' && tableRoleOf(name) === null).map(quoted);
-  const has =
-    others.length === 0
-      ? '; --format questions reads questions without judgments, one a line'
-      : `: it has ${others.join(', ')}`;
-  return malformed(header, `has no column "document"${others.length === 0 ? `; ${form}${has}` : `${has}; ${form}`}`);
+  const roles = ['document', 'document_text', 'judgments', 'no_answer'] as const;
+  return roles.some((role) => places.has(role)) ? null : malformed(header, missingColumn('document', names));
 }
 
 /** Whether a cell is a list of JSON objects, each with a document. */

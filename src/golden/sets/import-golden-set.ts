@@ -2,10 +2,13 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../errors.ts';
-import { sourceLines, writeText } from '../../files/text-file.ts';
+import { sourceLines, writeTexts } from '../../files/text-file.ts';
+import type { GoldenQuery } from '../../model.ts';
 import { malformed, type SourceLine } from '../../text/source-line.ts';
-import { parseGoldenLine } from '../golden-set-schema.ts';
+import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
+import { MAX_QUERIES, parseGoldenLine } from '../golden-set-schema.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
 import type { Placed } from '../rules/foreign-judgments.ts';
 import type {
@@ -13,6 +16,7 @@ import type {
   GoldenOrigin,
   GoldenSetFile,
   GoldenSetVersion,
+  ImportSummary,
   ReadGoldenSetOptions,
 } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
@@ -237,25 +241,25 @@ export interface ImportReport {
   /** False when the latest version already has this content. */
   readonly created: boolean;
   readonly warnings: readonly string[];
+  readonly summary: ImportSummary;
 }
 
-/** @throws RecalldError for files that cannot be read, see readGoldenSet; nothing is stored then */
+/** Stores what was read from files as a version of a set; nothing is stored when the signal aborts before the end. */
 export async function importGoldenSet(
   sets: GoldenSets,
-  path: string,
+  file: GoldenSetFile,
   name: string,
-  options: ReadGoldenSetOptions,
+  signal: AbortSignal,
 ): Promise<ImportReport> {
-  const file = await readGoldenSet(path, options);
-  const { contentHash, format, queries, warnings, origin } = file;
-  return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date())), warnings };
+  const { contentHash, format, queries, warnings, origin, summary } = file;
+  return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
 }
 
 /** Goes into every content hash; raise it when the same values come to mean another golden set. */
 const MEANING_VERSION = 2;
 
 /**
- * Takes values as in the lines of a JSONL file. The same queries in the same order are the same content, however their
+ * Takes values as in the lines of a JSONL file, in batches, with turns of the event loop for others in between. The same queries in the same order are the same content, however their
  * JSON was written.
  *
  * @throws RecalldError file_malformed with the place of the query in the list, golden_set_empty; nothing is stored then
@@ -263,18 +267,46 @@ const MEANING_VERSION = 2;
 export async function importGoldenQueries(
   sets: GoldenSets,
   name: string,
-  values: readonly unknown[],
+  batches: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>,
   now: Date,
 ): Promise<ImportReport> {
   const builder = new GoldenSetBuilder(sha256);
-  for (const [index, value] of values.entries()) {
-    const place = { file: 'queries', line: index + 1 };
-    const result = parseGoldenLine(value);
-    if (!result.ok) throw malformed(place, result.problem);
-    builder.addLine(result.line, place);
+  const turn = createEventLoopYield(TURN);
+  let count = 0;
+  for await (const values of batches) {
+    for (const value of values) {
+      count += 1;
+      if (count > MAX_QUERIES) {
+        throw new RecalldError(
+          'body_unreadable',
+          `The body has more than ${MAX_QUERIES} queries; send at most as many.`,
+        );
+      }
+      const place = { file: 'queries', line: count };
+      const result = parseGoldenLine(value);
+      if (!result.ok) throw malformed(place, result.problem);
+      builder.addLine(result.line, place);
+      await turn(1 + result.line.judgments.length);
+    }
   }
-  const { queries, warnings } = builder.finish('The list of queries');
-  const content = queries.map(({ id, text, tags, judgments, forbidden, noAnswer }) => [
+  const steps = builder.finishInSteps('The list of queries');
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) await nextTurn();
+  const { queries, warnings, summary } = step.value;
+  const hash = createHash('sha256').update(JSON.stringify([MEANING_VERSION, 'json']));
+  for (const query of queries) {
+    hash.update(contentOf(query));
+    await turn(1 + query.judgments.length);
+  }
+  const set = { name, contentHash: hash.digest('hex'), format: 'json', queries };
+  return { ...(await sets.add(set, now)), warnings, summary };
+}
+
+/** Queries and judgments that hold up the event loop for some milliseconds. */
+const TURN = 500;
+
+function contentOf({ id, text, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
+  return JSON.stringify([
     id,
     text,
     Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1)),
@@ -282,8 +314,6 @@ export async function importGoldenQueries(
     ...(forbidden === undefined ? [] : [forbidden]),
     ...(noAnswer === undefined ? [] : ['no answer']),
   ]);
-  const contentHash = sha256(JSON.stringify([MEANING_VERSION, 'json', content]));
-  return { ...(await sets.add({ name, contentHash, format: 'json', queries }, now)), warnings };
 }
 
 /** A golden set -> files. */
@@ -301,11 +331,13 @@ export interface ExportRequest {
 export async function exportGoldenSetTo(
   sets: GoldenSets,
   { set, version, format, out, dropTags, force }: ExportRequest,
+  signal: AbortSignal,
 ): Promise<{ readonly set: GoldenSetVersion; readonly files: readonly string[] }> {
   const found = await findVersion(sets, set, version);
   const stored = await sets.queries(found.name, found.version);
+  signal.throwIfAborted();
   const queries = dropTags ? stored.map((query) => ({ ...query, tags: {} })) : stored;
-  return { set: found, files: await writeExport(exportGoldenSet(queries, format), out, force) };
+  return { set: found, files: await writeExport(exportGoldenSet(queries, format), out, force, signal) };
 }
 
 /**
@@ -313,16 +345,17 @@ export async function exportGoldenSetTo(
  *
  * @param replace whether files that are there may be replaced
  * @returns the paths that were written
- * @throws RecalldError `file_unwritable`
+ * @throws RecalldError `file_unwritable`, and the reason of the signal; no file is there then that was not before
  */
-async function writeExport(files: readonly ExportFile[], out: string, replace: boolean): Promise<string[]> {
-  const written: string[] = [];
-  for (const { path, text } of files) {
-    const target = path === null ? out : join(out, path);
-    await writeText(target, text, replace);
-    written.push(target);
-  }
-  return written;
+async function writeExport(
+  files: readonly ExportFile[],
+  out: string,
+  replace: boolean,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const targets = files.map(({ path, text }) => ({ path: path === null ? out : join(out, path), text }));
+  await writeTexts(targets, replace, signal);
+  return targets.map(({ path }) => path);
 }
 
 /**

@@ -131,6 +131,7 @@ export async function importReview(
   sets: GoldenSets,
   path: string,
   name: string,
+  signal: AbortSignal,
 ): Promise<ImportReport> {
   const builder = new GoldenSetBuilder(sha256);
   const kept: ReviewItem[] = [];
@@ -140,7 +141,7 @@ export async function importReview(
   const known = new Set((await sets.origins(name)).map(({ queryId }) => queryId));
   let refused = 0;
   let old = 0;
-  await eachLine(new SourceFiles().lines(path, 'lines'), (line) => {
+  await eachLine(new SourceFiles(signal).lines(path, 'lines'), (line) => {
     const result = parseReviewLine(parseJson(line));
     if (!result.ok) throw malformed(line, result.problem);
     const { item } = result;
@@ -160,7 +161,7 @@ export async function importReview(
     }
     if (item.noAnswer) builder.addNoAnswer(id, line);
   });
-  const { queries, warnings } = builder.finish(path);
+  const { queries, warnings, summary } = builder.finish(path);
   const latest = await sets.latest(name);
   const before = latest === null ? [] : await sets.queries(name, latest.version);
   const reviewed = new Map(queries.map((query) => [query.id, query]));
@@ -179,10 +180,12 @@ export async function importReview(
       origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
     },
     now,
+    signal,
   );
   const lost = merged.length - report.set.queries;
   return {
     ...report,
+    summary,
     warnings: [
       ...(refused > 0 ? [`Questions left out because they are not to be kept: ${refused}.`] : []),
       ...(old > 0

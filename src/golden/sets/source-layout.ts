@@ -59,6 +59,9 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
   if (extension === '.tsv' || extension === '.tab') return 'csv';
   if (extension === '.json' && head.trimStart().startsWith('[')) return 'jsonl';
+  if (/^\S+\s+qid:\S+/.test(head.trimStart())) {
+    throw usage(`${path} is a learning-to-rank file (grade qid:1 ...); export the ratings as CSV or TREC judgments`);
+  }
   if (extension === '.txt' || extension === '') {
     if (isJudgmentLike(head)) return 'trec';
     throw usage(
@@ -74,7 +77,7 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
-  if (first === '' || /^[{[]/.test(first) || /^\S+\s+qid:/.test(first)) return true;
+  if (first === '' || /^[{[]/.test(first)) return true;
   return (['tabs', 'blanks', ',', ';'] as const).some((separator) => {
     const cells = qrelsCells(first, separator);
     const known = cells.filter((cell) => roleOfColumn(cell) !== null).length;

@@ -44,11 +44,15 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
     /**
      * Makes a new version, unless the latest one has the same content hash; all or nothing. Two imports of one name
      * at the same time come one after the other. Queries of `origins` whose live query or user was erased since it was
-     * asked are left out.
+     * asked are left out. Nothing is stored when the signal aborts before the commit.
      *
      * @throws RecalldError golden_origin_differs when a set of people would get a version of a model, or the other way
      */
-    add(set: NewGoldenSet, now: Date): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
+    add(
+      set: NewGoldenSet,
+      now: Date,
+      signal?: AbortSignal,
+    ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
       return inTransaction(pool, async (client) => {
         // Before the turn of the set, since an erasure takes both in this order and would be waited for in a ring.
         const allowed = await withoutErased(client, set);
@@ -57,8 +61,9 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
         if (latest !== null && latest.origin !== (set.origin ?? 'human')) throw originMismatch(set.name, latest.origin);
         if (latest !== null && latest.contentHash === set.contentHash) return { set: latest, created: false };
         const version = (latest?.version ?? 0) + 1;
-        await insertVersion(client, allowed, version, now);
+        await insertVersion(client, allowed, version, now, signal);
         await storeOrigins(client, allowed, now);
+        signal?.throwIfAborted();
         const created = await readLatest(client, set.name);
         if (created === null) throw new Error(`golden set ${set.name} is gone within its own transaction`);
         await recordActs(client, by === null ? [] : [versionAct(set, latest, created, by, now)]);
@@ -172,10 +177,17 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
   return rows[0] ?? null;
 }
 
-async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: number, now: Date): Promise<void> {
-  const judgments = set.queries.flatMap((query) =>
-    query.judgments.map((judgment) => ({ queryId: query.id, ...judgment })),
-  );
+/** Rows of one statement, which is made in some milliseconds. */
+const ROWS = 2000;
+
+/** In statements of some thousand rows, between which the signal and requests have their turn. */
+async function insertVersion(
+  client: pg.PoolClient,
+  set: NewGoldenSet,
+  version: number,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<void> {
   await client.query(
     `insert into golden_sets (name, version, content_hash, format, imported_at, queries, judgments, origin, note)
      values ($1::text, $2::integer, $3::text, $4::text, $5::timestamptz, $6::integer, $7::integer, $8::text, $9::text)`,
@@ -186,39 +198,67 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
       set.format,
       now,
       set.queries.length,
-      judgments.length,
+      set.queries.reduce((sum, { judgments }) => sum + judgments.length, 0),
       set.origin ?? 'human',
       set.note ?? null,
     ],
   );
+  for (let from = 0; from < set.queries.length; from += ROWS) {
+    signal?.throwIfAborted();
+    await insertQueries(client, set.name, version, set.queries.slice(from, from + ROWS), from);
+  }
+  let batch: (Judgment & { readonly queryId: string })[] = [];
+  for (const { id, judgments } of set.queries) {
+    for (const { documentId, grade } of judgments) {
+      batch.push({ queryId: id, documentId, grade });
+      if (batch.length < ROWS) continue;
+      signal?.throwIfAborted();
+      await insertJudgments(client, set.name, version, batch);
+      batch = [];
+    }
+  }
+  if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
+}
+
+/** @param before how many queries of the version come before them */
+async function insertQueries(
+  client: pg.PoolClient,
+  name: string,
+  version: number,
+  queries: readonly GoldenQuery[],
+  before: number,
+): Promise<void> {
   await client.query(
     `insert into golden_queries (golden_set, version, query_id, position, text, tags, forbidden, no_answer)
-     select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb,
+     select $1::text, $2::integer, q.query_id, $8::integer + q.position, q.text, q.tags::jsonb,
             array(select e.value from jsonb_array_elements_text(q.forbidden::jsonb) with ordinality as e order by e.ordinality),
             q.no_answer
        from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[])
             with ordinality as q (query_id, text, tags, forbidden, no_answer, position)`,
     [
-      set.name,
+      name,
       version,
-      set.queries.map((q) => q.id),
-      set.queries.map((q) => q.text),
-      set.queries.map((q) => toJson(q.tags)),
-      set.queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
-      set.queries.map((q) => q.noAnswer ?? false),
+      queries.map((q) => q.id),
+      queries.map((q) => q.text),
+      queries.map((q) => toJson(q.tags)),
+      queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
+      queries.map((q) => q.noAnswer ?? false),
+      before,
     ],
   );
+}
+
+async function insertJudgments(
+  client: pg.PoolClient,
+  name: string,
+  version: number,
+  judgments: readonly (Judgment & { readonly queryId: string })[],
+): Promise<void> {
   await client.query(
     `insert into golden_judgments (golden_set, version, query_id, document_id, grade)
      select $1::text, $2::integer, j.query_id, j.document_id, j.grade
        from unnest($3::text[], $4::text[], $5::integer[]) as j (query_id, document_id, grade)`,
-    [
-      set.name,
-      version,
-      judgments.map((j) => j.queryId),
-      judgments.map((j) => j.documentId),
-      judgments.map((j) => j.grade),
-    ],
+    [name, version, judgments.map((j) => j.queryId), judgments.map((j) => j.documentId), judgments.map((j) => j.grade)],
   );
 }
 

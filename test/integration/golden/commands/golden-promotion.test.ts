@@ -97,7 +97,9 @@ const importEdited = async (edit: (line: Line) => void) => {
   const lines = await review();
   for (const line of lines) edit(line);
   await writeFile(file(), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  return withCommandStore(settings(), ({ sets }) => importReview(settings().config, sets, file(), 'faq'));
+  return withCommandStore(settings(), ({ sets }) =>
+    importReview(settings().config, sets, file(), 'faq', settings().signal),
+  );
 };
 
 describe('a promotion', () => {
@@ -213,7 +215,9 @@ describe('an edited review', () => {
 
   it('with a broken line is refused with its place, and nothing is stored', async () => {
     await writeFile(file(), '{"keep": "yes"}\n');
-    const importing = withCommandStore(settings(), ({ sets }) => importReview(settings().config, sets, file(), 'faq'));
+    const importing = withCommandStore(settings(), ({ sets }) =>
+      importReview(settings().config, sets, file(), 'faq', settings().signal),
+    );
     await expect(importing).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringMatching(/^Line 1 of .*has a bad "keep": must be true or false/) as string,

@@ -19,7 +19,7 @@ async function importAll(...lists: readonly (readonly unknown[])[]) {
   const sets = createGoldenSets(database.pool);
   const name = `faq ${(imported += 1)}`;
   const versions: number[] = [];
-  for (const list of lists) versions.push((await importGoldenQueries(sets, name, list, NOON)).set.version);
+  for (const list of lists) versions.push((await importGoldenQueries(sets, name, [list], NOON)).set.version);
   return versions;
 }
 
@@ -49,7 +49,7 @@ it('nothing is stored of a list with a query that cannot be read', async () => {
     fc.asyncProperty(
       fc.jsonValue().filter((value) => !Array.isArray(value)),
       async (value) => {
-        await expect(importGoldenQueries(sets, 'unread', [one, value], NOON)).rejects.toMatchObject({
+        await expect(importGoldenQueries(sets, 'unread', [[one, value]], NOON)).rejects.toMatchObject({
           code: 'file_malformed',
           message: expect.stringMatching(/^Line 2 of queries /) as string,
         });
