@@ -98,14 +98,15 @@ class ListSplitter {
 }
 
 /**
- * The items of the list in batches, each of what came in one piece. A piece is forgotten when its items were taken.
+ * The items of the list in batches, each of what came in one piece. Each piece is taken out of the list of pieces, so that
+ * the body goes as its items come.
  *
  * @throws RecalldError body_unreadable
  */
-export async function* listedItems(pieces: readonly Buffer[], key: string): AsyncGenerator<unknown[]> {
+export async function* listedItems(pieces: Buffer[], key: string): AsyncGenerator<unknown[]> {
   const splitter = new ListSplitter(key);
   const decoder = new StringDecoder('utf8');
-  for (const piece of pieces) {
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
     const items = splitter.take(decoder.write(piece)).map(parseJson);
     await nextTurn();
     if (items.length > 0) yield items;

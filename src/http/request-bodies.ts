@@ -241,10 +241,11 @@ const PARSED_BYTES = 6;
 
 /** A body that would hold up the main thread; to join its pieces alone can take twenty milliseconds. */
 export class LargeBody {
-  readonly pieces: readonly Buffer[];
+  /** Who reads them one after the other takes them out. */
+  readonly pieces: Buffer[];
 
   constructor(pieces: readonly Buffer[]) {
-    this.pieces = pieces;
+    this.pieces = [...pieces];
   }
 }
 

@@ -125,9 +125,12 @@ export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends Question {
   readonly place: SourcePlace;
-  readonly judgments: Map<string, { readonly grade: number; readonly place: SourcePlace }>;
+  /** Grades by document: a set may have a million of them, so that each is no object of its own. */
+  readonly judgments: Map<string, number>;
+  /** Of the judgments that stand elsewhere than the query. */
+  judgedAt: Map<string, SourcePlace> | null;
   /** With the place of the first time that each is named. */
-  readonly forbidden: Map<string, SourcePlace>;
+  forbidden: Map<string, SourcePlace> | null;
   /** Where it says that it has no answer; null where it does not. */
   noAnswer: SourcePlace | null;
   repeats: number;
@@ -203,14 +206,15 @@ export class GoldenSetBuilder {
     if (this.#skipOwnDocument && document === query) return this.warnings.count('own_document', place);
     const known = entry.judgments.get(document);
     if (known === undefined) {
-      entry.judgments.set(document, { grade, place });
+      entry.judgments.set(document, grade);
+      if (place !== entry.place) (entry.judgedAt ??= new Map()).set(document, place);
       return;
     }
-    if (known.grade === grade) return this.warnings.count('judgment_repeated', place);
+    if (known === grade) return this.warnings.count('judgment_repeated', place);
     throw malformed(
       place,
       `gives the document ${quoted(document)} the grade ${grade} for the query ${quoted(query)}, ` +
-        `but ${at(known.place)} gives ${known.grade}; keep one of the two`,
+        `but ${at(entry.judgedAt?.get(document) ?? entry.place)} gives ${known}; keep one of the two`,
     );
   }
 
@@ -227,6 +231,7 @@ export class GoldenSetBuilder {
     if (problem !== null) throw malformed(place, problem);
     const entry = this.#entries.get(query);
     if (entry === undefined) return this.warnings.count('forbidden_unknown_query', place);
+    entry.forbidden ??= new Map();
     if (!entry.forbidden.has(trimmed)) entry.forbidden.set(trimmed, place);
     const most = goldenLimits.forbidden;
     if (entry.forbidden.size > most)
@@ -278,31 +283,38 @@ export class GoldenSetBuilder {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
     let sinceStep = 0;
-    for (const [id, { text, tags, place, judgments, forbidden, noAnswer }] of this.#entries) {
+    let entries = 0;
+    const summary = new SetSummary();
+    for (const [id, entry] of this.#entries) {
+      const { text, tags, place, judgments, forbidden, noAnswer } = entry;
+      // What is finished needs no second copy.
+      this.#entries.delete(id);
+      entries += 1;
       sinceStep += 1 + judgments.size;
       if (sinceStep > STEP) {
         sinceStep = 0;
         yield;
       }
-      if (judgments.size === 0 && forbidden.size === 0 && noAnswer === null && !isUnjudged) {
+      if (judgments.size === 0 && forbidden === null && noAnswer === null && !isUnjudged) {
         this.warnings.count('query_unjudged', place);
         continue;
       }
-      const list = noAnswer === null ? Array.from(judgments, ([documentId, { grade }]) => ({ documentId, grade })) : [];
-      if (noAnswer !== null) this.#leaveOut(judgments, noAnswer);
+      const list = noAnswer === null ? Array.from(judgments, ([documentId, grade]) => ({ documentId, grade })) : [];
+      if (noAnswer !== null) this.#leaveOut(entry, noAnswer);
       if (list.length > 0 && list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
       const query: GoldenQuery = { id, text, tags, judgments: list };
-      refuseRelevant(list, forbidden);
+      if (forbidden !== null) refuseRelevant(list, forbidden);
       queries.push({
         ...query,
-        ...(forbidden.size === 0 ? {} : { forbidden: [...forbidden.keys()] }),
+        ...(forbidden === null ? {} : { forbidden: [...forbidden.keys()] }),
         ...(noAnswer === null ? {} : { noAnswer: true }),
       });
       judgmentCount += list.length;
+      summary.add(query);
     }
     if (queries.length === 0) {
       const problem =
-        this.#entries.size === 0
+        entries === 0
           ? 'holds no queries; a golden set needs at least one query with a judged document'
           : 'has no judgment for any of its queries; check that the ids of the two agree';
       throw new RecalldError('golden_set_empty', `${source} ${problem}.`);
@@ -312,13 +324,14 @@ export class GoldenSetBuilder {
       queries,
       warnings: this.warnings.sentences(),
       counts: { queries: queries.length, judgments: judgmentCount },
-      summary: { ...summaryOf(queries), columns: this.columns, leftOut: this.warnings.leftOut() },
+      summary: { ...summary.counts(), columns: this.columns, leftOut: this.warnings.leftOut() },
     };
   }
 
   /** The judgments of a query that says it has no answer. */
-  #leaveOut(judgments: Entry['judgments'], noAnswer: SourcePlace): void {
-    for (const [documentId, { grade, place }] of judgments) {
+  #leaveOut(entry: Entry, noAnswer: SourcePlace): void {
+    for (const [documentId, grade] of entry.judgments) {
+      const place = entry.judgedAt?.get(documentId) ?? entry.place;
       if (grade > 0)
         throw malformed(
           noAnswer,
@@ -335,7 +348,8 @@ export class GoldenSetBuilder {
       tags,
       place,
       judgments: new Map(),
-      forbidden: new Map(),
+      judgedAt: null,
+      forbidden: null,
       noAnswer: null,
       repeats: 0,
     });
@@ -351,19 +365,28 @@ export class GoldenSetBuilder {
   }
 }
 
-function summaryOf(queries: readonly GoldenQuery[]): Pick<ImportSummary, 'judgmentsByGrade' | 'documents' | 'tags'> {
-  const grades = new Map<number, number>();
-  const tags = new Map<string, number>();
-  const documents = new Set<string>();
-  for (const query of queries) {
-    for (const key of Object.keys(query.tags)) tags.set(key, (tags.get(key) ?? 0) + 1);
-    for (const { documentId, grade } of query.judgments) {
-      documents.add(documentId);
-      grades.set(grade, (grades.get(grade) ?? 0) + 1);
+/** What the queries of a set come to. */
+class SetSummary {
+  readonly #grades = new Map<number, number>();
+  readonly #tags = new Map<string, number>();
+  readonly #documents = new Set<string>();
+
+  add({ tags, judgments }: GoldenQuery): void {
+    for (const key of Object.keys(tags)) this.#tags.set(key, (this.#tags.get(key) ?? 0) + 1);
+    for (const { documentId, grade } of judgments) {
+      this.#documents.add(documentId);
+      this.#grades.set(grade, (this.#grades.get(grade) ?? 0) + 1);
     }
   }
-  const byGrade = [...grades].toSorted(([a], [b]) => a - b).map(([grade, count]) => [String(grade), count]);
-  return { judgmentsByGrade: Object.fromEntries(byGrade), documents: documents.size, tags: Object.fromEntries(tags) };
+
+  counts(): Pick<ImportSummary, 'judgmentsByGrade' | 'documents' | 'tags'> {
+    const byGrade = [...this.#grades].toSorted(([a], [b]) => a - b).map(([grade, count]) => [String(grade), count]);
+    return {
+      judgmentsByGrade: Object.fromEntries(byGrade),
+      documents: this.#documents.size,
+      tags: Object.fromEntries(this.#tags),
+    };
+  }
 }
 
 function refuseRelevant(judgments: GoldenQuery['judgments'], forbidden: ReadonlyMap<string, SourcePlace>): void {
