@@ -226,7 +226,7 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   }
   for (const warning of report.warnings) note(`Note: ${warning}`);
   const { name, version, queries, judgments } = report.set;
-  const size = `${queries} queries, ${judgments} judgments`;
+  const size = sizeText(queries, judgments);
   if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
   else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
   for (const line of summaryLines(report.summary)) printLine(line);
@@ -259,23 +259,35 @@ async function tryImport(path: string, options: ImportOptions, signal: AbortSign
     return;
   }
   for (const warning of warnings) note(`Note: ${warning}`);
-  printLine(`Read ${path} as ${format}: ${counts.queries} queries, ${counts.judgments} judgments; nothing was stored.`);
+  printLine(`Read ${path} as ${format}: ${sizeText(counts.queries, counts.judgments)}; nothing was stored.`);
   for (const line of summaryLines(summary)) printLine(line);
 }
 
+function sizeText(queries: number, judgments: number): string {
+  return `${plural(queries, 'query', 'queries')}, ${plural(judgments, 'judgment')}`;
+}
+
+function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function listed(counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string {
+  return Object.entries(counts)
+    .map(([name, count]) => text(name, count))
+    .join(', ');
+}
+
 function summaryLines({ columns, judgmentsByGrade, documents, tags, leftOut }: ImportSummary): string[] {
-  const list = (counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string =>
-    Object.entries(counts)
-      .map(([name, count]) => text(name, count))
-      .join(', ');
   return [
     ...(columns.length === 0 ? [] : [`Columns: ${columns.map(readingText).join('; ')}.`]),
     ...(documents === 0
       ? []
       : [
-          `Judgments: ${list(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} documents.`,
+          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} documents.`,
         ]),
-    ...(Object.keys(tags).length === 0 ? [] : [`Tags: ${list(tags, (key, count) => `${key} on ${count} queries`)}.`]),
+    ...(Object.keys(tags).length === 0
+      ? []
+      : [`Tags: ${listed(tags, (key, count) => `${key} on ${plural(count, 'query', 'queries')}`)}.`]),
     ...leftOut.map(
       ({ reason, count, first }) => `Left out: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
     ),

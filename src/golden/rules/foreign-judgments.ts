@@ -239,7 +239,16 @@ export function addQuepidCaseQuery(
     : Object.entries(fieldsOf(ratings) ?? {});
   questions.add(text, place);
   for (const [document, rating] of rated) {
-    addRated(questions, builder, { text, document: String(document ?? ''), ratings: [rating] }, place);
+    addRated(
+      questions,
+      builder,
+      {
+        text,
+        document: typeof document === 'string' || typeof document === 'number' ? String(document) : '',
+        ratings: [rating],
+      },
+      place,
+    );
   }
 }
 

@@ -261,9 +261,8 @@ function refuseTwoReadings(
 ): void {
   const rows = lines.map((line) => ({ line, cells: qrelsCells(line.text, separator) }));
   const fitting = rows.filter(({ cells }) => cells.length === roles.length);
-  const isZero = (cell: string | undefined): boolean => cell === '0' || cell?.toUpperCase() === 'Q0';
   if (roles === beirColumns) {
-    if (fitting.length < 2 || !fitting.every(({ cells }) => isZero(cells[1]))) return;
+    if (fitting.length < 2 || !fitting.every(({ cells }) => /^(0|Q0)$/i.test(cells[1] ?? ''))) return;
     throw malformed(
       fitting[0]?.line ?? lines[0] ?? { file: '', line: 1 },
       'can be read as "query document grade" and as TREC judgments without a grade; write all four columns of TREC',

@@ -30,7 +30,7 @@ interface QrelsRequest {
   /** Lets grades be fractions, for which the caller has a threshold. */
   readonly hasFractions: boolean;
   /** Is shown every byte of the file, in order. */
-  see(bytes: Uint8Array): void;
+  readonly see: (bytes: Uint8Array) => void;
 }
 
 export interface JudgmentFile {
@@ -123,7 +123,7 @@ interface LineReading {
   readonly path: string;
   readonly form: QrelsForm;
   readonly judgments: JudgmentTable;
-  toGrade(bytes: Uint8Array, start: number, end: number, place: SourceLine): number;
+  readonly toGrade: (bytes: Uint8Array, start: number, end: number, place: SourceLine) => number;
 }
 
 function linesIn(reading: LineReading): BlockHandler {
@@ -132,7 +132,9 @@ function linesIn(reading: LineReading): BlockHandler {
       return blankLines(reading, new ColumnScanner(reading.form.width, 'blanks'));
     case 'tabs':
       return tabLines(reading);
-    default:
+    case ',':
+    case ';':
+    case 'json':
       return textLines(reading);
   }
 }
