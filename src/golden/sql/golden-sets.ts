@@ -17,6 +17,7 @@ import {
   type QueryOrigin,
   type QuerySelection,
 } from '../rules/golden-set.ts';
+import { insertVersion } from './golden-set-rows.ts';
 
 interface QueryRow {
   query_id: string;
@@ -175,95 +176,6 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
     [name],
   );
   return rows[0] ?? null;
-}
-
-/** Rows of one statement, which is made in some milliseconds. */
-const ROWS = 2000;
-
-/** In statements of some thousand rows, between which the signal and requests have their turn. */
-async function insertVersion(
-  client: pg.PoolClient,
-  set: NewGoldenSet,
-  version: number,
-  now: Date,
-  signal?: AbortSignal,
-): Promise<void> {
-  await client.query(
-    `insert into golden_sets (name, version, content_hash, format, imported_at, queries, judgments, origin, note)
-     values ($1::text, $2::integer, $3::text, $4::text, $5::timestamptz, $6::integer, $7::integer, $8::text, $9::text)`,
-    [
-      set.name,
-      version,
-      set.contentHash,
-      set.format,
-      now,
-      set.queries.length,
-      set.queries.reduce((sum, { judgments }) => sum + judgments.length, 0),
-      set.origin ?? 'human',
-      set.note ?? null,
-    ],
-  );
-  for (let from = 0; from < set.queries.length; from += ROWS) {
-    signal?.throwIfAborted();
-    await insertQueries(client, set.name, version, set.queries.slice(from, from + ROWS), from);
-  }
-  let batch: (Judgment & { readonly queryId: string })[] = [];
-  for (const { id, judgments } of set.queries) {
-    for (const { documentId, grade } of judgments) {
-      batch.push({ queryId: id, documentId, grade });
-      if (batch.length < ROWS) continue;
-      signal?.throwIfAborted();
-      await insertJudgments(client, set.name, version, batch);
-      batch = [];
-    }
-  }
-  if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
-}
-
-/** @param before how many queries of the version come before them */
-async function insertQueries(
-  client: pg.PoolClient,
-  name: string,
-  version: number,
-  queries: readonly GoldenQuery[],
-  before: number,
-): Promise<void> {
-  await client.query(
-    `insert into golden_queries (golden_set, version, query_id, position, text, tags, forbidden, no_answer)
-     select $1::text, $2::integer, q.query_id, $8::integer + q.position, q.text, q.tags::jsonb,
-            array(select e.value from jsonb_array_elements_text(q.forbidden::jsonb) with ordinality as e order by e.ordinality),
-            q.no_answer
-       from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[])
-            with ordinality as q (query_id, text, tags, forbidden, no_answer, position)`,
-    [
-      name,
-      version,
-      queries.map((q) => q.id),
-      queries.map((q) => q.text),
-      queries.map((q) => toJson(q.tags)),
-      queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
-      queries.map((q) => q.noAnswer ?? false),
-      before,
-    ],
-  );
-}
-
-async function insertJudgments(
-  client: pg.PoolClient,
-  name: string,
-  version: number,
-  judgments: readonly (Judgment & { readonly queryId: string })[],
-): Promise<void> {
-  await client.query(
-    `insert into golden_judgments (golden_set, version, query_id, document_id, grade)
-     select $1::text, $2::integer, j.query_id, j.document_id, j.grade
-       from unnest($3::text[], $4::text[], $5::integer[]) as j (query_id, document_id, grade)`,
-    [name, version, judgments.map((j) => j.queryId), judgments.map((j) => j.documentId), judgments.map((j) => j.grade)],
-  );
-}
-
-function toJson(tags: GoldenQuery['tags']): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map(wellFormed))));
 }
 
 /** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
