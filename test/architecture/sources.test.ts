@@ -37,7 +37,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
   'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
-  'src/golden/sets/foreign-sets.ts': 'a file of the person who runs the command',
+  'src/golden/sets/json-rows.ts': 'a file of the person who runs the command',
   'src/golden/commands/run.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
   'src/dashboards/frame.ts': 'a dashboard that it has just made',
@@ -57,11 +57,12 @@ describe('JSON that others sent', () => {
 /** Pure files that are tested through what is built on them, elsewhere. */
 const testedThrough: Readonly<Record<string, string>> = {
   'src/errors.ts': 'test/architecture/catalogues.test.ts',
-  'src/golden/rules/csv-table.ts': 'test/unit/golden/sets/csv.test.ts',
+  'src/golden/rules/cell-lists.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
   'src/golden/rules/foreign-judgments.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
   'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/sets/csv.test.ts',
   'src/golden/rules/golden-set.ts': 'test/unit/golden/sets/csv.test.ts',
   'src/golden/rules/judgment-lines.ts': 'test/unit/golden/sets/beir-and-trec.test.ts',
+  'src/golden/rules/table-rows.ts': 'test/unit/golden/sets/csv.test.ts',
   'src/text/source-line.ts': 'test/unit/golden/sets/csv.test.ts',
 };
 

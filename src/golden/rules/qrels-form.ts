@@ -3,6 +3,7 @@
  * them hold the query, the document and the grade.
  */
 import { readGrade } from '../../ir/trec-line.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
 import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';
 
@@ -85,7 +86,7 @@ export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): 
 
 function objectOf(line: SourceLine): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(line.text);
+    const value: unknown = parseBoundedJson(line.text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
     // Named below.
@@ -121,7 +122,7 @@ function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
   try {
-    JSON.parse(text);
+    parseBoundedJson(text);
     return true;
   } catch {
     return false;

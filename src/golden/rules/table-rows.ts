@@ -1,6 +1,7 @@
 /** What a row of a table of queries and documents adds to a golden set. */
 import { readGrade } from '../../ir/trec-line.ts';
 import { contentId } from '../../text/content-id.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import { idsOfList } from './cell-lists.ts';
 import type { ReadGoldenSetOptions } from './golden-set.ts';
@@ -95,7 +96,7 @@ function judgmentsOf(cell: string, place: SourcePlace): { readonly document: str
   if (cell.trim() === '') return [];
   let list: unknown;
   try {
-    list = JSON.parse(cell);
+    list = parseBoundedJson(cell);
   } catch {
     list = null;
   }
