@@ -291,7 +291,9 @@ class TextRows {
 }
 
 function skipMark(bytes: Uint8Array, start: number): number {
-  return BYTE_ORDER_MARK.every((byte, index) => bytes[start + index] === byte) ? start + BYTE_ORDER_MARK.length : start;
+  const [first, second, third] = BYTE_ORDER_MARK;
+  if (bytes[start] !== first) return start;
+  return bytes[start + 1] === second && bytes[start + 2] === third ? start + BYTE_ORDER_MARK.length : start;
 }
 
 const isSpace = (byte: number | undefined): boolean =>
