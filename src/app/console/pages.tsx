@@ -220,7 +220,10 @@ const pages: Readonly<Record<string, Show>> = {
     LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),
   '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, _query, isAsked) => {
     if (isAsked) spendExplained(deps, frame, MAX_COMPLAINTS_EXPLAINED);
-    return DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, isAsked) });
+    return DensityPage({
+      frame,
+      data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, isAsked),
+    });
   },
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
     TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),

@@ -67,7 +67,7 @@ async function insertQueries(
       version,
       queries.map((q) => q.id),
       queries.map((q) => q.text),
-      queries.map((q) => toJson(q.tags)),
+      queries.map((q) => tagsToJson(q.tags)),
       queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
       queries.map((q) => q.noAnswer ?? false),
       before,
@@ -89,6 +89,6 @@ async function insertJudgments(
   );
 }
 
-function toJson(tags: GoldenQuery['tags']): string {
+export function tagsToJson(tags: GoldenQuery['tags']): string {
   return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map(wellFormed))));
 }

@@ -17,7 +17,7 @@ import {
   type QueryOrigin,
   type QuerySelection,
 } from '../rules/golden-set.ts';
-import { insertVersion } from './golden-set-rows.ts';
+import { insertVersion, tagsToJson } from './golden-set-rows.ts';
 
 interface QueryRow {
   query_id: string;
@@ -111,7 +111,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       const { rows } = await pool.query<{ found: boolean }>(
         `select exists (select from golden_queries
                          where golden_set = any ($1::text[]) and tags @> $2::text::jsonb) as found`,
-        [names, toJson(tags)],
+        [names, tagsToJson(tags)],
       );
       return rows[0]?.found === true;
     },

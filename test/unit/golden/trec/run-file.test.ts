@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readQrels } from '../../../../src/golden/trec/qrels-file.ts';
 import type { ResultTable } from '../../../../src/golden/trec/result-table.ts';
 import { readRunInBatches } from '../../../../src/golden/trec/run-file.ts';
-import { readQrels } from '../../../../src/golden/trec/trec-files.ts';
 import type { ScoredDocuments } from '../../../../src/ir/ranking.ts';
 
 let folder: string;
