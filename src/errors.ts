@@ -141,7 +141,10 @@ export const errorTable = {
     kind: 'conflict',
     meaning: 'The role of storage.url lacks a right in the database, such as to make partitions.',
   },
-  schema_too_new: { kind: 'conflict', meaning: 'The database was migrated by a newer recalld.' },
+  schema_too_new: {
+    kind: 'conflict',
+    meaning: 'The database was migrated by a newer recalld, in a way that this one cannot work with.',
+  },
   schema_too_old: { kind: 'conflict', meaning: 'The database waits for `recalld migrate`.' },
   migration_changed: {
     kind: 'conflict',
@@ -149,9 +152,22 @@ export const errorTable = {
   },
   database_unreachable: { kind: 'unreachable', meaning: 'PostgreSQL does not answer.' },
   database_full: { kind: 'unreachable', meaning: 'The disk of PostgreSQL is full.' },
-  database_busy: { kind: 'unreachable', meaning: 'A migration did not get its locks; nothing was changed.' },
+  database_busy: {
+    kind: 'unreachable',
+    meaning: 'A statement or a migration did not get its locks, or took too long; nothing was changed.',
+  },
+  database_read_only: { kind: 'unreachable', meaning: 'PostgreSQL answers and only reads, as a standby does.' },
+  pooler_unsuitable: {
+    kind: 'conflict',
+    meaning: 'The database is reached through a pooler that shares sessions between its clients.',
+  },
+  search_path_wrong: {
+    kind: 'conflict',
+    meaning: 'The search_path of the role leads to no schema, or to another one than that of the tables.',
+  },
   embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },
   queue_unreachable: { kind: 'unreachable', meaning: 'The job queue does not answer.' },
+  queue_taken: { kind: 'conflict', meaning: 'The job queue belongs to a deployment with another database.' },
   retriever_unreachable: { kind: 'unreachable', meaning: 'The retriever cannot be reached.' },
   overloaded: { kind: 'unreachable', meaning: 'More comes in than can be stored; send it again later.' },
   stopping: { kind: 'unreachable', meaning: 'The process is stopping and takes nothing new in.' },

@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { FastifyRequest } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
-import { namingOutage } from '../postgres/pool.ts';
+import { namingOutage } from '../postgres/outage.ts';
 import { columnsOf, wellFormed } from '../postgres/values.ts';
 
 export const acts = [

@@ -40,9 +40,12 @@ import type { Logger } from '../logger.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { createNotifications } from '../notifications/notify.ts';
 import { readTls } from '../outbound/json-api.ts';
+import { chooseConnection } from '../postgres/database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../postgres/embedded/open.ts';
 import { type MigrationReport, migrate, pendingMigrations } from '../postgres/migrate.ts';
-import { assertReachable, createPool, openReplica } from '../postgres/pool.ts';
+import { assertReachable } from '../postgres/outage.ts';
+import { createPool, openReplica } from '../postgres/pool.ts';
+import { assertSchemaPath, assertSessions, assertWritable } from '../postgres/sessions.ts';
 import type { BackendSettings } from '../queue/backends.ts';
 import type { RedisQueueConfig } from '../queue/config.ts';
 import type { RedisAddress, RedisSettings } from '../queue/redis-connection.ts';
@@ -232,7 +235,8 @@ export interface Storage {
 /**
  * Opens and, in embedded mode, migrates.
  *
- * @throws RecalldError database_unreachable, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new,
+ * @throws RecalldError config_invalid for a URL that cannot be read, database_unreachable, database_read_only,
+ *   pooler_unsuitable, search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new,
  *   and schema_too_old when a server elsewhere waits for `recalld migrate`
  */
 export async function openStorage(settings: StorageSettings): Promise<Storage> {
@@ -256,7 +260,7 @@ interface MigratedStorage {
 async function connect(settings: StorageSettings): Promise<Storage> {
   const { config, purpose, name, logger, cleanups, signal } = settings;
   const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
-  let connection: pg.PoolConfig = { connectionString: url };
+  let connection: pg.PoolConfig;
   let startedHere = false;
   let watch: EmbeddedWatch | null = null;
   if (url === 'embedded') {
@@ -269,18 +273,28 @@ async function connect(settings: StorageSettings): Promise<Storage> {
       cleanups.defer('watch over the embedded PostgreSQL', () => started.stop());
       watch = started;
     }
+  } else {
+    connection = await chooseConnection(url, 'storage.url');
+    await assertSessions(connection);
   }
   const bounds = { size, logger, queryLimitMs: statement_seconds * 1000 };
   const pool = createPool({ ...bounds, connection, name });
   cleanups.defer('database connections', () => pool.end());
   await assertReachable(pool);
+  if (url !== 'embedded') await assertSchemaPath(pool);
+  if (purpose === 'daemon') await assertWritable(pool);
   const trouble = (): string | null => watch?.trouble() ?? null;
   const storage = { pool, connection, name, startedHere, trouble };
   if (readUrl === null || purpose === 'command')
     return { ...storage, readPool: pool, replicaTrouble: async () => null };
+  const replicaConnection = await chooseConnection(readUrl, 'storage.read_url');
+  await assertSessions(replicaConnection, 'storage.read_url').catch((error: unknown) => {
+    // While it is away, the primary answers for it.
+    if (!(error instanceof RecalldError && error.retryable)) throw error;
+  });
   const replicaPool = createPool({
     ...bounds,
-    connection: { connectionString: readUrl },
+    connection: replicaConnection,
     name: `${name} replica`,
   });
   cleanups.defer('connections to the replica', () => replicaPool.end());

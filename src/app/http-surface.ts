@@ -16,7 +16,8 @@ import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 import { labelValues } from '../metrics/catalogue.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { outageOf } from '../postgres/pool.ts';
+import { outageOf } from '../postgres/outage.ts';
+import { assertWritable } from '../postgres/sessions.ts';
 import { createStatusApi } from '../status/status-api.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
@@ -175,7 +176,7 @@ async function dependenciesReady(
   const askDatabase = async (): Promise<void> => {
     const trouble = storage.trouble();
     if (trouble !== null) throw new Error(trouble);
-    await storage.pool.query('select 1');
+    await assertWritable(storage.pool);
   };
   const asked = [
     { name: 'database', answer: askDatabase() },

@@ -1,7 +1,7 @@
 /** Reads of the coverage of live queries over a period in which they occurred. */
 import type { Pool } from 'pg';
 import { firstDayOf } from '../live/sql/live-windows.ts';
-import { namingOutage } from '../postgres/pool.ts';
+import { namingOutage } from '../postgres/outage.ts';
 import { vectorOfBytes } from '../postgres/values.ts';
 import type { ChanceGroup } from './rules/sessions.ts';
 

@@ -1,7 +1,7 @@
 /** Coverage of live queries in PostgreSQL: what is admitted, what waits, what was measured. */
 import type { Pool, PoolClient } from 'pg';
 import { type Admission, admissionChance } from '../live/rules/sampling/admission.ts';
-import { namingOutage } from '../postgres/pool.ts';
+import { namingOutage } from '../postgres/outage.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { bytesOfVector, vectorOfBytes } from '../postgres/values.ts';
 import { type CoveragePeriod, type CoveredQuery, type PeriodTally, readPeriod, tallyPeriod } from './coverage-reads.ts';

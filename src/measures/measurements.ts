@@ -1,7 +1,7 @@
 /** Scheduled measures in PostgreSQL, and as samples of gauges. */
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../metrics/meter.ts';
-import { namingOutage } from '../postgres/pool.ts';
+import { namingOutage } from '../postgres/outage.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
 import { gaugeOf } from './rules/measure-table.ts';

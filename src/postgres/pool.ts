@@ -3,11 +3,12 @@
  * answer, and of a replica that answers what may lag behind (while it does not answer, the primary does).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, Pool, type PoolConfig, type QueryConfig } from 'pg';
-import { messageOf, RecalldError } from '../errors.ts';
+import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
+import { messageOf, type RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ClockLook } from '../schedule/clock-skew.ts';
 import type { Clock } from '../time.ts';
+import { isAway, unreachable } from './outage.ts';
 
 /** Time enough for an answer that tells anything. */
 const PATIENCE_MS = 5000;
@@ -31,9 +32,6 @@ export async function lookAtClocks(pool: Pool, clock: Clock): Promise<ClockLook>
     client.release(broken);
   }
 }
-
-/** SQLSTATE of a write that found no space. */
-const DISK_FULL = '53100';
 
 interface PoolSettings {
   readonly connection: PoolConfig;
@@ -59,9 +57,7 @@ export function createPool(settings: PoolSettings): Pool {
     ...connection,
     max: size,
     connectionTimeoutMillis: 5000,
-    statement_timeout: queryLimitMs,
     query_timeout: 1.5 * queryLimitMs,
-    idle_in_transaction_session_timeout: idleLimitMs,
     keepAlive: true,
     // Statements that do not need each other's answers go out together.
     pipeline: true,
@@ -71,110 +67,24 @@ export function createPool(settings: PoolSettings): Pool {
     // At the end of the program the embedded server may hang up before our goodbye has reached it.
     if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
   });
-  // Nobody but this listens to a connection that is checked out, and an error that nobody hears ends the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    // Nothing else listens to a connection that is checked out, and an error without a listener ends the process.
+    client.on('error', () => undefined);
+    setForSession(client, {
+      statement_timeout: `${queryLimitMs}`,
+      idle_in_transaction_session_timeout: `${idleLimitMs}`,
+    });
+  });
   return pool;
 }
 
 /**
- * Resolves when the database answers.
- *
- * @throws RecalldError database_unreachable with host and reason, never the password; config_invalid for a URL that
- *   cannot be read
+ * Sets parameters of the session of a new connection, ahead of its first query and in the same packet. A pooler refuses
+ * them, or ignores them, as parameters of the start. A session that cannot be set up is closed.
  */
-export async function assertReachable(pool: Pool): Promise<void> {
-  try {
-    await pool.query('select 1');
-  } catch (cause) {
-    throw unreachable(pool.options, cause);
-  }
-}
-
-/**
- * Reads a connection string, and the files of certificates that it names, without connecting.
- *
- * @throws RecalldError config_invalid, without the password
- */
-export function assertConnectionString(connectionString: string, field: 'storage.url' | 'storage.read_url'): void {
-  try {
-    // oxlint-disable-next-line no-new
-    new Client({ connectionString });
-  } catch (cause) {
-    const isFileMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
-    if (isFileMissing) throw new RecalldError('config_invalid', `${field}: ${messageOf(cause)}; check the path.`);
-    throw new RecalldError('config_invalid', unreadableUrl(field));
-  }
-}
-
-function unreadableUrl(field: string): string {
-  return `${field} is not a URL that can be read; write characters such as #, / and @ in the password as %23, %2F and %40.`;
-}
-
-/**
- * The sentence for a query that did not reach its database, or that could not be stored there.
- *
- * @param field of the config that names the database
- */
-export function unreachable(
-  options: PoolConfig,
-  cause: unknown,
-  field: 'storage.url' | 'storage.read_url' = 'storage.url',
-): RecalldError {
-  // The error of the URL parser holds the URL, and with it the password.
-  if (cause instanceof TypeError && 'code' in cause && cause.code === 'ERR_INVALID_URL') {
-    return new RecalldError('config_invalid', unreadableUrl(field));
-  }
-  const reason = messageOf(cause);
-  const { host, port } = { ...options, ...addressOf(options.connectionString) };
-  const server = `PostgreSQL at ${host || 'localhost'}:${port || 5432}`;
-  if (cause instanceof Error && 'code' in cause && cause.code === DISK_FULL) {
-    const advice = 'free or add space there; a shorter privacy.retention_days keeps less';
-    return new RecalldError('database_full', `${server} has no space left to store in (${reason}); ${advice}.`, {
-      cause,
-    });
-  }
-  return new RecalldError('database_unreachable', `${server} does not answer (${reason}); start it or mend ${field}.`, {
-    cause,
-  });
-}
-
-/** SQLSTATE classes of a server that is away, starting, stopping, full, has no connection left or ended one that was idle. */
-const OUTAGE_STATES = /^(08|53|57P|25P03)/;
-const OUTAGE_ERRORS = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
-/** What `pg` says without a code. */
-const OUTAGE_MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
-
-/** The sentence for an error that means that the database is away for now; null for any other, such as a bug of ours. */
-export function outageOf(options: PoolConfig, error: unknown): RecalldError | null {
-  if (!(error instanceof Error)) return null;
-  const code = 'code' in error ? String(error.code) : '';
-  const isOutage = OUTAGE_STATES.test(code) || OUTAGE_ERRORS.has(code) || OUTAGE_MESSAGES.test(error.message);
-  return isOutage ? unreachable(options, error) : null;
-}
-
-function addressOf(connectionString: string | undefined): { host: string; port: string } | null {
-  if (connectionString === undefined || !URL.canParse(connectionString)) return null;
-  const url = new URL(connectionString);
-  return { host: url.hostname || (url.searchParams.get('host') ?? ''), port: url.port };
-}
-
-/** Runs the work. That the database is away is told by its sentence; any other error, such as a bug, stays what it is. */
-export async function namingOutage<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    throw outageOf(pool.options, cause) ?? cause;
-  }
+export function setForSession(client: PoolClient, parameters: Readonly<Record<string, string>>): void {
+  const settings = Object.entries(parameters).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  client.query(`select ${settings.join(', ')}`).catch(() => client.end().catch(() => undefined));
 }
 
 interface ReplicaState {
@@ -273,9 +183,8 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger): Repli
       return await askReplica(...asked);
     } catch (error) {
       if (NOT_FOR_THE_PRIMARY.has(String((error as { code?: unknown }).code))) throw error;
-      if (outageOf(replica.options, error) === null)
-        logger.warn('the primary answered a read that the replica could not', { reason: messageOf(error) });
-      else learn(unreachable(replica.options, error, 'storage.read_url'));
+      if (isAway(error)) learn(unreachable(replica.options, error, 'storage.read_url'));
+      else logger.warn('the primary answered a read that the replica could not', { reason: messageOf(error) });
       return askPrimary(...asked);
     }
   };

@@ -20,6 +20,8 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
+    // After a failover the connection may still lead to the server that was the primary before.
+    broken = (error as { code?: unknown }).code === READ_ONLY;
     await client.query('rollback').catch(() => {
       broken = true;
     });
@@ -28,6 +30,9 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     client.release(broken);
   }
 }
+
+/** SQLSTATE of a write where only reads are allowed. */
+const READ_ONLY = '25006';
 
 /**
  * A single statement outside of a transaction, with the sentence for a right that our role lacks.

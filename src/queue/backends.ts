@@ -16,6 +16,7 @@ import {
 } from 'bullmq';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { RecalldError } from '../errors.ts';
+import { setForSession } from '../postgres/pool.ts';
 import { createRedisConnection, keepTrying, keyPrefix, nameOfRedis, type RedisSettings } from './redis-connection.ts';
 
 export type BackendSettings =
@@ -121,7 +122,6 @@ export async function openPostgresBackend(
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
     application_name: name,
-    options: `-c search_path=${SCHEMA}`,
   });
   pool.on('error', report);
   pool.on('connect', (client) => {
@@ -129,6 +129,7 @@ export async function openPostgresBackend(
     client.on('error', () => undefined);
     // Each worker looks at what comes on the one that listens.
     client.setMaxListeners(0);
+    setForSession(client, { search_path: SCHEMA });
   });
   try {
     await migrateSchema(pool);

@@ -10,6 +10,7 @@ import { refuseEvaluationsOfNobody, refuseJudgeWithoutModel } from '../../judgin
 import { metricCatalogue } from '../../metrics/catalogue.ts';
 import { llmSchema } from '../../models/chat-model.ts';
 import { notifySchema } from '../../notifications/receivers.ts';
+import { problemOfDatabaseUrl } from '../../postgres/database-url.ts';
 import { queueSchema } from '../../queue/config.ts';
 import { alertsSchema } from './alerts.ts';
 import { pipelineSchema } from './pipeline.ts';
@@ -64,10 +65,18 @@ const serverSchema = z.strictObject({
     .describe('Own port for /metrics, /livez and /readyz; null shares `port`.'),
 });
 
+function refuseUrl(url: string, context: z.RefinementCtx): void {
+  const problem = problemOfDatabaseUrl(url);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem, input: url });
+}
+
 const storageSchema = z.strictObject({
   url: z
     .string()
     .regex(/^(embedded$|postgres(ql)?:\/\/)/, { error: 'must be `embedded` or a postgres:// URL' })
+    .superRefine((url, context) => {
+      if (url !== 'embedded') refuseUrl(url, context);
+    })
     .default('embedded')
     .describe('`embedded` runs PostgreSQL from npm in `data_dir`; else a postgres:// URL.')
     .meta({ secret: 'url' }),
@@ -87,6 +96,7 @@ const storageSchema = z.strictObject({
   read_url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
+    .superRefine(refuseUrl)
     .nullable()
     .default(null)
     .describe(

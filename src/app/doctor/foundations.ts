@@ -1,7 +1,10 @@
 /** The doctor on what recalld itself stands on: its database and its queue. */
 import type { Pool } from 'pg';
 import { RecalldError } from '../../errors.ts';
-import { createPool, inspectReplica, unreachable } from '../../postgres/pool.ts';
+import { chooseConnection } from '../../postgres/database-url.ts';
+import { unreachable } from '../../postgres/outage.ts';
+import { createPool, inspectReplica } from '../../postgres/pool.ts';
+import { assertSessions, assertWritable } from '../../postgres/sessions.ts';
 import { readUpkeep, type Upkeep } from '../../postgres/upkeep.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
@@ -69,13 +72,15 @@ export async function withDatabase(
       const { rows } = await store.storage.pool.query<{ version: string }>(
         `select current_setting('server_version') as version`,
       );
+      const through = (await isPooled(settings, store)) ? ' through a pooler in session mode' : '';
       const where = settings.config.storage.url === 'embedded' ? 'embedded PostgreSQL' : 'PostgreSQL';
       report({
         service: 'database',
         status: 'ok',
         ms: performance.now() - startedMs,
-        message: `${where} ${rows[0]?.version ?? ''} answers, and its schema is that of this version.`,
+        message: `${where} ${rows[0]?.version ?? ''} answers${through}, and its schema is that of this version.`,
       });
+      await examineWrites(store.storage.pool, report);
       const judged = judgeUpkeep(await readUpkeep(store.storage.pool), new Date());
       for (const judgement of judged) report({ service: 'database', ms: null, ...judgement });
       await examineReplica(settings, store.storage.pool, report);
@@ -94,19 +99,34 @@ export async function withDatabase(
   }
 }
 
+async function isPooled({ config }: CommandSettings, { storage }: CommandStore): Promise<boolean> {
+  return config.storage.url !== 'embedded' && (await assertSessions(storage.connection)) === 'pooled';
+}
+
+async function examineWrites(pool: Pool, report: Report): Promise<void> {
+  try {
+    await assertWritable(pool);
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+    report({ service: 'database', status: 'wrong', ms: null, message: error.message });
+  }
+}
+
 async function examineReplica({ config, logger }: CommandSettings, primary: Pool, report: Report): Promise<void> {
   const { read_url: connectionString } = config.storage;
   if (connectionString === null) return;
   const service = 'replica';
   const startedMs = performance.now();
+  const connection = await chooseConnection(connectionString, 'storage.read_url');
   const pool = createPool({
-    connection: { connectionString },
+    connection,
     size: 1,
     logger,
     name: `${COMMAND_NAME} replica`,
     queryLimitMs: PATIENCE_MS,
   });
   try {
+    await assertSessions(connection, 'storage.read_url');
     const { version, hasSchema, behindSeconds } = await inspectReplica(pool, primary);
     const ms = performance.now() - startedMs;
     if (!hasSchema) {
@@ -120,14 +140,11 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
       report({ service, status: 'ok', ms, message });
     }
   } catch (error) {
-    const { message } = unreachable(pool.options, error, 'storage.read_url');
+    const known = error instanceof RecalldError ? error : unreachable(pool.options, error, 'storage.read_url');
     const ms = performance.now() - startedMs;
-    report({
-      service,
-      status: 'unreachable',
-      ms,
-      message: `${message} Until then storage.url answers reads.`,
-    });
+    if (!known.retryable) report({ service, status: 'wrong', ms, message: known.message });
+    else
+      report({ service, status: 'unreachable', ms, message: `${known.message} Until then storage.url answers reads.` });
   } finally {
     await pool.end();
   }

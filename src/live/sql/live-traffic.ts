@@ -1,7 +1,7 @@
 /** Live queries and feedback in PostgreSQL. Writes of requests that arrive together share a statement. */
 import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../errors.ts';
-import { unreachable } from '../../postgres/pool.ts';
+import { unreachable } from '../../postgres/outage.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { createPartitions, dayAfter } from '../../postgres/upkeep.ts';
 import { DAY_MS } from '../../time.ts';

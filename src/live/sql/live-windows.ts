@@ -1,7 +1,7 @@
 /** What scheduled measures read of live traffic. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../model.ts';
-import { namingOutage } from '../../postgres/pool.ts';
+import { namingOutage } from '../../postgres/outage.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { OpinionCounts } from '../rules/feedback/sentiment.ts';

@@ -1,8 +1,9 @@
 /** Read-only transactions on a few connections of our own, bounded in time. */
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
-import { Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
 import { classifyConnectionFailure } from '../../outbound/exchange.ts';
+import { type DatabaseRoute, mayTryOtherwise } from '../../postgres/database-url.ts';
 import { Refused } from '../entries.ts';
 
 interface Failure {
@@ -150,34 +151,66 @@ export interface Session {
 const MAX_CONNECTIONS = 3;
 const IDLE_CONNECTION_MS = 60_000;
 
-/** The time limit is set inside of each transaction, since poolers refuse it as an option of the connection. */
-export function createSession(connectionString: string, connectTimeoutMs: number): Session {
+/**
+ * The time limit is set inside of each transaction, since poolers refuse it as an option of the connection.
+ *
+ * @param route where its first way fails in a manner that the other may not, the other is taken from then on
+ */
+export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
   const sockets = new Set<Socket>();
   let ended: Promise<void> | null = null;
-  const pool = new Pool({
-    connectionString,
-    stream: () => {
-      const socket = new Socket();
-      sockets.add(socket);
-      return socket.once('close', () => sockets.delete(socket));
-    },
-    max: MAX_CONNECTIONS,
-    connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: IDLE_CONNECTION_MS,
-    keepAlive: true,
-    // A transaction goes out with its first statement.
-    pipeline: true,
-    application_name: 'recalld vector store',
-  });
-  // A connection that breaks fails the call that is under way; an error that nobody hears would end the process.
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const open = (connection: PoolConfig): Pool => {
+    const opened = new Pool({
+      ...connection,
+      stream: () => {
+        const socket = new Socket();
+        sockets.add(socket);
+        return socket.once('close', () => sockets.delete(socket));
+      },
+      max: MAX_CONNECTIONS,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: IDLE_CONNECTION_MS,
+      keepAlive: true,
+      // A transaction goes out with its first statement.
+      pipeline: true,
+      application_name: 'recalld vector store',
+    });
+    // A connection that breaks fails the call that is under way; an error that nobody hears would end the process.
+    opened.on('error', () => undefined);
+    opened.on('connect', (client) => client.on('error', () => undefined));
+    return opened;
+  };
+  let pool = open(route.connection);
+  let otherwise = route.otherwise;
+  const connect = async (signal: AbortSignal): Promise<PoolClient> => {
+    const first = pool;
+    try {
+      const client = await checkOut(first, signal);
+      otherwise = null;
+      return client;
+    } catch (error) {
+      signal.throwIfAborted();
+      // Another call may have changed the way meanwhile.
+      if (pool !== first) return checkOut(pool, signal);
+      if (otherwise === null || !mayTryOtherwise(error)) throw error;
+      const other = open(otherwise);
+      try {
+        const client = await checkOut(other, signal);
+        [pool, otherwise] = [other, null];
+        void first.end();
+        return client;
+      } catch (failure) {
+        void other.end();
+        throw tellsMore(error) ? error : failure;
+      }
+    }
+  };
 
   return {
     async run(work, limitMs, signal) {
       signal.throwIfAborted();
       setMaxListeners(0, signal);
-      const client = await checkOut(pool, signal);
+      const client = await connect(signal);
       const transaction = inTransaction(client, work, limitMs);
       try {
         const value = await within(transaction, limitMs, signal);
@@ -198,6 +231,11 @@ export function createSession(connectionString: string, connectTimeoutMs: number
       return ended;
     },
   };
+}
+
+/** True unless the first way failed only because the server speaks no TLS. */
+function tellsMore(error: unknown): boolean {
+  return !(error instanceof Error && error.message.includes('does not support SSL'));
 }
 
 async function inTransaction<Value>(

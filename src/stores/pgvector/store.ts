@@ -1,5 +1,7 @@
 /** The vector store in PostgreSQL with pgvector. */
+import { Client } from 'pg';
 import { RecalldError } from '../../errors.ts';
+import { readDatabaseUrl } from '../../postgres/database-url.ts';
 import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../entries.ts';
 import type { StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
 import { chunksOf, existingIds, listIds, sampleRows, searchNearest } from './rows.ts';
@@ -32,7 +34,7 @@ type Work<Value> = (query: Query, table: Table) => Promise<Value>;
  */
 export function createPgvectorStore(settings: PgvectorSettings): VectorStore {
   const place = placeOf(settings);
-  const session = createSession(settings.url, settings.timeoutMs);
+  const session = createSession(readDatabaseUrl(settings.url, `${settings.configField}.url`), settings.timeoutMs);
 
   const scanMs = SCAN_PATIENCE * settings.timeoutMs;
   let known: Table | null = null;
@@ -95,20 +97,10 @@ export function createPgvectorStore(settings: PgvectorSettings): VectorStore {
 }
 
 function placeOf({ url, table, configField, timeoutMs }: PgvectorSettings): Place {
-  if (!URL.canParse(url) || !/^postgres(ql)?:/.test(url)) {
-    throw new RecalldError(
-      'config_invalid',
-      `${configField}.url: this is not a postgres:// URL; write #, / and @ in its password as %23, %2F and %40.`,
-    );
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new RecalldError('config_invalid', `${configField}.url: this is not a postgres:// URL.`);
   }
-  const { hostname, port, username, searchParams } = new URL(url);
-  const host = hostname || searchParams.get('host') || 'localhost';
-  const user = username || searchParams.get('user') || 'of this process';
-  return {
-    address: `${host}:${port || '5432'}`,
-    user: decodeURIComponent(user),
-    table,
-    configField,
-    timeoutMs,
-  };
+  const { connection } = readDatabaseUrl(url, `${configField}.url`);
+  const { host, port, user } = new Client(connection);
+  return { address: `${host}:${port}`, user: user ?? 'of this process', table, configField, timeoutMs };
 }

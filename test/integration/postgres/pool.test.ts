@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { assertReachable, createPool } from '../../../src/postgres/pool.ts';
+import { assertReachable } from '../../../src/postgres/outage.ts';
+import { createPool } from '../../../src/postgres/pool.ts';
 import { inTransaction } from '../../../src/postgres/transaction.ts';
 import { administer, type DatabaseConnection, useDatabase } from '../../support/database.ts';
 import { freePort } from '../../support/free-port.ts';
