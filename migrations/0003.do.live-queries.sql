@@ -112,3 +112,10 @@ create table hash_keys (
   name text primary key,
   key text not null
 );
+
+-- Which installation is this? Goes with the database wherever it is restored, and stands on a job queue that lies outside.
+create table installation (
+  only_one boolean primary key default true check (only_one),
+  id uuid not null default gen_random_uuid()
+);
+insert into installation default values;

@@ -43,10 +43,10 @@ import { readTls } from '../outbound/json-api.ts';
 import { chooseConnection } from '../postgres/database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../postgres/embedded/open.ts';
 import { type MigrationReport, migrate, pendingMigrations } from '../postgres/migrate.ts';
-import { assertReachable } from '../postgres/outage.ts';
+import { assertReachable, nameOfServer } from '../postgres/outage.ts';
 import { createPool, openReplica } from '../postgres/pool.ts';
 import { assertSchemaPath, assertSessions, assertWritable } from '../postgres/sessions.ts';
-import type { BackendSettings } from '../queue/backends.ts';
+import type { BackendSettings, QueueOwner } from '../queue/backends.ts';
 import type { RedisQueueConfig } from '../queue/config.ts';
 import type { RedisAddress, RedisSettings } from '../queue/redis-connection.ts';
 import { createRelevanceTables, type RelevanceTables } from '../shadow/relevance-tables.ts';
@@ -353,4 +353,13 @@ function topologyOf(topology: NonNullable<RedisQueueConfig['topology']>): NonNul
 function addressOf(text: string): RedisAddress {
   const colon = text.lastIndexOf(':');
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+}
+
+/** Whose jobs a queue carries that lies outside of the database. */
+export async function queueOwner({ pool }: Pick<Storage, 'pool'>): Promise<QueueOwner> {
+  const { rows } = await pool.query<{ id: string; database: string }>(
+    'select id, current_database() as database from installation',
+  );
+  const [{ id, database } = { id: '', database: '' }] = rows;
+  return { id, name: `${nameOfServer(pool.options)}, database ${database}` };
 }

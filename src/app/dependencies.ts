@@ -27,7 +27,7 @@ import type { Clock } from '../time.ts';
 import { readVariantGauges } from '../variants/variants-reads.ts';
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
-import { type Database, openDatabase, openStorage, queueBackend, type Storage } from './database.ts';
+import { type Database, openDatabase, openStorage, queueBackend, queueOwner, type Storage } from './database.ts';
 import { buildFromConfig, type FromConfig } from './from-config.ts';
 import { createTimetable, intervalsOf, jobCatalogue } from './jobs.ts';
 import { version } from './version.ts';
@@ -35,6 +35,8 @@ import { version } from './version.ts';
 /** One thread leaves the other core of a small machine to requests. */
 const THREADS = 1;
 const MAX_WAITING = 16;
+/** How often the store of the queue is asked whether it is full or evicts. */
+const DOUBTS_EVERY_MS = 30_000;
 
 interface Compute {
   readonly density: DensityCompute;
@@ -94,8 +96,13 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const database = openDatabase(storage);
   await database.traffic.createPartitions(clock.now());
   const hashKey = config.storage.hash_key ?? (await storedHashKey(storage.pool));
-  const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger });
+  const owner = await queueOwner(storage);
+  const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger, owner });
   cleanups.defer('job queue', () => queue.close());
+  await queue.doubts();
+  const doubting = setInterval(() => queue.doubts().catch(() => undefined), DOUBTS_EVERY_MS);
+  doubting.unref();
+  cleanups.defer('watch over the store of the queue', async () => clearInterval(doubting));
   const schedule = createSchedule(logger);
   cleanups.defer('schedule', () => schedule.stop());
   const timetable = createTimetable(clock.now());

@@ -178,9 +178,14 @@ async function dependenciesReady(
     if (trouble !== null) throw new Error(trouble);
     await assertWritable(storage.pool);
   };
+  let doubts: readonly string[] = [];
+  const askQueue = async (): Promise<void> => {
+    await queue.counts();
+    doubts = await queue.doubts();
+  };
   const asked = [
     { name: 'database', answer: askDatabase() },
-    { name: 'queue', answer: queue.counts() },
+    { name: 'queue', answer: askQueue() },
     { name: 'replica', answer: askReplica() },
   ];
   const timer = new AbortController();
@@ -205,6 +210,7 @@ async function dependenciesReady(
     notReady: away.filter(({ name }) => name !== 'replica'),
     degraded: [
       ...away.filter(({ name }) => name === 'replica'),
+      ...doubts.map((reason) => ({ name: 'queue', reason })),
       ...(trouble === null ? [] : [{ name: 'clock', reason: trouble }]),
     ],
   };

@@ -7,7 +7,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'What keeps the daemon from a part of its work: `replica`, whose reads the primary answers while it is away; `clock`, which differs from that of the database by more than a minute, so that nothing is started by schedule.',
+  'What keeps the daemon from a part of its work: `replica`, whose reads the primary answers while it is away; `queue`, whose Redis is full or may throw jobs away; `clock`, which differs from that of the database by more than a minute, so that nothing is started by schedule.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [

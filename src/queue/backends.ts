@@ -15,9 +15,20 @@ import {
   withBackend,
 } from 'bullmq';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
 import { setForSession } from '../postgres/pool.ts';
-import { createRedisConnection, keepTrying, keyPrefix, nameOfRedis, type RedisSettings } from './redis-connection.ts';
+import {
+  createRedisConnection,
+  doubtOf,
+  inspectServers,
+  keepTrying,
+  keyPrefix,
+  nameOfRedis,
+  ownerKey,
+  type RedisConnection,
+  type RedisSettings,
+} from './redis-connection.ts';
 
 export type BackendSettings =
   | {
@@ -48,9 +59,21 @@ export interface WorkerOfOneName {
 export interface Backend {
   queue(name: string): JobsOfOneName;
   worker(name: string, processor: Processor, concurrency: number): WorkerOfOneName;
+  /** Takes a store that is free, and tells whom it belongs to from then on. */
+  claim(owner: QueueOwner): Promise<QueueOwner>;
+  /** What keeps the store from being a safe one, as sentences. */
+  doubts(): Promise<readonly string[]>;
   /** Gives up what workers still want to tell the store. */
   abandon(): void;
   close(): Promise<void>;
+}
+
+/** The database that the jobs of a queue are about. */
+export interface QueueOwner {
+  /** Goes with the database wherever it is restored. */
+  readonly id: string;
+  /** Where it is, for messages. */
+  readonly name: string;
 }
 
 export interface BackendOptions {
@@ -156,6 +179,9 @@ export async function openPostgresBackend(
     queue: (name) => new classes.Queue(name, { connection: pool }),
     worker: (name, processor, concurrency) =>
       new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions('postgres', lostAfterMs) }),
+    // The queue lies in the database that its jobs are about.
+    claim: async (owner) => owner,
+    doubts: async () => [],
     // Nothing to do: no query outlasts the answer limit.
     abandon: () => undefined,
     async close() {
@@ -249,6 +275,8 @@ export async function openRedisBackend(
         },
       };
     },
+    claim: (owner) => claimRedis(producer, ownerKey(settings), owner),
+    doubts: async () => (await inspectServers(producer)).flatMap((server) => doubtOf(server) ?? []),
     abandon() {
       isClosing = true;
       // It ends by itself with this attempt.
@@ -259,6 +287,21 @@ export async function openRedisBackend(
     close,
   };
 }
+
+async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner): Promise<QueueOwner> {
+  const text = JSON.stringify(owner);
+  let stored = await redis.get(key);
+  if (stored === null) {
+    await redis.set(key, text, 'NX');
+    stored = (await redis.get(key)) ?? text;
+  }
+  const found = ownerSchema.parse(JSON.parse(stored));
+  // Moved, with its database.
+  if (found.id === owner.id && found.name !== owner.name) await redis.set(key, text);
+  return found;
+}
+
+const ownerSchema = z.object({ id: z.string(), name: z.string() });
 
 /**
  * A connection that waits for its next attempt to reconnect cannot be ended: it only stops to wait, neither says that

@@ -9,9 +9,11 @@ import {
   type JobsOfOneName,
   openPostgresBackend,
   openRedisBackend,
+  type QueueOwner,
   type WorkerOfOneName,
 } from './backends.ts';
 import type { FailedJob, JobQueue, JobSpec, QueueCount, RunJob } from './job-queue.ts';
+import { nameOfRedis, ownerKey } from './redis-connection.ts';
 
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
 
@@ -19,25 +21,49 @@ export interface QueueSettings {
   readonly backend: BackendSettings;
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
+  /** Whose jobs they are. A store that belongs to another one is refused; left out, nothing is compared. */
+  readonly owner?: QueueOwner;
   /** A worker that is gone for this long has its job given to another. */
   readonly lostAfterMs?: number;
   /** A store that does not answer a command for this long counts as gone. */
   readonly answerLimitMs?: number;
 }
 
-/** Opens the queue; the schema of the PostgreSQL backend is brought up to date. @throws RecalldError queue_unreachable */
+/**
+ * Opens the queue; the schema of the PostgreSQL backend is brought up to date.
+ *
+ * @throws RecalldError queue_unreachable, queue_taken
+ */
 export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
-  const { jobs, logger, lostAfterMs = 30_000, answerLimitMs = 5000 } = settings;
+  const { jobs, logger, owner, lostAfterMs = 30_000, answerLimitMs = 5000 } = settings;
   let closing = false;
   const warn = createWarning(logger);
+  logBullMqConsole(logger);
+  let doubts: JobQueue['doubts'] | null = null;
   const report = (error: Error): void => {
-    if (!closing) warn(error.message || error.name);
+    if (closing) return;
+    // Every command of every worker says so; the doubts say it once.
+    if (isFull(error) && doubts !== null) doubts().catch(() => undefined);
+    else warn(error.message || error.name);
   };
   const options = { lostAfterMs, answerLimitMs, report };
   const backend =
     settings.backend.kind === 'postgres'
       ? await openPostgresBackend(settings.backend, options)
       : await openRedisBackend(settings.backend, options);
+  const readOwner = createOwnerCheck(backend, settings.backend, owner);
+  const taken = await readOwner().catch(async (cause: unknown) => {
+    await backend.close();
+    throw unreachable(cause);
+  });
+  if (taken !== null) {
+    await backend.close();
+    throw new RecalldError('queue_taken', taken);
+  }
+  doubts = createDoubts(async () => {
+    const taken = await readOwner();
+    return [...(taken === null ? [] : [taken]), ...(await backend.doubts())];
+  }, logger);
   const queues = await openQueues(backend, jobs, report);
   const workers = createWorkers(backend, { answerLimitMs, report });
   const close = async (): Promise<void> => {
@@ -86,6 +112,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
         return failed.map(({ id = '', failedReason: reason }): FailedJob => ({ queue: name, id, reason }));
       }),
 
+    doubts,
     inHand: workers.inHand,
     drain: workers.drain,
 
@@ -93,6 +120,64 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       closed ??= close();
       return closed;
     },
+  };
+}
+
+/** Takes a store without an owner, and says whose it is when it belongs to another one; null: ours. */
+function createOwnerCheck(
+  backend: Backend,
+  store: BackendSettings,
+  owner: QueueOwner | undefined,
+): () => Promise<string | null> {
+  return async () => {
+    if (owner === undefined || store.kind !== 'redis') return null;
+    const stored = await backend.claim(owner).catch((error: Error) => {
+      if (isFull(error)) return owner;
+      throw error;
+    });
+    if (stored.id === owner.id) return null;
+    const { prefix = 'recalld' } = store;
+    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment of ${stored.name}, and this one works on ${owner.name}: each would run the jobs of the other. Set queue.prefix to another name; if the other deployment is gone for good, delete the key ${ownerKey(store)} there (docs/scaling.md).`;
+  };
+}
+
+/** Redis refuses what would take more memory than it may have. */
+const isFull = (error: Error): boolean => error.message.includes('OOM command not allowed');
+
+/** Reads the doubts, and logs them when they begin and when they end. */
+function createDoubts(read: () => Promise<readonly string[]>, logger: Logger): JobQueue['doubts'] {
+  let known: readonly string[] = [];
+  return async () => {
+    const doubts = await read().catch((cause: unknown) => Promise.reject(unreachable(cause)));
+    for (const reason of doubts)
+      if (!known.some((one) => isSameDoubt(one, reason)))
+        logger.warn('the store of the job queue is not safe', { reason });
+    if (doubts.length === 0 && known.length > 0) logger.info('the store of the job queue is safe again');
+    known = doubts;
+    return doubts;
+  };
+}
+
+/** The numbers of one go on changing. */
+const isSameDoubt = (one: string, other: string): boolean => one.replace(/\(.*\)/, '') === other.replace(/\(.*\)/, '');
+
+/** Begin of what BullMQ writes to the console by itself. */
+const BULLMQ_WARNING = /^(IMPORTANT! Eviction policy|It is highly recommended to use a minimum Redis version|BullMQ:)/;
+let bullMqLogger: Logger | null = null;
+
+/** From now on goes to the log what BullMQ would write to the console; each text once, and what doubts say not at all. */
+function logBullMqConsole(logger: Logger): void {
+  const isListening = bullMqLogger !== null;
+  bullMqLogger = logger;
+  if (isListening) return;
+  const written = new Set<string>();
+  const write = console.warn.bind(console);
+  console.warn = (...args: unknown[]): void => {
+    const [text] = args;
+    if (typeof text !== 'string' || !BULLMQ_WARNING.test(text)) return write(...args);
+    if (text.startsWith('IMPORTANT! Eviction policy') || written.has(text)) return;
+    written.add(text);
+    bullMqLogger?.warn('the job queue has trouble', { reason: text.replaceAll(/\s+/g, ' ') });
   };
 }
 

@@ -74,6 +74,11 @@ export interface JobQueue {
   counts(): Promise<readonly QueueCount[]>;
   /** The latest of the jobs that failed for good and are still kept, of each queue `most` at most. */
   failures(most: number): Promise<readonly FailedJob[]>;
+  /**
+   * What keeps the store from being a safe one for jobs, as sentences: it may throw them away, or is full. The log says
+   * when that begins and ends. Rejects with RecalldError queue_unreachable.
+   */
+  doubts(): Promise<readonly string[]>;
   /** Names of the jobs that run in this process. */
   inHand(): readonly string[];
   /** Takes no new jobs and resolves when the running ones have ended. */

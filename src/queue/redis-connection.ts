@@ -155,13 +155,18 @@ export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string):
   return `{${prefix}:${queue}}`;
 }
 
+/** Where the owner of the queues of a prefix stands. */
+export function ownerKey({ prefix = 'recalld' }: RedisSettings): string {
+  return `{${prefix}}:owner`;
+}
+
 /** @throws RecalldError config_invalid for a URL of the queue that cannot be read */
 export function assertRedisUrl({ url }: Pick<RedisSettings, 'url'>): void {
   readUrl(url);
 }
 
 function readUrl(text: string) {
-  if (!URL.canParse(text) || !isDecodable(text)) {
+  if (!URL.canParse(text) || !isDecodable(text) || text.includes('#')) {
     const advice = 'write characters such as #, / and @ in the password as %23, %2F and %40';
     throw new RecalldError('config_invalid', `queue.url is not a URL that can be read; ${advice}.`);
   }
@@ -194,7 +199,23 @@ export interface RedisState {
   readonly version: string;
   /** `noeviction` or one that throws jobs away when memory is short; null when the server does not tell. */
   readonly maxmemoryPolicy: string | null;
+  readonly usedBytes: number;
+  /** 0: as much as the machine has. */
+  readonly maxBytes: number;
 }
+
+/** What keeps a Redis from being a safe store of jobs, as a sentence; null: nothing. */
+export function doubtOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
+  if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
+    return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may throw jobs away when its memory is short; set it to noeviction.`;
+  }
+  if (maxBytes > 0 && usedBytes >= maxBytes) {
+    return `Redis at ${host} is full (${megabytes(usedBytes)} of ${megabytes(maxBytes)}) and takes no jobs; raise its maxmemory, or free memory there.`;
+  }
+  return null;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toPrecision(3)} MB`;
 
 /**
  * Asks a Redis what matters to a job queue: the server that is written to, in a cluster each of them.
@@ -213,8 +234,7 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
   }
   try {
     await redis.connect();
-    const servers = redis instanceof Cluster ? redis.nodes('master') : [redis];
-    return await Promise.all(servers.map(inspectServer));
+    return await inspectServers(redis);
   } catch (cause) {
     const error = ((await troubleAtSentinel(settings, options)) ?? trouble ?? cause) as NodeJS.ErrnoException;
     throw new RecalldError(
@@ -246,12 +266,20 @@ async function troubleAtSentinel(settings: RedisSettings, manner: ConnectionMann
   }
 }
 
+/** Of the servers that are written to. */
+export function inspectServers(redis: RedisConnection): Promise<readonly RedisState[]> {
+  const servers = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  return Promise.all(servers.map(inspectServer));
+}
+
 async function inspectServer(redis: Redis): Promise<RedisState> {
-  const info = await redis.info('server');
-  const policy = await redis.config('GET', 'maxmemory-policy').catch(() => null);
+  const info = `${await redis.info('server')}\n${await redis.info('memory')}`;
+  const told = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
   return {
     host: `${redis.options.host}:${redis.options.port}`,
-    version: /^redis_version:(.*?)\r?$/m.exec(info)?.[1] ?? 'unknown',
-    maxmemoryPolicy: Array.isArray(policy) && typeof policy[1] === 'string' ? policy[1] : null,
+    version: told('redis_version') ?? 'unknown',
+    maxmemoryPolicy: told('maxmemory_policy'),
+    usedBytes: Number(told('used_memory') ?? 0),
+    maxBytes: Number(told('maxmemory') ?? 0),
   };
 }

@@ -31,6 +31,10 @@ export class MemoryJobQueue implements JobQueue {
     return Promise.resolve([]);
   }
 
+  doubts(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
   inHand(): readonly string[] {
     return [];
   }

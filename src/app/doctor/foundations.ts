@@ -7,10 +7,10 @@ import { createPool, inspectReplica } from '../../postgres/pool.ts';
 import { assertSessions, assertWritable } from '../../postgres/sessions.ts';
 import { readUpkeep, type Upkeep } from '../../postgres/upkeep.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
-import { inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
+import { doubtOf, inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
 import { COMMAND_NAME, type CommandSettings, type CommandStore, withCommandStore } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
-import { queueBackend, redisSettings, type Storage } from '../database.ts';
+import { queueBackend, queueOwner, redisSettings, type Storage } from '../database.ts';
 import { jobCatalogue } from '../jobs.ts';
 
 /** Autovacuum comes when about a sixth of the rows is dead; fewer than these are nothing to speak of. */
@@ -168,9 +168,10 @@ export async function examineQueue({ queue }: Config, report: Report): Promise<v
 }
 
 function judgeRedis(
-  { host, version, maxmemoryPolicy }: RedisState,
+  server: RedisState,
   isOneOfMany: boolean,
 ): { readonly status: 'ok' | 'warning' | 'wrong'; readonly message: string } {
+  const { host, version, maxmemoryPolicy } = server;
   const redis = isOneOfMany ? `Redis at ${host}` : 'Redis';
   if (isOlder(version)) {
     return {
@@ -182,10 +183,8 @@ function judgeRedis(
     const message = `${redis} ${version} answers but does not tell its maxmemory-policy; make sure that it is noeviction.`;
     return { status: 'warning', message };
   }
-  if (maxmemoryPolicy !== 'noeviction') {
-    const message = `${redis} has maxmemory-policy ${maxmemoryPolicy} and may throw jobs away when its memory is short; set it to noeviction.`;
-    return { status: 'wrong', message };
-  }
+  const doubt = doubtOf(server);
+  if (doubt !== null) return { status: 'wrong', message: doubt };
   return { status: 'ok', message: `${redis} ${version} answers and evicts nothing.` };
 }
 
@@ -199,7 +198,8 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
   const service = 'jobs';
   const backend = queueBackend(config, storage);
   try {
-    const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger });
+    const owner = await queueOwner(storage);
+    const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger, owner });
     try {
       const failed = (await queue.counts()).filter(({ state, count }) => state === 'failed' && count > 0);
       for (const latest of await queue.failures(1)) {
@@ -214,7 +214,8 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
     }
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
-    if (backend.kind === 'postgres') report({ service, status: 'unreachable', ms: null, message: error.message });
+    if (error.code === 'queue_taken') report({ service: 'queue', status: 'wrong', ms: null, message: error.message });
+    else if (backend.kind === 'postgres') report({ service, status: 'unreachable', ms: null, message: error.message });
   }
 }
 

@@ -10,7 +10,7 @@ import {
   withPipeline,
 } from '../../app/commands/command-store.ts';
 import { redactBody } from '../../app/config/inspect.ts';
-import { queueBackend } from '../../app/database.ts';
+import { queueBackend, queueOwner } from '../../app/database.ts';
 import { jobCatalogue } from '../../app/jobs.ts';
 import { evaluateChecks } from '../../checks/evaluate-checks.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
@@ -179,6 +179,7 @@ async function queueGoldenRun(
     backend: queueBackend(settings.config, store.storage),
     jobs: jobCatalogue,
     logger: settings.logger,
+    owner: await queueOwner(store.storage),
   });
   try {
     await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
