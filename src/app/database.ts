@@ -42,7 +42,7 @@ import { createNotifications } from '../notifications/notify.ts';
 import { readTls } from '../outbound/json-api.ts';
 import { chooseConnection } from '../postgres/database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../postgres/embedded/open.ts';
-import { type MigrationReport, migrate, pendingMigrations } from '../postgres/migrate.ts';
+import { compareSchema, type MigrationReport, migrate } from '../postgres/migrate.ts';
 import { assertReachable, nameOfServer } from '../postgres/outage.ts';
 import { createPool, openReplica } from '../postgres/pool.ts';
 import { assertSchemaPath, assertSessions, assertWritable } from '../postgres/sessions.ts';
@@ -242,7 +242,7 @@ export interface Storage {
 export async function openStorage(settings: StorageSettings): Promise<Storage> {
   const storage = await connect(settings);
   if (settings.config.storage.url === 'embedded') await migrate(storage.pool);
-  else await assertMigrated(storage.pool);
+  await assertMigrated(storage.pool, settings.logger);
   return storage;
 }
 
@@ -302,13 +302,18 @@ async function connect(settings: StorageSettings): Promise<Storage> {
   return { ...storage, readPool: replica.pool, replicaTrouble: replica.trouble };
 }
 
-async function assertMigrated(pool: pg.Pool): Promise<void> {
-  const pending = await pendingMigrations(pool);
+async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
+  const { pending, newer } = await compareSchema(pool);
   if (pending > 0) {
     throw new RecalldError(
       'schema_too_old',
       `The database lacks ${plural(pending, 'migration')}; run \`recalld migrate\` once, then start again.`,
     );
+  }
+  if (newer.length > 0) {
+    logger.warn('a newer recalld migrated the database; this one works with it until it is upgraded', {
+      migrations: newer,
+    });
   }
 }
 

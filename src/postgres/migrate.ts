@@ -47,6 +47,9 @@ export interface MigrationReport {
   readonly version: number;
 }
 
+/** A migration that the version before cannot work with has a name that begins so: `0061.do.breaking-drop-scores.sql`. */
+const BREAKING = 'breaking-';
+
 /**
  * Applies what is missing. Processes that start together wait for each other on an advisory lock; a crash in the
  * middle leaves the schema as it was. A table that others hold is asked for again and again, for a few seconds each time,
@@ -98,11 +101,19 @@ function tableBusy(attempts: number, cause: unknown): RecalldError {
   );
 }
 
-/** How many migrations the database lacks. @throws RecalldError schema_too_new */
-export async function pendingMigrations(pool: pg.Pool): Promise<number> {
-  const migrations = createMigrations((sql) => pool.query(sql));
-  const { current, newest } = await versions(migrations);
-  return newest - current;
+/** How the schema of a database differs from that of this program. */
+export interface SchemaDifference {
+  /** Migrations that the database lacks. */
+  readonly pending: number;
+  /** Migrations of a newer recalld that this one can work with, by number and name. */
+  readonly newer: readonly string[];
+}
+
+/** @throws RecalldError schema_too_new when a newer recalld made a breaking migration */
+export async function compareSchema(pool: pg.Pool): Promise<SchemaDifference> {
+  const query = (sql: string): Promise<{ rows: unknown[] }> => pool.query(sql);
+  const { current, newest, newer } = await versions(createMigrations(query), query);
+  return { pending: Math.max(0, newest - current), newer };
 }
 
 function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] }>): Postgrator {
@@ -114,21 +125,41 @@ function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] 
   });
 }
 
-async function versions(migrations: Postgrator): Promise<{ current: number; newest: number }> {
+type RunSql = (sql: string) => Promise<{ rows: unknown[] }>;
+
+interface Versions {
+  readonly current: number;
+  readonly newest: number;
+  readonly newer: readonly string[];
+}
+
+async function versions(migrations: Postgrator, query: RunSql): Promise<Versions> {
   const newest = await migrations.getMaxVersion();
   const current = await migrations.getDatabaseVersion();
-  if (current > newest) {
+  if (current <= newest) return { current, newest, newer: [] };
+  const { rows } = await query(
+    `select version::integer as version, name from recalld_schema_version where version > ${newest} order by version`,
+  );
+  const newer = rows as { readonly version: number; readonly name: string | null }[];
+  const breaking = newer.find(({ name }) => name?.startsWith(BREAKING) === true);
+  if (breaking !== undefined) {
     throw new RecalldError(
       'schema_too_new',
-      `The database has schema version ${current}, this recalld knows ${newest}; run a recalld that is as new as the database.`,
+      `The database has schema version ${current} and this recalld knows ${newest}; migration ${nameOf(breaking)} changed what this one works with. Run a recalld that is as new as the database, or restore the backup from before.`,
     );
   }
-  return { current, newest };
+  return { current, newest, newer: newer.map(nameOf) };
+}
+
+function nameOf({ version, name }: { readonly version: number; readonly name: string | null }): string {
+  return `${String(version).padStart(4, '0')}.${name ?? ''}`;
 }
 
 async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>): Promise<MigrationReport> {
   const migrations = createMigrations(query);
-  const { newest } = await versions(migrations);
+  const { current, newest } = await versions(migrations, query);
+  // Postgrator would go back.
+  if (current > newest) return { applied: [], version: current };
   try {
     const applied = await migrations.migrate();
     return { applied: applied.map((migration) => path.basename(migration.filename ?? '')), version: newest };

@@ -253,6 +253,9 @@ async function runOnce(run: RunJob, name: string, job: Job, token: string | unde
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {
+  if (cause instanceof Error && isFull(cause)) {
+    return new RecalldError('queue_unreachable', 'The Redis of the job queue is full; raise its maxmemory.', { cause });
+  }
   const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
   return new RecalldError(
     'queue_unreachable',

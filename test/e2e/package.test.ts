@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aFolder } from '../support/recalld.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createDatabase, urlOf } from '../support/database.ts';
+import { aFolder, logLines } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const run = promisify(execFile);
 const repository = path.resolve(import.meta.dirname, '../..');
@@ -126,6 +129,59 @@ describe('the package that npm would publish', () => {
     });
     expect(new Set(text.match(/https?:\/\/[^/"]+/g))).toEqual(new Set(['http://cyclonedx.org']));
     expect(text).not.toContain(repository);
+  });
+
+  it('runs on a database that a newer version migrated, unless a migration is breaking', {
+    timeout: 120_000,
+  }, async () => {
+    const older = path.join(folder, 'node_modules/recalld');
+    const newer = path.join(folder, 'node_modules/recalld-newer');
+    await cp(older, newer, { recursive: true });
+    const runs = async (home: string, ...args: readonly string[]) => {
+      const file = path.join(home, 'dist/cli/main.js');
+      const env = { ...process.env, RECALLD_STORAGE_URL: urlOf(database.connection) };
+      return run(process.execPath, [file, ...args], { cwd: folder, env }).then(
+        ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+        ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
+      );
+    };
+    const database = await createDatabase('empty');
+    onTestFinished(() => database.drop());
+    const addMigration = (name: string, sql: string) => writeFile(path.join(newer, 'migrations', name), sql);
+
+    await addMigration('9001.do.notes.sql', 'alter table golden_runs add column note text;');
+    expect(await runs(newer, 'migrate')).toMatchObject({ code: 0 });
+    expect(await runs(older, 'migrate', '--json')).toMatchObject({ code: 0, stdout: expect.stringContaining('9001') });
+    const daemon = spawn(process.execPath, [path.join(older, 'dist/cli/main.js'), 'serve'], {
+      cwd: folder,
+      env: { ...process.env, RECALLD_STORAGE_URL: urlOf(database.connection), RECALLD_SERVER_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => void daemon.kill('SIGKILL'));
+    let log = '';
+    daemon.stderr.on('data', (chunk: Buffer) => {
+      log += chunk.toString('utf8');
+    });
+    const exit = once(daemon, 'exit');
+    const ready = await waitFor(
+      () => {
+        if (daemon.exitCode !== null) throw new Error(`the daemon ended: ${log}`);
+        return logLines(log).find(({ msg }) => msg === 'recalld is ready');
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect((await fetch(`${String(ready['url'])}/readyz`)).status).toBe(200);
+    const warnings = logLines(log).filter(({ level, migrations }) => level === 'warn' && migrations !== undefined);
+    expect(warnings).toEqual([expect.objectContaining({ migrations: ['9001.notes'] })]);
+    daemon.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+
+    await addMigration('9002.do.breaking-drop-notes.sql', 'alter table golden_runs drop column note;');
+    expect(await runs(newer, 'migrate')).toMatchObject({ code: 0 });
+    const refused = { code: 2, stderr: expect.stringMatching(/^recalld: .*9002[.]breaking-drop-notes/m) };
+    for (const args of [['serve'], ['migrate']]) expect(await runs(older, ...args)).toMatchObject(refused);
+    const { stdout } = await runs(older, 'doctor');
+    expect(stdout).toContain('9002.breaking-drop-notes');
   });
 
   it('evaluates TREC files where it is installed, without its optional packages', async () => {

@@ -20,7 +20,11 @@ const port = z.int().min(0).max(65_535);
 const networks = [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()];
 
 const serverSchema = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
+  host: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('Address to listen on: `::` for all of IPv6 and IPv4, `0.0.0.0` for all of IPv4.'),
   port: port.default(8321).describe('Port of the HTTP API; 0 takes a free one.'),
   max_requests_per_minute: z
     .int()

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { RecalldError } from '../../errors.ts';
 import { chooseConnection } from '../../postgres/database-url.ts';
+import { compareSchema } from '../../postgres/migrate.ts';
 import { unreachable } from '../../postgres/outage.ts';
 import { createPool, inspectReplica } from '../../postgres/pool.ts';
 import { assertSessions, assertWritable } from '../../postgres/sessions.ts';
@@ -73,13 +74,18 @@ export async function withDatabase(
         `select current_setting('server_version') as version`,
       );
       const through = (await isPooled(settings, store)) ? ' through a pooler in session mode' : '';
+      const { newer } = await compareSchema(store.storage.pool);
       const where = settings.config.storage.url === 'embedded' ? 'embedded PostgreSQL' : 'PostgreSQL';
       report({
         service: 'database',
         status: 'ok',
         ms: performance.now() - startedMs,
-        message: `${where} ${rows[0]?.version ?? ''} answers${through}, and its schema is that of this version.`,
+        message: `${where} ${rows[0]?.version ?? ''} answers${through}, and its schema is that of this version${newer.length === 0 ? '' : ' and more'}.`,
       });
+      if (newer.length > 0) {
+        const message = `A newer recalld migrated the database (${newer.join(', ')}); this one works with it until it is upgraded.`;
+        report({ service: 'database', status: 'warning', ms: null, message });
+      }
       await examineWrites(store.storage.pool, report);
       const judged = judgeUpkeep(await readUpkeep(store.storage.pool), new Date());
       for (const judgement of judged) report({ service: 'database', ms: null, ...judgement });

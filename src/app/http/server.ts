@@ -163,11 +163,24 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
     });
   }
   try {
-    const url = await app.listen({ host: address.host, port: address.port });
+    const host = address.host === '::' && !(await hasIpv6()) ? '0.0.0.0' : address.host;
+    const url = await app.listen({ host, port: address.port });
     return Object.assign(draining, { url, close: () => app.close() });
   } catch (cause) {
     throw listenFailure(cause, address, setting);
   }
+}
+
+/** False on a machine without IPv6, where `::` stands for every address that there is. */
+async function hasIpv6(): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(0, '::'), 'listening');
+  } catch (error) {
+    return !['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+  await new Promise((closed) => server.close(closed));
+  return true;
 }
 
 /** PostgreSQL stores no such text, and fails when it is asked for one. */
@@ -267,7 +280,7 @@ function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: str
       { cause },
     );
   }
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'ENOTFOUND') {
     return new RecalldError(
       'port_in_use',
       `${host}:${port} cannot be listened on (${code}); mend server.host and ${setting}.`,

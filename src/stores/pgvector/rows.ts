@@ -14,7 +14,7 @@ import {
   type VectorMetric,
 } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
-import { quoted, type Table, type TableSettings } from './table.ts';
+import { distanceOperators, quoted, type Table, type TableSettings } from './table.ts';
 
 const IDS_PER_QUERY = 10_000;
 
@@ -180,10 +180,10 @@ function sampleOf(rows: readonly SampleRow[]): SampledVectors {
   return toSample(stored, { withContent: true, isSeeded: true });
 }
 
-const operators: Readonly<Record<VectorMetric, { sign: string; scoreKind: ScoreKind }>> = {
-  cosine: { sign: '<=>', scoreKind: 'cosine_distance' },
-  l2: { sign: '<->', scoreKind: 'l2' },
-  dot: { sign: '<#>', scoreKind: 'negative_dot' },
+const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
+  cosine: 'cosine_distance',
+  l2: 'l2',
+  dot: 'negative_dot',
 };
 
 /** The other two may be off for the user, and then the planner would weigh one thing it should not do against another. */
@@ -211,7 +211,7 @@ export async function searchNearest(
   // What an index over another distance gives says nothing about the angle: the vectors are compared.
   const readsVectors = metric !== 'cosine';
   const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
-  const distance = `${quoted(settings.embedding)} operator(${schema}.${operators[metric].sign}) ${asked}`;
+  const distance = `${quoted(settings.embedding)} operator(${schema}.${distanceOperators[metric]}) ${asked}`;
   const content = request.withContent === 'digest' ? contentDigest : 'content::text';
   const filter = conditionsOf(request.filter, 3);
   const columns = [
@@ -251,7 +251,7 @@ function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): 
     row.vector === undefined
       ? cosineOfScore(score, 'cosine_distance')
       : cosineSimilarity(parseVector(row.vector), query);
-  const { scoreKind } = operators[metric];
+  const scoreKind = scoreKinds[metric];
   return { id: row.id, similarity, score, scoreKind, content: row.content ?? null };
 }
 

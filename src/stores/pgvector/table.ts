@@ -8,11 +8,8 @@ import { CallFailure, type Query } from './session.ts';
 const COUNTED_ROWS = 100_000;
 
 interface IndexRow {
-  readonly method: string;
-  readonly operatorClass: string;
   readonly definition: string;
   readonly files: string;
-  readonly isValid: boolean;
 }
 
 export async function describeTable(
@@ -25,13 +22,12 @@ export async function describeTable(
   const count = isExactCount ? await countRows(query, table, settings) : Math.round(table.estimate ?? 0);
   const dimensions = table.dimensions ?? (await lengthOfOne(query, table, settings));
   const indexes = await vectorIndexes(query, table, settings);
-  const serving = indexes.find(({ operatorClass, isValid }) => isValid && operatorClass.includes(classWord[metric]));
   const traits = {
     pgvector: table.extensionVersion,
     table: await tableFile(query, table),
     column: dimensions === null ? table.vectorType : `${table.vectorType}(${dimensions})`,
     metric,
-    index: serving?.method ?? 'none',
+    index: (await servingMethod(query, table, settings)) ?? 'none',
     index_definition: indexes.map(({ definition }) => definition).join('; '),
     index_files: indexes.map(({ files }) => files).join(';'),
     ...(await searchSettings(query, table)),
@@ -40,8 +36,49 @@ export async function describeTable(
   return { count, isExactCount, dimensions, metric, traits };
 }
 
-/** What the names of operator classes say of their distance. */
-const classWord: Readonly<Record<VectorMetric, string>> = { cosine: '_cosine_', l2: '_l2_', dot: '_ip_' };
+/** An operator in a plan of PostgreSQL, in JSON. */
+interface PlanNode {
+  readonly 'Index Name'?: string;
+  /** Of an index that returns rows in the order of a distance. */
+  readonly 'Order By'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/**
+ * Access method of the index that the planner walks for a search, such as `hnsw`; null: it has none for it. The plan
+ * alone knows: an index may be over an expression, over a part of the table, of another distance, or beneath a view.
+ */
+async function servingMethod(
+  query: Query,
+  { name, vectorSchema: schema, vectorType, dimensions }: Table,
+  { embedding, metric }: TableSettings & { readonly metric: VectorMetric },
+): Promise<string | null> {
+  const column = quoted(embedding);
+  const vector = `'${JSON.stringify(Array.from({ length: dimensions ?? 1 }, () => 1))}'::${schema}.${vectorType}`;
+  await query('set local enable_seqscan = off; set local enable_sort = off; set local enable_indexscan = on');
+  const [row] = await query<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
+    `explain (format json) select 1 from ${name} where ${column} is not null
+     order by ${column} operator(${schema}.${distanceOperators[metric]}) ${vector} limit 1`,
+  );
+  await query('reset enable_seqscan; reset enable_sort; reset enable_indexscan');
+  const index = orderingIndex(row?.['QUERY PLAN'][0]?.Plan ?? {});
+  if (index === null) return null;
+  const [found] = await query<{ method: string }>(
+    `select m.amname as method from pg_class c join pg_am m on m.oid = c.relam
+     where c.relname = $1 and c.relkind in ('i', 'I') order by m.amname = 'btree' limit 1`,
+    [index],
+  );
+  return found?.method ?? null;
+}
+
+function orderingIndex(node: PlanNode): string | null {
+  if (node['Order By'] !== undefined && node['Index Name'] !== undefined) return node['Index Name'];
+  for (const child of node.Plans ?? []) {
+    const found = orderingIndex(child);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 async function countRows(query: Query, table: Table, { embedding }: TableSettings): Promise<number> {
   const [row] = await query<{ count: string }>(`select count(${quoted(embedding)}) as count from ${table.name}`);
@@ -56,21 +93,18 @@ async function lengthOfOne(query: Query, table: Table, { embedding }: TableSetti
   return row?.length ?? null;
 }
 
-/** The approximate indexes over the column, with the files of their parts: a rebuilt index has another file. */
+/** The approximate indexes over the column itself, with the files of their parts: a rebuilt index has another file. */
 function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
   return query<IndexRow>(
-    `select m.amname as method, o.opcname as "operatorClass", pg_get_indexdef(i.indexrelid) as definition,
+    `select pg_get_indexdef(i.indexrelid) as definition,
        coalesce(pg_relation_filenode(i.indexrelid)::text,
          (select string_agg(pg_relation_filenode(relid)::text, ',' order by relid)
-          from pg_partition_tree(i.indexrelid) where isleaf), '') as files,
-       i.indisvalid as "isValid"
+          from pg_partition_tree(i.indexrelid) where isleaf), '') as files
      from pg_index i
        join pg_class c on c.oid = i.indexrelid
        join pg_am m on m.oid = c.relam
-       join pg_opclass o on o.oid = i.indclass[0]
      where i.indrelid = $1::oid and m.amname in ('hnsw', 'ivfflat')
-       and (i.indkey[0] = 0 or i.indkey[0] = (
-         select attnum from pg_attribute where attrelid = $1::oid and attname = $2))
+       and i.indkey[0] = (select attnum from pg_attribute where attrelid = $1::oid and attname = $2)
      order by definition`,
     [table.oid, embedding],
   );
@@ -95,6 +129,9 @@ async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Re
     Object.entries(row ?? {}).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
 }
+
+/** Of pgvector, by distance. */
+export const distanceOperators: Readonly<Record<VectorMetric, string>> = { cosine: '<=>', l2: '<->', dot: '<#>' };
 
 export interface TableSettings {
   readonly table: string;

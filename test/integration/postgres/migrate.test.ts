@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { migrate, pendingMigrations } from '../../../src/postgres/migrate.ts';
+import { compareSchema, migrate } from '../../../src/postgres/migrate.ts';
 import { createPool } from '../../../src/postgres/pool.ts';
 import { openJobQueue } from '../../../src/queue/bullmq.ts';
 import { createDatabase, type DatabaseConnection, useDatabase } from '../../support/database.ts';
@@ -40,12 +40,12 @@ async function tables(pool: pg.Pool): Promise<string[]> {
 describe('migrating', () => {
   it('an empty database brings it to the schema of this program', async () => {
     const { pool } = await anEmptyDatabase();
-    expect(await pendingMigrations(pool)).toBeGreaterThan(0);
+    expect((await compareSchema(pool)).pending).toBeGreaterThan(0);
     const { applied, version } = await migrate(pool);
     expect(applied).toHaveLength(files.length);
     expect(Number(files.at(-1)?.slice(0, 4))).toBe(version);
     expect(applied[0]).toBe('0001.do.golden-sets.sql');
-    expect(await pendingMigrations(pool)).toBe(0);
+    expect(await compareSchema(pool)).toEqual({ pending: 0, newer: [] });
   });
 
   it('twice changes nothing the second time', async () => {
@@ -119,17 +119,27 @@ describe('migrating', () => {
     expect((await patient).applied).toHaveLength(files.length);
   });
 
-  it('is refused when a newer recalld has migrated the database', async () => {
+  it('does nothing to a database that a newer recalld has migrated', async () => {
     const { pool } = await anEmptyDatabase();
     await migrate(pool);
     await pool.query(`insert into recalld_schema_version (version, name) values (9999, 'from-the-future')`);
+    expect(await migrate(pool)).toEqual({ applied: [], version: 9999 });
+    expect(await compareSchema(pool)).toEqual({ pending: 0, newer: ['9999.from-the-future'] });
+  });
+
+  it('is refused when a newer recalld has made a breaking migration', async () => {
+    const { pool } = await anEmptyDatabase();
+    await migrate(pool);
+    await pool.query(
+      `insert into recalld_schema_version (version, name) values (9998, 'breaking-drop-it'), (9999, 'from-the-future')`,
+    );
     const refusal = {
       name: 'RecalldError',
       code: 'schema_too_new',
-      message: expect.stringContaining('9999'),
+      message: expect.stringMatching(/9999.*9998[.]breaking-drop-it/),
     };
     await expect(migrate(pool)).rejects.toMatchObject(refusal);
-    await expect(pendingMigrations(pool)).rejects.toMatchObject(refusal);
+    await expect(compareSchema(pool)).rejects.toMatchObject(refusal);
   });
 
   it('is refused when a file that was applied has changed since', async () => {
@@ -157,7 +167,7 @@ describe('migrating', () => {
       };
       for (const step of queueFirst ? [openQueue, () => migrate(pool)] : [() => migrate(pool), openQueue]) await step();
       expect(await tables(pool)).toEqual(expect.arrayContaining(expected));
-      expect(await pendingMigrations(pool)).toBe(0);
+      expect(await compareSchema(pool)).toEqual({ pending: 0, newer: [] });
     }
   });
 });

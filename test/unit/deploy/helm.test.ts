@@ -70,7 +70,7 @@ const everything: Tree = {
   imagePullSecrets: [{ name: 'registry' }],
   config: {
     ...defaults['config'],
-    server: { host: '0.0.0.0', port: 8321, metrics_port: 9321 },
+    server: { host: '::', port: 8321, metrics_port: 9321 },
     alerts: { console_base_url: 'https://recalld.example.com/' },
     pipelines: [{ name: 'docs', retriever: { kind: 'http', url: 'http://rag/', body: { query: '{{text}}' } } }],
   },
@@ -226,7 +226,7 @@ describe.each(cases)('the chart %s', (_, values) => {
       const owner = { MIGRATION_DATABASE_URL: 'postgres://owner/d' };
       const { server, storage } = parseConfig(text, 'recalld.yaml', { ...complete, ...owner }, () => '');
       if (spec['restartPolicy'] === 'Never') expect(storage.url).toMatch(/^postgres:/);
-      else expect(server.host).toBe('0.0.0.0');
+      else expect(server.host).toBe('::');
     }
   });
 
