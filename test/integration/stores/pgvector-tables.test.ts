@@ -196,6 +196,49 @@ describe('a table of pgvector', () => {
   });
 });
 
+describe('the trait index', () => {
+  it.each([
+    ['none', 'an expression over the column', 'embedding vector(3)', '((embedding::halfvec(3)) halfvec_cosine_ops)'],
+    [
+      'none',
+      'an expression over another column',
+      'embedding vector(3), title vector(3)',
+      '((title::halfvec(3)) halfvec_cosine_ops)',
+    ],
+    ['none', 'another column', 'embedding vector(3), title vector(3)', '(title vector_cosine_ops)'],
+    ['none', 'a part of the rows', 'embedding vector(3), lang text', `(embedding vector_cosine_ops) where lang = 'de'`],
+    ['none', 'another distance', 'embedding vector(3)', '(embedding vector_l2_ops)'],
+    [
+      'hnsw',
+      'the rows that have a vector',
+      'embedding vector(3)',
+      '(embedding vector_cosine_ops) where embedding is not null',
+    ],
+    ['hnsw', 'the column', 'embedding vector(3)', '(embedding vector_cosine_ops)'],
+    ['hnsw', 'a halfvec column', 'embedding halfvec(3)', '(embedding halfvec_cosine_ops)'],
+  ])('is %s when the index is over %s', async (index, _, columns, over) => {
+    await pool.query(`
+      drop table if exists traits;
+      create table traits (id text primary key, ${columns});
+      insert into traits (id, embedding) select n, array[n, 1, 2]::vector from generate_series(1, 40) n;
+      create index on traits using hnsw ${over}`);
+    expect(valueOf(await open({ table: 'traits' }).describe(never)).traits).toMatchObject({ index });
+    await pool.query('drop table traits');
+  });
+
+  it('is that of the table beneath a view', async () => {
+    await pool.query(`
+      create table beneath (id text, embedding vector(3));
+      insert into beneath select n, array[n, 1, 2]::vector from generate_series(1, 40) n;
+      create index on beneath using hnsw ((embedding::halfvec(3)) halfvec_cosine_ops);
+      create view cast_view as select id, embedding::halfvec(3) as embedding from beneath;
+      create view plain_view as select id, embedding from beneath`);
+    const indexOf = async (table: string): Promise<unknown> =>
+      valueOf(await open({ table }).describe(never)).traits['index'];
+    expect([await indexOf('cast_view'), await indexOf('plain_view')]).toEqual(['hnsw', 'none']);
+  });
+});
+
 describe('a table that PostgreSQL knows little about', () => {
   /** 30 topics one after the other, 400 documents each. */
   async function makeTopics(table: string): Promise<void> {
