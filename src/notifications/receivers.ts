@@ -133,12 +133,25 @@ function bodyOf(config: NotifyConfig, message: Message): object {
 function problemOf(result: ExchangeResult, label: string): string | null {
   switch (result.kind) {
     case 'body':
-      return null;
+      return refusalIn(result.text, label);
     case 'timeout':
       return `${label} did not answer within ${TIMEOUT_MS / 1000} s.`;
     case 'failure':
       return result.message;
   }
+}
+
+/** Slack and what speaks like it may answer 200 with `{"ok": false, "error": ...}`, and have delivered nothing. */
+function refusalIn(body: string, label: string): string | null {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  if (typeof answer !== 'object' || answer === null || !('ok' in answer) || answer.ok !== false) return null;
+  const code = 'error' in answer && typeof answer.error === 'string' ? answer.error : '';
+  return `${label} did not deliver it${/^[\w.-]{1,80}$/.test(code) ? ` (${code})` : ''}.`;
 }
 
 function idOf(config: NotifyConfig): string {

@@ -280,7 +280,17 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
     chunks.push(chunk);
   }
   // Unlike Buffer.toString, it drops a byte order mark.
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return decoderFor(response.headers['content-type']).decode(Buffer.concat(chunks));
+}
+
+/** UTF-8, unless the service names another character set that is known. */
+function decoderFor(contentType: string | undefined): TextDecoder {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
 }
 
 /** Compression is not asked for, but some services compress all the same. */

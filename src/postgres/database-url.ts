@@ -8,7 +8,16 @@ const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-
 type SslMode = (typeof sslModes)[number];
 
 /** Parameters of a URL that say how to speak TLS. Those of pg have another meaning than those of libpq, so pg sees none. */
-const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'uselibpqcompat'] as const;
+const tlsParameters = [
+  'ssl',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'sslpassword',
+  'uselibpqcompat',
+] as const;
 
 const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and the password as %23, %2F, %3F, %40 and %25';
 
@@ -96,7 +105,9 @@ export function readDatabaseUrl(text: string, field: string): DatabaseRoute {
   const mode = modeOf(query);
   // There is no TLS on a socket of the system.
   if (mode === 'disable' || new Client(plain).host.startsWith('/')) return { connection: plain, otherwise: null };
-  const encrypted: PoolConfig = { connectionString, ssl: tlsOf(mode, query, field) };
+  const negotiation = query.get('sslnegotiation') === 'direct' ? { sslnegotiation: 'direct' } : {};
+  // The types of pg do not know it yet.
+  const encrypted = { connectionString, ssl: tlsOf(mode, query, field), ...negotiation } as PoolConfig;
   if (mode === 'prefer') return { connection: encrypted, otherwise: plain };
   if (mode === 'allow') return { connection: plain, otherwise: encrypted };
   return { connection: encrypted, otherwise: null };

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 
 /** Whether a program is not installed. On CI that is an error, since CI installs it. */
 export function missing(
-  program: 'promtool' | 'jsonnet' | 'amtool' | 'prometheus' | 'prometheus-alertmanager' | 'redis-server',
+  program: 'promtool' | 'jsonnet' | 'amtool' | 'prometheus' | 'prometheus-alertmanager' | 'redis-server' | 'pgbouncer',
 ): boolean {
   const found = spawnSync(program, ['--version']).error === undefined;
   if (!found && process.env['CI'] !== undefined) throw new Error(`${program} is not installed on CI`);

@@ -158,3 +158,17 @@ describe('the receivers of notifications', () => {
     expect(server.requests.at(-1)?.body).toContain('Likely cause: the retriever is down');
   });
 });
+
+describe('a receiver that answers 200 and has delivered nothing', () => {
+  it('has not got the message, by the code of its refusal', async () => {
+    const refusing = await startFaultServer(json({ ok: false, error: 'channel_not_found' }));
+    onTestFinished(() => refusing.close());
+    const deps = depsFor({ kind: 'slack', url: refusing.url });
+    const [receiver] = deps.receivers;
+    await open();
+    await notify(deps, new AbortController().signal);
+    expect(refusing.requests.length).toBeGreaterThan(0);
+    expect(counted.join()).not.toContain('delivered');
+    expect(receiver?.kind).toBe('slack');
+  });
+});

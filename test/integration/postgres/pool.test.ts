@@ -170,12 +170,4 @@ describe('a database that cannot be reached', () => {
     expect(String(error)).not.toContain('not-the-password');
     expect(String(error)).not.toContain(database.connection.password);
   });
-
-  it('is a matter of the config when the URL cannot be read, as with a # in the password', async () => {
-    const pool = aPool({ connectionString: 'postgres://me:not#the-password@db.example/x' });
-    const error = await assertReachable(pool).catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('storage.url') });
-    expect(error).not.toHaveProperty('cause');
-    expect(String(error)).not.toContain('the-password');
-  });
 });

@@ -1,0 +1,123 @@
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { administer, queryDatabase, urlOf } from '../support/database.ts';
+import { anInstallation, type InstalledDaemon } from '../support/installation.ts';
+import { logLines } from '../support/recalld.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const config = `
+server: {port: 0}
+storage: {statement_seconds: 1}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: 'http://127.0.0.1:9/search', body: {q: '{{text}}'}, results: {list: results, id: id}}
+    sampling: {rate: 1}
+`;
+
+let ids = 0;
+const aQuery = () => ({ id: `q-${(ids += 1)}`, pipeline: 'docs', text: 'how?', results: [{ id: 'a' }] });
+
+async function readiness(daemon: InstalledDaemon) {
+  const response = await daemon.fetch('/readyz');
+  const body = (await response.json()) as Record<'not_ready' | 'degraded', { name: string; reason: string }[]>;
+  return { status: response.status, ...body };
+}
+
+describe('a database that answers and cannot do what it is asked for', () => {
+  it('is 503 while a lock keeps it, on every route, and never 500', { timeout: 120_000 }, async () => {
+    const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
+    const daemon = await serve();
+    const holder = new Client(connection);
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query(
+      'begin; lock table live_queries, feedback, golden_runs, measurements, deployments in access exclusive mode',
+    );
+    const sent = await Promise.all([
+      daemon.post('/v1/queries', aQuery()),
+      daemon.post('/v1/feedback', { query_id: 'q', pipeline: 'docs', kind: 'thumb', value: 1 }),
+      daemon.post('/v1/deployments', { pipeline: 'docs', kind: 'index', version: '2' }),
+    ]);
+    for (const { status, body } of sent)
+      expect({ status, body }).toMatchObject({ status: 503, body: { code: 'database_busy' } });
+    const read = ['/v1/golden-runs', '/v1/deployments', '/v1/pipelines/docs/status'];
+    expect(await Promise.all(read.map(async (route) => (await daemon.fetch(route)).status))).toEqual([503, 503, 503]);
+    await holder.query('rollback');
+    expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
+  });
+
+  it('is not ready while it only reads, as after a failover, and ready as soon as it writes', {
+    timeout: 120_000,
+  }, async () => {
+    const { connection, serve, recalld } = await anInstallation({ 'recalld.yaml': config });
+    const daemon = await serve();
+    const { database } = connection;
+    const turn = async (readOnly: 'on' | 'off'): Promise<void> => {
+      await administer(`alter database ${database} set default_transaction_read_only = ${readOnly}`);
+      await administer(
+        'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+        [database],
+      );
+    };
+    await turn('on');
+    const away = await waitFor(async () => {
+      const found = await readiness(daemon);
+      return found.not_ready.some(({ reason }) => reason.includes('only reads')) ? found : undefined;
+    });
+    expect(away.status).toBe(503);
+    expect(away.not_ready.map(({ name }) => name)).toContain('database');
+    expect(await daemon.post('/v1/queries', aQuery())).toMatchObject({
+      status: 503,
+      body: { code: 'database_read_only', detail: expect.stringContaining('only reads') },
+    });
+    const doctor = await recalld('doctor');
+    expect(doctor.stdout).toMatch(/WRONG +database: .*only reads/);
+    await turn('off');
+    await waitFor(async () => (await readiness(daemon)).status === 200);
+    expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
+  });
+
+  it('is refused with the schema that the search path leaves out', async () => {
+    const { connection, recalld } = await anInstallation({ 'recalld.yaml': config });
+    await administer(`alter database ${connection.database} set search_path = elsewhere`);
+    const { code, stderr } = await recalld('keys list');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/schema public, .*search_path .*elsewhere/);
+  });
+});
+
+describeWithRedis('two deployments with one prefix in one Redis', () => {
+  it('are kept apart: the second is refused, and replicas and a moved database are not', {
+    timeout: 180_000,
+  }, async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const files = { 'recalld.yaml': `${config}queue: {backend: redis, url: '${redis.url}'}\n` };
+    const first = await anInstallation(files);
+    const second = await anInstallation(files);
+    await queryDatabase(second.connection, 'update installation set id = gen_random_uuid()');
+    const daemon = await first.serve();
+    await (await first.serve()).stop();
+
+    const refused = await second.spawn('serve').finished;
+    expect(refused.code).toBe(2);
+    for (const name of [first.connection.database, second.connection.database, 'queue.prefix', '{recalld}:owner'])
+      expect(refused.stderr).toContain(name);
+    const { code, stdout } = await second.recalld('doctor');
+    expect(code).not.toBe(0);
+    expect(stdout).toMatch(new RegExp(`WRONG +queue: .*${first.connection.database}`));
+
+    await daemon.stop();
+    const moved = await anInstallation(files, {
+      database: 'none',
+      env: { RECALLD_STORAGE_URL: urlOf({ ...first.connection, host: 'localhost' }) },
+    });
+    const running = moved.spawn('serve');
+    await waitFor(() => logLines(running.stderr()).some(({ msg }) => msg === 'recalld is ready'), {
+      timeoutMs: 60_000,
+    });
+    running.child.kill('SIGTERM');
+    expect((await running.finished).code).toBe(0);
+  });
+});
