@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { administer, queryDatabase, urlOf } from '../support/database.ts';
@@ -84,6 +85,26 @@ describe('a database that answers and cannot do what it is asked for', () => {
     const { code, stderr } = await recalld('keys list');
     expect(code).toBe(2);
     expect(stderr).toMatch(/schema public, .*search_path .*elsewhere/);
+  });
+});
+
+describeWithRedis('a daemon on a Redis that evicts', () => {
+  it('is ready and degraded, and warns once, in its log alone', { timeout: 120_000 }, async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const admin = new Redis(redis.url);
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    admin.disconnect();
+    const queue = `queue: {backend: redis, url: '${redis.url}'}\n`;
+    const { serve, recalld } = await anInstallation({ 'recalld.yaml': `${config}${queue}` });
+    const daemon = await serve();
+    const degraded = [{ name: 'queue', reason: expect.stringContaining('allkeys-lru') }];
+    expect(await readiness(daemon)).toMatchObject({ status: 200, degraded });
+    expect((await recalld('doctor')).stdout).toMatch(/WRONG +queue: .*allkeys-lru/);
+    const { stderr } = await daemon.stop();
+    const lines = stderr.split('\n').filter((line) => line !== '');
+    expect(lines.filter((line) => !line.startsWith('{'))).toEqual([]);
+    expect(lines.filter((line) => /evict|allkeys-lru/i.test(line))).toHaveLength(1);
   });
 });
 
