@@ -131,8 +131,8 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
     return { problem: 'is a pooler that does not go on', advice: `see its log, and ${inUrl('the names')}` };
   if (code === 'ECONNREFUSED' || code === 'ENOENT') {
     return {
-      problem: 'does not answer, since nothing listens there',
-      advice: `start it, or ${inUrl('host and port')}`,
+      problem: 'does not answer',
+      advice: `nothing listens there: start it, or ${inUrl('host and port')}`,
     };
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
