@@ -148,7 +148,7 @@ function withoutCause(error: unknown, field: UrlField): Cause {
   }
   return {
     problem: 'does not answer',
-    advice: `see whether it is overloaded and whether a firewall is between, or correct host and port in ${field}`,
+    advice: `see whether it is up behind a proxy, overloaded, or cut off by a firewall, or correct host and port in ${field}`,
   };
 }
 
