@@ -11,7 +11,7 @@ import type { Logger } from '../logger.ts';
 import { createOtlpEndpoint, type OtlpEndpoint } from '../metrics/otlp.ts';
 import { createChatModel } from '../models/chat-model.ts';
 import { createReceivers, type Receiver } from '../notifications/receivers.ts';
-import { assertConnectionString } from '../postgres/pool.ts';
+import { readDatabaseUrl } from '../postgres/database-url.ts';
 import { assertUsablePrivacy } from '../privacy/personal-data.ts';
 import { assertRedisUrl } from '../queue/redis-connection.ts';
 import { createVariantPlans, type VariantPlan } from '../variants/variants-reads.ts';
@@ -70,8 +70,8 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date): From
 /** What is made once the database is open, or when it is first needed. */
 function checkServices(config: Config): void {
   const { storage, queue, llm } = config;
-  if (storage.url !== 'embedded') assertConnectionString(storage.url, 'storage.url');
-  if (storage.read_url !== null) assertConnectionString(storage.read_url, 'storage.read_url');
+  if (storage.url !== 'embedded') readDatabaseUrl(storage.url, 'storage.url');
+  if (storage.read_url !== null) readDatabaseUrl(storage.read_url, 'storage.read_url');
   if (queue.backend === 'redis') assertRedisUrl(redisSettings(queue));
   if (llm !== undefined) createChatModel(llm).close?.();
   for (const [index, { name, privacy }] of config.pipelines.entries())
