@@ -18,6 +18,8 @@ create table golden_baselines (
   run_id text not null references golden_runs (id) on delete cascade,
   note text,
   noise jsonb not null,
+  -- Runs that were near, and why the noise was not learned from them: [{"runId", "reason"}].
+  left_out jsonb not null default '[]',
   pinned_at timestamptz not null,
   unpinned_at timestamptz
 );

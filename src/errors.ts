@@ -93,6 +93,10 @@ export const errorTable = {
     kind: 'conflict',
     meaning: 'Two golden runs share nothing that they could be compared by.',
   },
+  baseline_doubtful: {
+    kind: 'conflict',
+    meaning: 'Queries of the golden run failed, so that it makes no sound baseline.',
+  },
   baseline_unknown: { kind: 'not_found', meaning: 'No baseline is pinned for that golden set.' },
   judgment_unknown: {
     kind: 'not_found',

@@ -290,7 +290,10 @@ async function pinToday(
     const run = await runGoldenSetNow(settings, store, { pipeline, set: SET }, () => undefined);
     if (run.status !== 'completed')
       throw new RecalldError('retriever_unreachable', `The questions could not be asked: ${run.reason ?? run.status}`);
-    await pinRun(store, run, 'By recalld init.', null, commandUser(), new Date(), signal);
+    const by = commandUser();
+    // A question that fails today is shown as failing from the first run on.
+    const pin = { note: 'By recalld init.', reruns: null, by, now: new Date(), withFailures: true };
+    await pinRun(store, run, pin, signal);
     return { runId: run.id, queries: set.queries };
   });
 }

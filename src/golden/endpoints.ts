@@ -125,6 +125,7 @@ const runComparisonSchema = z.object({
 export const newBaselineSchema = z.strictObject({
   run_id: idField.describe('A completed run.'),
   note: shortText.optional().describe('Why, in short.'),
+  with_failures: z.boolean().optional().describe('Pin it even if queries of it failed; they count 0 in the baseline.'),
 });
 
 export const baselineParams = z.strictObject({ pipeline: nameSchema, golden_set: nameSchema });
@@ -134,6 +135,9 @@ export const baselineSchema = z.object({
   golden_set: z.string(),
   run_id: z.string(),
   note: z.string().nullable(),
+  left_out: z
+    .array(z.object({ run_id: z.string(), reason: z.string() }))
+    .describe('Runs that its noise was not learned from, each with the reason.'),
   pinned_at: z.iso.datetime(),
 });
 

@@ -181,8 +181,8 @@ function metricKey(text: string) {
 /** `/v1/baselines`: which run others are compared with. */
 export interface BaselinesDeps {
   readonly authentication: AuthenticationSettings;
-  /** @throws RecalldError run_unknown, run_not_completed */
-  pinBaseline(runId: string, note: string | null, by: string): Promise<GoldenBaseline>;
+  /** @throws RecalldError run_unknown, run_not_completed, baseline_doubtful */
+  pinBaseline(runId: string, note: string | null, withFailures: boolean, by: string): Promise<GoldenBaseline>;
   /** @throws RecalldError baseline_unknown */
   unpinBaseline(pipeline: string, goldenSet: string, by: string): Promise<void>;
 }
@@ -191,8 +191,8 @@ export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
   const options = { preParsing: requireScope('admin', deps.authentication) };
 
   app.post('/v1/baselines', options, async (request, reply) => {
-    const { run_id, note } = parseRequest(request.body, newBaselineSchema, 'body');
-    const baseline = await deps.pinBaseline(run_id, note ?? null, keyHolder(request));
+    const { run_id, note, with_failures } = parseRequest(request.body, newBaselineSchema, 'body');
+    const baseline = await deps.pinBaseline(run_id, note ?? null, with_failures ?? false, keyHolder(request));
     return reply.code(201).send(baselineJson(baseline));
   });
 
@@ -203,8 +203,9 @@ export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
   });
 }
 
-export function baselineJson({ pipeline, goldenSet, runId, note, pinnedAt }: GoldenBaseline) {
-  return { pipeline, golden_set: goldenSet, run_id: runId, note, pinned_at: pinnedAt.toISOString() };
+export function baselineJson({ pipeline, goldenSet, runId, note, leftOut, pinnedAt }: GoldenBaseline) {
+  const left_out = leftOut.map((run) => ({ run_id: run.runId, reason: run.reason }));
+  return { pipeline, golden_set: goldenSet, run_id: runId, note, left_out, pinned_at: pinnedAt.toISOString() };
 }
 
 /** `/v1/golden-sets`. */
@@ -299,9 +300,10 @@ export function createGoldenApi(dependencies: Dependencies): GoldenApi {
     startRun: (pipeline, goldenSet, by) =>
       startRun({ ...dependencies, runs: createGoldenRuns(pool, by) }, pipeline, goldenSet),
     cancelRun: (id, by) => cancelGoldenRun({ runs: createGoldenRuns(pool, by), clock }, id),
-    pinBaseline: async (runId, note, by) => {
+    pinBaseline: async (runId, note, withFailures, by) => {
       const run = await findCompleted(store, runId);
-      return (await pinRun(store, run, note, null, by, clock.now(), never)).baseline;
+      const pin = { note, reruns: null, by, now: clock.now(), withFailures };
+      return (await pinRun(store, run, pin, never)).baseline;
     },
     unpinBaseline: (pipeline, goldenSet, by) => unpin(store, pipeline, goldenSet, by, clock.now()),
   };

@@ -99,10 +99,11 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
     });
 
     scope.post('/actions/pin-baseline', async (request, reply) => {
-      const { run_id: runId = '', note = '', back } = fieldsOf(request);
+      const { run_id: runId = '', note = '', with_failures: withFailures, back } = fieldsOf(request);
       await deps.pinBaseline(
         runId,
         note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
+        withFailures === 'yes',
         consoleVisitor(request),
       );
       return goBack(reply, back, 'pinned');

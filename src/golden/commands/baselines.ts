@@ -13,6 +13,8 @@ import {
   printLine,
 } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
+import { baselineJson as baselineOnTheWire } from '../golden-routes.ts';
+import { MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type PinReport, pinRun, unpin } from '../runs/pin-baseline.ts';
 import type { RunProgress } from '../runs/run-golden-set.ts';
@@ -25,6 +27,7 @@ import { usesOf } from './sets.ts';
 interface PinOptions extends ConfiguredOptions {
   readonly note?: string;
   readonly reruns: number;
+  readonly withFailures?: boolean;
 }
 
 interface SetOptions extends ConfiguredOptions {
@@ -58,19 +61,26 @@ function pinCommand(signal: AbortSignal): Command {
       parseReruns,
       0,
     )
+    .option('--with-failures', 'pin it even if queries of the run failed; they count 0 in the baseline')
     .action(async (runId: string, options: PinOptions) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(options.config, signal);
-      const { baseline, runs, isDeterministic, power } = await pinBaseline(settings, runId, options, (progress) =>
-        bar.show(progress),
+      const { baseline, runs, isDeterministic, doubts, power } = await pinBaseline(
+        settings,
+        runId,
+        options,
+        (progress) => bar.show(progress),
       ).finally(() => bar.end());
       if (options.json === true) {
-        printJson({ ...baselineJson(baseline), noise: baseline.noise, power });
+        printJson({ ...baselineJson(baseline), noise: baseline.noise, doubts, power });
         return;
       }
       printLine(`Pinned: runs of ${baseline.goldenSet} on ${baseline.pipeline} are compared with ${runId}.`);
-      if (runs < 2) note('How much the retriever differs by itself is not known; --reruns 9 measures it.');
-      else if (isDeterministic) note(`It answered the same in ${runs} runs: any difference is a change.`);
+      for (const doubt of doubts) note(doubt);
+      for (const { runId: other, reason } of baseline.leftOut) note(`Not learned from ${other}: ${reason}.`);
+      if (runs < MIN_CLEAN_RUNS) {
+        note(`The noise of the retriever is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. --reruns 9 measures it.`);
+      } else if (isDeterministic) note(`It answered the same in ${runs} runs: any difference is a change.`);
       else note(`Its own noise, measured by ${runs} runs, says which difference is a change.`);
       for (const sentence of power) note(sentence);
     });
@@ -80,7 +90,7 @@ function pinCommand(signal: AbortSignal): Command {
 function pinBaseline(
   settings: CommandSettings,
   runId: string,
-  { note: why = null, reruns }: Omit<PinOptions, 'note'> & { readonly note?: string | null },
+  { note: why, reruns, withFailures = false }: PinOptions,
   onProgress: (progress: RunProgress) => void,
 ): Promise<PinReport & { readonly power: readonly string[] }> {
   return withCommandStore(settings, async (store) => {
@@ -92,7 +102,8 @@ function pinBaseline(
     }
     const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
     const now = new Date();
-    const report = await pinRun(store, run, why, reruns > 0 ? usable : null, commandUser(), now, settings.signal);
+    const pin = { note: why ?? null, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
+    const report = await pinRun(store, run, pin, settings.signal);
     const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
     const power = await Promise.all(uses.map((use) => powerOfSet(store, use, run.queriesTotal, now)));
     return { ...report, power: power.flat() };
@@ -143,15 +154,8 @@ function listCommand(signal: AbortSignal): Command {
     });
 }
 
-function baselineJson({ pipeline, goldenSet, runId, note: why, pinnedAt, unpinnedAt }: GoldenBaseline) {
-  return {
-    pipeline,
-    golden_set: goldenSet,
-    run_id: runId,
-    note: why,
-    pinned_at: pinnedAt.toISOString(),
-    unpinned_at: unpinnedAt?.toISOString() ?? null,
-  };
+function baselineJson(baseline: GoldenBaseline) {
+  return { ...baselineOnTheWire(baseline), unpinned_at: baseline.unpinnedAt?.toISOString() ?? null };
 }
 
 function parseReruns(text: string): number {

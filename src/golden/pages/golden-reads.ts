@@ -136,7 +136,7 @@ export async function readRunPage(
     history,
     deployments,
     notes: notes.get(run.id) ?? [],
-    isBaseline: pinned?.runId === run.id,
+    baseline: pinned?.runId === run.id ? pinned : null,
     diagnosis,
     queries: await readQueryTable(deps, run, against, showsText(deps, pipeline), query),
     explained: isAsked ? await deps.explainRun(run.id, QUESTIONS_EXPLAINED) : null,

@@ -20,10 +20,11 @@ import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { countsOf, type ExplainedRun, verdictWords } from '../../explain/answers.ts';
-import type { Verdict } from '../../model.ts';
+import { ALL_SEGMENT, type Verdict } from '../../model.ts';
 import { percent } from '../../text/spelling.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
+import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { HistoricRun } from '../sql/run-results.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { charted, pointsOf, runTones } from './golden-page.tsx';
@@ -37,7 +38,8 @@ export interface RunPageData {
   /** Around the run, oldest first. */
   readonly deployments: readonly Deployment[];
   readonly notes: readonly Annotation[];
-  readonly isBaseline: boolean;
+  /** Null when it is not the pinned baseline. */
+  readonly baseline: GoldenBaseline | null;
   /** Of the alarm that the run was part of; null for none. */
   readonly diagnosis: Incident | null;
   readonly queries: QueryTableData;
@@ -55,7 +57,7 @@ const MAX_FORBIDDEN = 50;
 export const chartedOfRun = charted.slice(0, 2);
 
 export function RunPage({ frame, data }: { readonly frame: Frame; readonly data: RunPageData }) {
-  const { run, summary, history, deployments, notes, isBaseline, diagnosis, queries, explained } = data;
+  const { run, summary, history, deployments, notes, baseline, diagnosis, queries, explained } = data;
   const { range, visitor } = frame;
   const back = runPath(run.id);
   const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
@@ -100,12 +102,18 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
         {formToken === null ? null : (
           <div class="acts">
             <NoteForm subject="run" id={run.id} name="this run" formToken={formToken} back={back} />
-            {run.status === 'completed' && !isBaseline ? (
-              <PinForm runId={run.id} goldenSet={run.goldenSet} formToken={formToken} back={back} />
+            {run.status === 'completed' && baseline === null ? (
+              <PinForm
+                runId={run.id}
+                goldenSet={run.goldenSet}
+                failed={summary.queries.error + summary.queries.timeout}
+                formToken={formToken}
+                back={back}
+              />
             ) : null}
           </div>
         )}
-        {isBaseline ? <p class="lead">This run is the pinned baseline: later runs are compared with it.</p> : null}
+        {baseline === null ? null : <PinnedNote baseline={baseline} />}
       </Section>
       {diagnosis === null ? null : (
         <Section id="diagnosis" title="Behind the alarm">
@@ -331,15 +339,42 @@ const triggers: Record<GoldenRun['trigger'], string> = {
   sentinel: 'after a sentinel fell',
 };
 
+/** What the noise of the pinned run was learned from, and which runs it was not. */
+function PinnedNote({ baseline: { noise, leftOut } }: { readonly baseline: GoldenBaseline }) {
+  const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
+  return (
+    <>
+      <p class="lead">
+        This run is the pinned baseline: later runs are compared with it.{' '}
+        {reruns === null
+          ? 'The noise of the retriever is unknown: fewer than three clean runs.'
+          : `The noise of the retriever comes from ${reruns} clean runs.`}
+      </p>
+      {leftOut.length === 0 ? null : (
+        <Table
+          caption="Runs that the noise was not learned from"
+          columns={[{ title: 'Run' }, { title: 'Reason' }]}
+          rows={leftOut.map(({ runId, reason }) => ({
+            key: runId,
+            cells: [<a href={runPath(runId)}>{runId}</a>, reason],
+          }))}
+        />
+      )}
+    </>
+  );
+}
+
 /** Makes a run the baseline that later ones are compared with. */
 interface PinFormProps {
   readonly runId: string;
   readonly goldenSet: string;
+  /** Queries of the run that failed or timed out. */
+  readonly failed: number;
   readonly formToken: string;
   readonly back: string;
 }
 
-function PinForm({ runId, goldenSet, formToken, back }: PinFormProps) {
+function PinForm({ runId, goldenSet, failed, formToken, back }: PinFormProps) {
   return (
     <details class="act">
       <summary>Pin as baseline</summary>
@@ -352,6 +387,12 @@ function PinForm({ runId, goldenSet, formToken, back }: PinFormProps) {
           Why (optional)
           <input type="text" name="note" maxLength={500} autocomplete="off" />
         </label>
+        {failed === 0 ? null : (
+          <label>
+            <input type="checkbox" name="with_failures" value="yes" required />
+            {plural(failed, 'query', 'queries')} of this run failed and would count 0 in the baseline. Pin it anyway.
+          </label>
+        )}
         <button type="submit">Pin this run</button>
       </form>
     </details>

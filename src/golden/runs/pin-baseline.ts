@@ -1,5 +1,6 @@
 /** Pins the runs that others are compared with, with how much their retriever differs by itself. */
 import { RecalldError } from '../../errors.ts';
+import { chooseCleanRuns, MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { Reruns } from '../rules/run-noise.ts';
@@ -8,35 +9,66 @@ import type { CompareDeps, GoldenStore, StoredRuns } from './stored-runs.ts';
 
 export interface PinReport {
   readonly baseline: GoldenBaseline;
-  /** Runs by which the noise was measured. */
+  /** Runs by which the noise was measured, the pinned one included; 1 when the noise is unknown. */
   readonly runs: number;
   readonly isDeterministic: boolean;
+  /** What a person who pins the run should know of it, in sentences; empty for a run without doubts. */
+  readonly doubts: readonly string[];
+}
+
+export interface PinRequest {
+  readonly note: string | null;
+  /** Runs that asked the same again for this pin; null takes those right before the pinned one. */
+  readonly reruns: readonly GoldenRun[] | null;
+  /** Who pins it. */
+  readonly by: string;
+  readonly now: Date;
+  /** Pins the run even if queries of it failed; they count 0 in the baseline. */
+  readonly withFailures?: boolean;
 }
 
 /**
- * Pins a completed run with the noise of its retriever.
+ * Pins a completed run with the noise of its retriever, learned from clean runs alone (`chooseCleanRuns`). With fewer
+ * than three of them the noise stays unknown.
  *
- * @param reruns runs that asked the same again; null takes those right before it that did
- * @param by who pins it
+ * @throws RecalldError baseline_doubtful when queries of the run failed
  */
 export async function pinRun(
   store: GoldenStore,
   run: GoldenRun,
-  note: string | null,
-  reruns: readonly GoldenRun[] | null,
-  by: string,
-  now: Date,
+  { note, reruns, by, now, withFailures = false }: PinRequest,
   signal: AbortSignal,
 ): Promise<PinReport> {
   const { id: runId, pipeline, goldenSet } = run;
-  const measured = [run, ...(reruns ?? (await earlierReruns(store, run)))];
+  const others = reruns ?? (await earlierReruns(store, run));
+  const [own, ...facts] = await store.runs.facts([run, ...others], run);
+  if (own === undefined) throw new RecalldError('run_unknown', `The golden run ${runId} is gone.`);
+  if (own.failed > 0 && !withFailures) {
+    throw new RecalldError(
+      'baseline_doubtful',
+      `${own.failed} of ${run.queriesTotal} queries of the run ${runId} failed or timed out, and would count 0 in the baseline: ` +
+        'later failures of the same queries would not show. Pin a run without failures, or pin this one with --with-failures.',
+    );
+  }
+  const { kept, leftOut } = chooseCleanRuns(own, facts, reruns !== null);
+  const clean = [run, ...others.filter(({ id }) => kept.includes(id))];
+  const measured = clean.length < MIN_CLEAN_RUNS ? [run] : clean;
   const { noise, means } = await measureNoise(store, measured, signal);
   const pin = { pipeline, goldenSet, runId, note, noise, pinnedAt: now };
-  await store.baselines.pin(pin, by, means);
+  await store.baselines.pin(pin, by, means, leftOut);
   const isDeterministic = Object.values(noise).every((metrics) =>
     Object.values(metrics).every(({ isStill }) => isStill),
   );
-  return { baseline: { ...pin, unpinnedAt: null }, runs: measured.length, isDeterministic };
+  return {
+    baseline: { ...pin, leftOut, unpinnedAt: null },
+    runs: measured.length,
+    isDeterministic,
+    doubts: [
+      ...(own.failed > 0 ? [`${own.failed} of ${run.queriesTotal} queries of this run failed; they count 0.`] : []),
+      ...own.failedChecks.map((name) => `This run failed the check ${name}.`),
+      ...own.incidents.map((id) => `Incident ${id} was open during this run.`),
+    ],
+  };
 }
 
 /** @throws RecalldError baseline_unknown when none is pinned */

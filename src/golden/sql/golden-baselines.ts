@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../access/audit-log.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
+import type { LeftOutRun } from '../rules/clean-runs.ts';
 import type { MeanScores, NoiseTable } from '../rules/run-noise.ts';
 
 /** A run that others are compared with. */
@@ -16,10 +17,12 @@ export interface GoldenBaseline {
   readonly unpinnedAt: Date | null;
   /** How much reruns of the retriever differ by themselves; empty when that was not measured. */
   readonly noise: NoiseTable;
+  /** Runs that were near, and why the noise was not learned from them. */
+  readonly leftOut: readonly LeftOutRun[];
 }
 
 const selectBaseline = `
-  select pipeline, golden_set as "goldenSet", run_id as "runId", note, noise,
+  select pipeline, golden_set as "goldenSet", run_id as "runId", note, noise, left_out as "leftOut",
          pinned_at as "pinnedAt", unpinned_at as "unpinnedAt"
     from golden_baselines`;
 
@@ -75,9 +78,10 @@ export function createGoldenBaselines(pool: Pool) {
      * @param means of its queries over the reruns, in the order of the set version; left out, nothing was rerun
      */
     async pin(
-      baseline: Omit<GoldenBaseline, 'unpinnedAt'>,
+      baseline: Omit<GoldenBaseline, 'unpinnedAt' | 'leftOut'>,
       by: string,
       means: MeanScores | null = null,
+      leftOut: readonly LeftOutRun[] = [],
     ): Promise<void> {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
@@ -87,9 +91,9 @@ export function createGoldenBaselines(pool: Pool) {
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
         await recordActs(client, [{ ...act, before, after: { run_id: runId } }]);
         const { rows } = await client.query<{ id: string }>(
-          `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, pinned_at)
-           values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::timestamptz) returning id`,
-          [pipeline, goldenSet, runId, note, JSON.stringify(noise), pinnedAt],
+          `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, left_out, pinned_at)
+           values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb, $7::timestamptz) returning id`,
+          [pipeline, goldenSet, runId, note, JSON.stringify(noise), JSON.stringify(leftOut), pinnedAt],
         );
         for (const [metric, scores] of Object.entries(means ?? {})) {
           const { measure, k } = parseMetricKey(metric);

@@ -13,6 +13,7 @@ import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import type { ContextSize } from '../../text/context-size.ts';
+import type { RunFacts } from '../rules/clean-runs.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { StaleLabel } from '../rules/labels.ts';
 import {
@@ -28,6 +29,7 @@ import {
 import type { RunFailure } from '../rules/run-failure.ts';
 import type { Accepted } from '../rules/run-noise.ts';
 import type { ForbiddenResult } from '../rules/unwanted-answers.ts';
+import { readRunFacts } from './clean-runs.ts';
 import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
 import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
 import {
@@ -192,6 +194,11 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     /** The forbidden documents that came back, those at the top first. */
     forbidden(runId: string): Promise<readonly ForbiddenResult[]> {
       return readForbidden(pool, runId);
+    },
+
+    /** What speaks against learning the noise of a retriever from these runs of one pipeline and set. */
+    facts(runs: readonly GoldenRun[], pinned: GoldenRun): Promise<readonly RunFacts[]> {
+      return readRunFacts(pool, runs, pinned);
     },
 
     /** What was compared with a baseline and accepted up to a time. */

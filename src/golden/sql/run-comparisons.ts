@@ -6,6 +6,7 @@ import type { RunDifference, StoredComparison } from '../rules/compare-golden-ru
 import type { StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
+import { isCleanBesideBaseline } from './clean-runs.ts';
 
 interface DifferenceRow extends Omit<RunDifference, 'key' | 'changed'> {
   readonly run_id: string;
@@ -114,22 +115,23 @@ export async function readComparedWithBaseline(
 }
 
 /**
- * By how much did what was accepted differ from a baseline? Each day, or each generation of the index, stands by its last
- * run, if that was no clear regression. The one that is under way is left out, and so is the generation of the baseline among
- * generations.
+ * By how much did what was accepted differ from a baseline? Each day, or each generation of the index, counts by its last
+ * clean run, if that was no clear regression. The one that is under way is left out, and so is the generation of the
+ * baseline among generations.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (
     select periods.since, r.id
       from periods
      cross join lateral (
-       select id from golden_runs
+       select id from golden_runs r
         where pipeline = $1::text and golden_set = $2::text and status = 'completed' and purpose = 'full'
           and finished_at >= periods.since and finished_at < periods.until
           -- No run takes longer than 24 days: the index need not be read further back.
           and started_at < periods.until and started_at > periods.since - interval '25 days'
           and exists (select from golden_run_comparisons c
-                       where c.run_id = golden_runs.id and c.kind = 'baseline' and c.against = $3::text)
+                       where c.run_id = r.id and c.kind = 'baseline' and c.against = $3::text)
+          and ${isCleanBesideBaseline}
         order by started_at desc, id desc limit 1) r
      order by periods.since limit ${MAX_ACCEPTED}
   )

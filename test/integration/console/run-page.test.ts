@@ -36,7 +36,7 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
     history: [],
     deployments: [],
     notes: [],
-    isBaseline: false,
+    baseline: null,
     diagnosis: null,
     queries,
     explained,

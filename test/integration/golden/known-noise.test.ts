@@ -8,9 +8,16 @@ import { compareRunsById, type GoldenStore, knowledgeOf } from '../../../src/gol
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import { aNewGoldenSet, anAnswer, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
+import {
+  aFailedAnswer,
+  aNewGoldenSet,
+  anAnswer,
+  aRunSettings,
+  documents,
+  goldenQueries,
+} from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
-import { aDifference, anEnd, aRun, minutes, nine } from '../../support/golden-runs.ts';
+import { aDifference, anEnd, aRun, floor, minutes, ndcg, nine } from '../../support/golden-runs.ts';
 
 const database = useDatabase();
 const never = new AbortController().signal;
@@ -30,6 +37,7 @@ async function aWorld(pipeline: string) {
     minute: number,
     missed: readonly number[] = [],
     end: Parameters<typeof anEnd>[0] = {},
+    failed: readonly number[] = [],
   ): Promise<GoldenRun> => {
     const settings = aRunSettings({ cutoffs: [10], segmentKeys: [] });
     const made = aRun({ pipeline, startedAt: minutes(minute), deadlineAt: minutes(minute + 10), settings });
@@ -37,7 +45,9 @@ async function aWorld(pipeline: string) {
     await store.runs.saveAnswers(
       made.id,
       queries.map(({ id }, n) =>
-        anAnswer({ queryId: id, documents: documents(missed.includes(n) ? 'x' : `d${n + 1}`) }),
+        failed.includes(n)
+          ? aFailedAnswer({ queryId: id })
+          : anAnswer({ queryId: id, documents: documents(missed.includes(n) ? 'x' : `d${n + 1}`) }),
       ),
     );
     await store.runs.finish(made.id, anEnd({ finishedAt: minutes(minute + 1), ...end }));
@@ -64,6 +74,8 @@ async function aWorld(pipeline: string) {
   return { store, run, rebuild, against };
 }
 
+const aPin = (minute: number) => ({ note: null, reruns: null, by: 'me', now: minutes(minute) });
+
 const ndcgOf = (compared: Awaited<ReturnType<typeof compareRunsById>>) =>
   compared.differences.find(({ key, segment }) => key.measure === 'ndcg' && segment === 'all');
 
@@ -71,7 +83,7 @@ it('a fall of a retriever that answered the same in every rerun is called by one
   const { store, run } = await aWorld('still');
   const before = [await run(0), await run(2)];
   const pinned = await run(4);
-  const report = await pinRun(store, pinned, null, null, 'somebody', minutes(6), never);
+  const report = await pinRun(store, pinned, aPin(6), never);
   expect(report).toMatchObject({ runs: 1 + before.length, isDeterministic: true });
   const fallen = await run(8, [7]);
   const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
@@ -82,7 +94,7 @@ it('a retriever that moves is compared with the mean of its reruns', async () =>
   const { store, run } = await aWorld('moving');
   for (let n = 0; n < 9; n++) await run(2 * n, n % 3 === 0 ? [n] : []);
   const pinned = await run(20);
-  expect(await pinRun(store, pinned, null, null, 'somebody', minutes(22), never)).toMatchObject({
+  expect(await pinRun(store, pinned, aPin(22), never)).toMatchObject({
     runs: 10,
     isDeterministic: false,
   });
@@ -96,7 +108,7 @@ it('a retriever that moves is compared with the mean of its reruns', async () =>
 it('without reruns, or without a pin, the queries alone have to tell', async () => {
   const { store, run } = await aWorld('alone');
   const pinned = await run(0);
-  await pinRun(store, pinned, null, [], 'somebody', minutes(2), never);
+  await pinRun(store, pinned, { ...aPin(2), reruns: [] }, never);
   const fallen = await run(4, [7]);
   const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
   expect(found).toMatchObject({ ciMethod: 'bca', verdict: 'inconclusive' });
@@ -105,8 +117,9 @@ it('without reruns, or without a pin, the queries alone have to tell', async () 
 it('days are learned by the last run of each that was no clear regression, up to yesterday', async () => {
   const { store, run, against } = await aWorld('daily');
   await run(0);
+  await run(1);
   const pinned = await run(2);
-  await pinRun(store, pinned, null, null, 'somebody', minutes(4), never);
+  await pinRun(store, pinned, aPin(4), never);
   const day = 24 * 60;
   await run(10, [], against(pinned, 0.9));
   await run(20, [], against(pinned, 0.01));
@@ -122,8 +135,9 @@ it('days are learned by the last run of each that was no clear regression, up to
 it('generations of the index are learned by the last run of each that was no clear regression', async () => {
   const { store, run, rebuild, against } = await aWorld('rebuilt');
   await run(0);
+  await run(1);
   const pinned = await run(2);
-  await pinRun(store, pinned, null, null, 'somebody', minutes(4), never);
+  await pinRun(store, pinned, aPin(4), never);
   const knownAt = async (minute: number) => {
     const baseline = await store.baselines.pinned('rebuilt', 'faq');
     return baseline === null ? null : knowledgeOf(store, baseline, pinned, minutes(minute));
@@ -156,4 +170,94 @@ it('generations of the index are learned by the last run of each that was no cle
     unit,
     differences: { all: { 'ndcg@10': [...levels, doubtful, 0.05] } },
   });
+});
+
+it('a baseline learns its noise from clean runs alone and says which runs it left out, and why', async () => {
+  const { store, run, rebuild } = await aWorld('clean');
+  const released = await run(0, [1, 2]);
+  await rebuild(3, 'retriever');
+  const steady = [await run(5), await run(10)];
+  const outlier = await run(15, [3], { scores: [{ ...ndcg, mean: ndcg.mean - 0.1 }] });
+  const failing = await run(20, [], {}, [4]);
+  const checked = await run(25, [5], { checks: [{ ...floor, verdict: 'warning', isBeyond: true }] });
+  const incident = await database.pool.query<{ id: string }>(
+    `insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, course)
+     values ('clean', $1, $2, 'critical', $2, '[]') returning id`,
+    [minutes(29), minutes(33)],
+  );
+  const troubled = await run(30, [6]);
+  steady.push(await run(35));
+  const pinned = await run(40);
+
+  const report = await pinRun(store, pinned, aPin(42), never);
+  expect(report).toMatchObject({ runs: steady.length + 1, isDeterministic: true, doubts: [] });
+  const reasons = Object.fromEntries(report.baseline.leftOut.map(({ runId, reason }) => [runId, reason]));
+  expect(reasons).toEqual({
+    [released.id]: 'a deployment lies between it and the pinned run',
+    [outlier.id]: 'its ndcg@10 of 0.713 is far from the usual 0.813',
+    [failing.id]: '1 query failed or timed out',
+    [checked.id]: `it failed the check ${floor.name}`,
+    [troubled.id]: `incident ${incident.rows[0]?.id} was open`,
+  });
+  expect((await store.baselines.pinned('clean', 'faq'))?.leftOut).toEqual(report.baseline.leftOut);
+
+  const fallen = await run(50, [7, 8, 9]);
+  const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
+  expect(found).toMatchObject({ ciMethod: 'reruns', verdict: 'regression' });
+});
+
+it('the noise stays unknown with fewer than three clean runs', async () => {
+  const { store, run } = await aWorld('few');
+  await run(0, [], {}, [1]);
+  await run(5);
+  const pinned = await run(10);
+  expect(await pinRun(store, pinned, aPin(12), never)).toMatchObject({ runs: 1, baseline: { noise: {} } });
+  expect(await store.baselines.means(pinned.id)).toBeNull();
+});
+
+it('a run with failed queries is pinned on request alone, and the report says that they count 0', async () => {
+  const { store, run } = await aWorld('failing');
+  const failing = await run(0, [], {}, [1, 2]);
+  await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_doubtful' });
+  expect(await store.baselines.pinned('failing', 'faq')).toBeNull();
+  const report = await pinRun(store, failing, { ...aPin(2), withFailures: true }, never);
+  expect(report.doubts).toEqual(['2 of 40 queries of this run failed; they count 0.']);
+});
+
+it('reruns that were asked for may fail the checks that the pinned run fails, since its level is accepted', async () => {
+  const { store, run } = await aWorld('accepted');
+  const low = { checks: [{ ...floor, verdict: 'warning' as const, isBeyond: true }] };
+  const pinned = await run(0, [1], low);
+  const reruns = [await run(5, [1], low), await run(10, [1], low)];
+  expect(await pinRun(store, pinned, { ...aPin(12), reruns }, never)).toMatchObject({
+    runs: 3,
+    isDeterministic: true,
+    doubts: [`This run failed the check ${floor.name}.`],
+    baseline: { leftOut: [] },
+  });
+});
+
+it('days of an incident, with failures or with a failed check are not accepted as the usual level', async () => {
+  const { store, run, against } = await aWorld('troubled');
+  await run(0);
+  await run(1);
+  const pinned = await run(2);
+  await pinRun(store, pinned, aPin(4), never);
+  const day = 24 * 60;
+  await run(20, [], against(pinned, 0.01));
+  await database.pool.query(
+    `insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, course)
+     values ('troubled', $1, $2, 'critical', $2, '[]')`,
+    [minutes(day), minutes(day + 60)],
+  );
+  await run(day + 10, [], against(pinned, -0.1));
+  await run(2 * day, [], against(pinned, -0.2), [3]);
+  await run(3 * day, [], {
+    ...against(pinned, -0.3),
+    checks: [{ ...floor, verdict: 'warning', isBeyond: true }],
+  });
+  await run(4 * day, [], against(pinned, -0.02));
+  const baseline = await store.baselines.pinned('troubled', 'faq');
+  const known = baseline === null ? null : await knowledgeOf(store, baseline, pinned, minutes(5 * day + 60));
+  expect(known?.accepted).toEqual({ unit: 'day', differences: { all: { 'ndcg@10': [0.01, -0.02] } } });
 });

@@ -1,0 +1,117 @@
+/**
+ * Which runs may teach how much a retriever differs by itself. A run of an incident, with failures, or of another
+ * deployment would teach a noise that hides the next fault of the same size.
+ */
+import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { median } from '../../stats/descriptive.ts';
+import { defaultMinEffect } from './verdict.ts';
+
+/** What is stored of a run that speaks against learning from it. */
+export interface RunFacts {
+  readonly runId: string;
+  /** Queries that failed or timed out. */
+  readonly failed: number;
+  /** Names of checks that the run by itself failed, confirmed by others or not. */
+  readonly failedChecks: readonly string[];
+  /** Ids of the incidents that were open during the run. */
+  readonly incidents: readonly string[];
+  /** Deployments of the index, the embedder or the retriever between it and the pinned run. */
+  readonly deployments: number;
+  /** Means over all queries. */
+  readonly means: readonly { readonly key: MetricKey; readonly mean: number }[];
+}
+
+/** A run that was not learned from. */
+export interface LeftOutRun {
+  readonly runId: string;
+  /** One clause. */
+  readonly reason: string;
+}
+
+export interface CleanRuns {
+  /** Ids, in the given order. */
+  readonly kept: readonly string[];
+  readonly leftOut: readonly LeftOutRun[];
+}
+
+/** With fewer runs, the pinned one included, a spread is a guess: the noise is unknown. */
+export const MIN_CLEAN_RUNS = 3;
+
+/** A mean that lies further from the median than so many robust standard deviations is an outlier. */
+const OUTLYING = 4;
+/** The median absolute deviation of a normal distribution is its standard deviation over this. */
+const MAD_TO_DEVIATION = 1.4826;
+
+/**
+ * Chooses from the runs beside a pinned one those that may teach its noise: no failed query, no failed check, no open
+ * incident, no deployment between them, and no mean that is an outlier among all of them.
+ *
+ * A mean is an outlier when it lies further from the median than 4 robust standard deviations (1.4826 times the median
+ * absolute deviation; Rousseeuw and Croux 1993) and than the smallest difference that matters for its measure. Rare
+ * small noise is kept: without it every small difference would count as a change.
+ *
+ * @param pinned what the person who pins it accepts: a check that fails in it, and an incident that is open, do not
+ *   speak against reruns that were asked for at the same time
+ * @param isRequested whether the runs were made for this pin; earlier runs get no such allowance
+ */
+export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean): CleanRuns {
+  const accepted = isRequested ? pinned : { failedChecks: [], incidents: [] };
+  const leftOut: LeftOutRun[] = [];
+  const candidates: RunFacts[] = [];
+  for (const run of others) {
+    const reason = reasonAgainst(run, accepted);
+    if (reason === null) candidates.push(run);
+    else leftOut.push({ runId: run.runId, reason });
+  }
+  const limits = outlierLimits([pinned, ...candidates]);
+  const kept: string[] = [];
+  for (const run of candidates) {
+    const outlier = run.means.find(({ key, mean }) => isOutside(limits.get(formatMetricKey(key)), mean));
+    if (outlier === undefined) kept.push(run.runId);
+    else {
+      const usual = limits.get(formatMetricKey(outlier.key))?.usual ?? 0;
+      const reason = `its ${formatMetricKey(outlier.key)} of ${outlier.mean.toFixed(3)} is far from the usual ${usual.toFixed(3)}`;
+      leftOut.push({ runId: run.runId, reason });
+    }
+  }
+  return { kept, leftOut };
+}
+
+function reasonAgainst(
+  { failed, failedChecks, incidents, deployments }: RunFacts,
+  accepted: Pick<RunFacts, 'failedChecks' | 'incidents'>,
+): string | null {
+  if (failed > 0) return failed === 1 ? '1 query failed or timed out' : `${failed} queries failed or timed out`;
+  const checks = failedChecks.filter((name) => !accepted.failedChecks.includes(name));
+  if (checks.length > 0) return `it failed the check ${checks.join(', ')}`;
+  const open = incidents.filter((id) => !accepted.incidents.includes(id));
+  if (open.length > 0) return `incident ${open.join(', ')} was open`;
+  return deployments === 0 ? null : 'a deployment lies between it and the pinned run';
+}
+
+interface OutlierLimit {
+  /** The median. */
+  readonly usual: number;
+  readonly reach: number;
+}
+
+function outlierLimits(runs: readonly RunFacts[]): ReadonlyMap<string, OutlierLimit> {
+  const byKey = new Map<string, { readonly key: MetricKey; readonly means: number[] }>();
+  for (const { key, mean } of runs.flatMap(({ means }) => means)) {
+    const name = formatMetricKey(key);
+    const own = byKey.get(name) ?? { key, means: [] };
+    own.means.push(mean);
+    byKey.set(name, own);
+  }
+  return new Map(
+    Array.from(byKey, ([name, { key, means }]) => {
+      const usual = median(means);
+      const deviation = MAD_TO_DEVIATION * median(means.map((mean) => Math.abs(mean - usual)));
+      return [name, { usual, reach: Math.max(OUTLYING * deviation, defaultMinEffect(key.measure)) }];
+    }),
+  );
+}
+
+function isOutside(limit: OutlierLimit | undefined, mean: number): boolean {
+  return limit !== undefined && Math.abs(mean - limit.usual) > limit.reach;
+}

@@ -1,0 +1,64 @@
+/** What speaks against learning the noise of a retriever from a run. */
+import type { Pool } from 'pg';
+import { isUnbounded, type Measure } from '../../ir/metric-key.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import type { RunFacts } from '../rules/clean-runs.ts';
+import type { GoldenRun } from '../rules/run.ts';
+
+/** Deployments of what answers a query; a new version of a golden set is none. */
+const DEPLOYED = `('index', 'embedder', 'retriever')`;
+
+const FAILED = `('error', 'timeout')`;
+
+/** Holds for an incident `i` that was open during the run `r`. */
+const OPEN_DURING = `i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
+                     and (i.closed_at is null or i.closed_at > r.started_at)`;
+
+/**
+ * Holds for a run `r` that no query failed, that failed no check and that no incident was open during, but for the checks
+ * that the baseline `$3` failed too, and the incidents that were open when it started, at `$4`.
+ */
+export const isCleanBesideBaseline = `
+  not exists (select from golden_run_answers a where a.run_id = r.id and a.outcome in ${FAILED})
+  and not exists (select from golden_run_checks c
+                   where c.run_id = r.id and c.is_beyond
+                     and c.name not in (select name from golden_run_checks where run_id = $3::text and is_beyond))
+  and not exists (select from incidents i where ${OPEN_DURING} and i.opened_at > $4::timestamptz)`;
+
+interface FactsRow extends Omit<RunFacts, 'means'> {
+  readonly means: readonly { readonly measure: Measure; readonly k: number; readonly mean: number }[];
+}
+
+/**
+ * @param runs of one pipeline and set
+ * @param pinned the run that they are held beside
+ * @returns in the order of the runs
+ */
+export async function readRunFacts(
+  pool: Pool,
+  runs: readonly GoldenRun[],
+  pinned: GoldenRun,
+): Promise<readonly RunFacts[]> {
+  const { rows } = await pool.query<FactsRow>(
+    `select r.id as "runId",
+            (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ${FAILED}) as failed,
+            array(select distinct name from golden_run_checks c where c.run_id = r.id and c.is_beyond order by name) as "failedChecks",
+            array(select i.id::text from incidents i where ${OPEN_DURING} order by i.id) as incidents,
+            (select count(*)::integer from deployments d
+              where d.pipeline = r.pipeline and d.kind in ${DEPLOYED}
+                and d.occurred_at > least(r.started_at, $2::timestamptz)
+                and d.occurred_at <= greatest(coalesce(r.finished_at, r.started_at), $3::timestamptz)) as deployments,
+            coalesce((select jsonb_agg(jsonb_build_object('measure', s.measure, 'k', s.k, 'mean', s.mean))
+                        from golden_run_scores s where s.run_id = r.id and s.segment = '${ALL_SEGMENT}'), '[]') as means
+       from golden_runs r where r.id = any ($1::text[])`,
+    [runs.map(({ id }) => id), pinned.startedAt, pinned.finishedAt ?? pinned.startedAt],
+  );
+  const byRun = new Map(rows.map((row) => [row.runId, row]));
+  return runs.flatMap(({ id }) => {
+    const row = byRun.get(id);
+    if (row === undefined) return [];
+    // Shares of unjudged documents are no quality, and gains without a bound have no difference that matters.
+    const means = row.means.filter(({ measure }) => measure !== 'unjudged' && !isUnbounded(measure));
+    return [{ ...row, means: means.map(({ measure, k, mean }) => ({ key: { measure, k }, mean })) }];
+  });
+}

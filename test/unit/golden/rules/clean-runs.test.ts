@@ -1,0 +1,58 @@
+/** Which runs may teach the noise of a retriever. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chooseCleanRuns, type RunFacts } from '../../../../src/golden/rules/clean-runs.ts';
+
+const key = { measure: 'ndcg', k: 10 } as const;
+
+function facts(runId: string, mean: number, parts: Partial<RunFacts> = {}): RunFacts {
+  const clean = { failed: 0, failedChecks: [], incidents: [], deployments: 0 };
+  return { runId, ...clean, means: [{ key, mean }], ...parts };
+}
+
+describe('the runs that a baseline learns from', () => {
+  it('keep rare small noise, without which every small difference would count as a change', () => {
+    const others = [0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.785, 0.8].map((mean, n) => facts(`r${n}`, mean));
+    expect(chooseCleanRuns(facts('pinned', 0.8), others, false)).toEqual({
+      kept: others.map(({ runId }) => runId),
+      leftOut: [],
+    });
+  });
+
+  it('leave out a run that is far from the median by any measure', () => {
+    const others = [0.8, 0.8, 0.8, 0.67].map((mean, n) => facts(`r${n}`, mean));
+    const { kept, leftOut } = chooseCleanRuns(facts('pinned', 0.8), others, false);
+    expect(kept).toEqual(['r0', 'r1', 'r2']);
+    expect(leftOut).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.670 is far from the usual 0.800' }]);
+  });
+
+  it('keep the wide spread of a retriever that is really so, since no run of it is an outlier', () => {
+    const others = [0.6, 0.8, 0.65, 0.75, 0.62, 0.78].map((mean, n) => facts(`r${n}`, mean));
+    expect(chooseCleanRuns(facts('pinned', 0.7), others, false).leftOut).toEqual([]);
+  });
+
+  it('may share a failed check or an open incident with the pinned run only when they were asked for', () => {
+    const doubts = { failedChecks: ['ndcg@10 below 0.7 on faq'], incidents: ['7'] };
+    const others = [facts('r1', 0.6, doubts)];
+    expect(chooseCleanRuns(facts('pinned', 0.6, doubts), others, true).kept).toEqual(['r1']);
+    expect(chooseCleanRuns(facts('pinned', 0.6, doubts), others, false).kept).toEqual([]);
+  });
+
+  it('are each kept or left out once, and none is kept with a failed query or beyond a deployment', () => {
+    const run = fc.record({
+      mean: fc.double({ min: 0, max: 1, noNaN: true }),
+      failed: fc.nat(2),
+      deployments: fc.nat(1),
+    });
+    fc.assert(
+      fc.property(fc.array(run, { maxLength: 12 }), fc.boolean(), (runs, isRequested) => {
+        const others = runs.map(({ mean, ...parts }, n) => facts(`r${n}`, mean, parts));
+        const { kept, leftOut } = chooseCleanRuns(facts('pinned', 0.5), others, isRequested);
+        const named = [...kept, ...leftOut.map(({ runId }) => runId)];
+        expect(named.toSorted()).toEqual(others.map(({ runId }) => runId).toSorted());
+        for (const { runId, failed, deployments } of others)
+          if (failed > 0 || deployments > 0) expect(kept).not.toContain(runId);
+      }),
+    );
+  });
+});
