@@ -59,5 +59,7 @@ create table golden_run_checks (
   value double precision,
   threshold double precision not null,
   explanation text not null,
+  -- What a regression check would find with a chance of 0.8.
+  smallest_detectable_drop double precision,
   primary key (run_id, name, severity)
 );

@@ -11,6 +11,8 @@ create table check_states (
   candidate text check (candidate in ('ok', 'warning', 'critical', 'no_data')),
   seen integer not null check (seen >= 0),
   value double precision check (value > '-infinity' and value < 'infinity'),
+  -- What a regression check would find with a chance of 0.8.
+  smallest_detectable_drop double precision,
   segment text,
   explanation text not null,
   -- There is too little to judge, and the config takes that as no alarm.

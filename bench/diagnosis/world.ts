@@ -2,12 +2,13 @@
 import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
 import type { EffectKind } from '../../src/diagnosis/rules/cause.ts';
 import { type Observations, type ObservedShare, observedRun } from '../../src/diagnosis/rules/observations.ts';
-import { type ComparedSide, sharedQueries, storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
+import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { AnsweredStage, QueryAnswer } from '../../src/golden/rules/run.ts';
 import { scoresBy } from '../../src/golden/rules/score-run.ts';
 import { answeredStages } from '../../src/golden/rules/stages.ts';
+import { storedComparison } from '../../src/golden/rules/verdict.ts';
 import { mean, summarize } from '../../src/stats/descriptive.ts';
 import { wilsonInterval } from '../../src/stats/intervals.ts';
 import { neighbourRecall } from '../../src/vector/nearest-neighbours.ts';

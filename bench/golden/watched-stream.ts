@@ -8,7 +8,7 @@ import {
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
-import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
+
 import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
 import {
   acceptedFallVariance,
@@ -18,7 +18,7 @@ import {
   measureReruns,
   type RerunNoise,
 } from '../../src/golden/rules/run-noise.ts';
-import { minEffectOf } from '../../src/golden/rules/verdict.ts';
+import { minEffectOf, storedComparison } from '../../src/golden/rules/verdict.ts';
 import { formatMetricKey, type MetricKey } from '../../src/ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../src/model.ts';
 import { mean } from '../../src/stats/descriptive.ts';

@@ -80,6 +80,16 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       description: `${alarm}. ${theCheck} has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`,
     },
     {
+      alert: 'RecalldCheckBlind',
+      severity: 'warning',
+      expr: `${maxBy(check, 'recalld_check_blind')} == 1`,
+      for: '1h',
+      by: check,
+      dashboard: 'golden',
+      summary: '{{ $labels.pipeline }}: the check "{{ $labels.check }}" cannot see the drop that it watches for.',
+      description: `${theCheck} passes, but it would only find a drop of ${asked('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3f" }}', 'unknown size')} or more${asked('$of', 'recalld_threshold', ' and watches for {{ . | first | value | printf "%.3f" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
+    },
+    {
       alert: 'RecalldStaleLabels',
       severity: 'warning',
       expr: `${inState('warning')}\n${isOneOf('stale_labels')}`,

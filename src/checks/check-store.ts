@@ -9,6 +9,7 @@ import type { Clock } from '../time.ts';
 import { alarmSince, alarmWords } from './rules/alarm-text.ts';
 import { type CheckStanding, type CheckState, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { listGoldenChecks } from './rules/golden-checks.ts';
+import { isBlind } from './rules/regression.ts';
 import { type CheckShifts, thresholdCheckName } from './rules/threshold.ts';
 
 export interface StoredStanding extends CheckStanding {
@@ -64,7 +65,8 @@ interface StandingRow extends Omit<StoredStanding, 'revision'> {
 
 /** Columns of check_states by the field that they hold. */
 const standingColumns = `pipeline, check_name as name, severity, threshold, verdict, since, last_known as "lastKnown",
-  candidate, seen, measure, value, ci_low as "ciLow", ci_high as "ciHigh", n, before,
+  candidate, seen, measure, value, ci_low as "ciLow", ci_high as "ciHigh", n,
+  smallest_detectable_drop as "smallestDetectableDrop", before,
   breached_since as "breachedSince", outage_until as "outageUntil", segment, explanation, is_quiet as "isQuiet", evidence_at as "evidenceAt",
   judged_at as "judgedAt", trusted_until as "trustedUntil", evaluated_at as "evaluatedAt", revision`;
 
@@ -78,22 +80,22 @@ const advanceSql = `
     select * from jsonb_to_recordset($1::jsonb) as s (
       pipeline text, name text, severity text, threshold double precision, verdict text, since timestamptz,
       "lastKnown" text, candidate text, seen integer, measure text, value double precision, "ciLow" double precision,
-      "ciHigh" double precision, n integer, before double precision, "breachedSince" timestamptz,
+      "ciHigh" double precision, n integer, "smallestDetectableDrop" double precision, before double precision, "breachedSince" timestamptz,
       "outageUntil" timestamptz, segment text, explanation text,
       "isQuiet" boolean, "evidenceAt" timestamptz, "judgedAt" timestamptz, "trustedUntil" timestamptz,
       "evaluatedAt" timestamptz, revision bigint, "from" text, because text)
   ), taken as (
     insert into check_states as old (pipeline, check_name, severity, threshold, verdict, since, last_known, candidate,
-      seen, measure, value, ci_low, ci_high, n, before, breached_since, outage_until, segment, explanation, is_quiet,
+      seen, measure, value, ci_low, ci_high, n, smallest_detectable_drop, before, breached_since, outage_until, segment, explanation, is_quiet,
       evidence_at, judged_at, trusted_until, evaluated_at, revision)
     select pipeline, name, severity, threshold, verdict, since, "lastKnown", candidate,
-      seen, measure, value, "ciLow", "ciHigh", n, before, "breachedSince", "outageUntil", segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", revision + 1
+      seen, measure, value, "ciLow", "ciHigh", n, "smallestDetectableDrop", before, "breachedSince", "outageUntil", segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", revision + 1
       from steps order by pipeline, name
     on conflict (pipeline, check_name) do update
       set severity = excluded.severity, threshold = excluded.threshold, verdict = excluded.verdict,
         since = excluded.since, last_known = excluded.last_known, candidate = excluded.candidate, seen = excluded.seen,
         measure = excluded.measure, value = excluded.value, ci_low = excluded.ci_low, ci_high = excluded.ci_high,
-        n = excluded.n, before = excluded.before, breached_since = excluded.breached_since,
+        n = excluded.n, smallest_detectable_drop = excluded.smallest_detectable_drop, before = excluded.before, breached_since = excluded.breached_since,
         outage_until = excluded.outage_until, segment = excluded.segment, explanation = excluded.explanation,
         is_quiet = excluded.is_quiet, evidence_at = excluded.evidence_at, judged_at = excluded.judged_at,
         trusted_until = excluded.trusted_until, evaluated_at = excluded.evaluated_at, revision = excluded.revision
@@ -274,6 +276,8 @@ export function gaugesOf(check: CheckState): GaugeSample[] {
     ...verdicts.map((state) => sample('recalld_check_state', { ...labels, state }, state === verdict ? 1 : 0)),
     sample('recalld_check_quiet', labels, check.isQuiet ? 1 : 0),
     sample('recalld_check_outage', labels, outageUntil === null ? 0 : 1),
+    sample('recalld_check_blind', labels, isBlind(check) ? 1 : 0),
+    ...known('recalld_check_smallest_detectable_drop', check.smallestDetectableDrop),
     ...known(valued, value),
     ...known(`${valued}_ci_low`, ciLow),
     ...known(`${valued}_ci_high`, ciHigh),
@@ -288,7 +292,7 @@ type Unit = '' | '_seconds';
 type NumberOfACheck =
   | `recalld_check_value${Unit}${'' | '_ci_low' | '_ci_high'}`
   | `recalld_check_before${Unit}`
-  | `recalld_check_${'n' | 'since_timestamp_seconds' | 'last_evaluation_timestamp_seconds'}`;
+  | `recalld_check_${'n' | 'smallest_detectable_drop' | 'since_timestamp_seconds' | 'last_evaluation_timestamp_seconds'}`;
 
 function seconds(at: Date | null): number | null {
   return at === null ? null : at.getTime() / 1000;

@@ -4,6 +4,7 @@ import { Age, agoOf, Lasting, Missing, Sentence, Table, VerdictBadge } from '../
 import { score } from '../console/format.ts';
 import { checkHistoryPath, pipelinePath, type TimeRange, within } from '../console/links.ts';
 import type { CheckState } from './rules/check-state.ts';
+import { isBlind } from './rules/regression.ts';
 
 interface CheckTableProps {
   readonly caption: string;
@@ -43,7 +44,7 @@ export function CheckTable({ caption, checks, range, now, withPipeline }: CheckT
             </span>
           </>,
           <>
-            <VerdictBadge verdict={check.verdict} />
+            <VerdictBadge verdict={check.verdict} isBlind={isBlind(check)} />
             {check.verdict === 'ok' ? null : <span class="severity"> {check.severity} check</span>}
           </>,
           check.since === null ? (

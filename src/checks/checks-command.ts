@@ -65,13 +65,13 @@ export function formatChecks(checks: readonly CheckStateJson[]): string {
     check.pipeline,
     check.name,
     check.severity,
-    check.quiet ? `${check.verdict} (quiet)` : check.verdict,
+    check.blind ? 'blind' : check.quiet ? `${check.verdict} (quiet)` : check.verdict,
     check.evaluated_at ?? '-',
     check.value === null ? '-' : shown(check.value),
     shown(check.threshold),
   ]);
   const reasons = checks
-    .filter(({ verdict }) => verdict !== 'ok')
+    .filter(({ verdict, blind }) => verdict !== 'ok' || blind)
     .map(
       ({ pipeline, name, explanation, too_old }) =>
         `${pipeline}, ${name}: ${too_old ? 'what judged it last is too old to trust. ' : ''}${explanation ?? 'nothing has judged it yet.'}`,

@@ -247,6 +247,7 @@ export function judgeChecks(
           ...rememberBreach(before, { verdict, isBeyond, value: found.value, evidence, outageAt }),
           pipeline: name,
           measure: check.measure,
+          smallestDetectableDrop: null,
           judgedAt: now,
           trustedUntil: new Date(now.getTime() + THRESHOLD_TRUST_MS),
           evaluatedAt: now,
@@ -292,6 +293,7 @@ type Judged = Pick<
   | 'judgedAt'
   | 'trustedUntil'
   | 'isQuiet'
+  | 'smallestDetectableDrop'
 > &
   MeasuredValue &
   Pick<Look, 'isBeyond' | 'evidence'>;
@@ -317,6 +319,7 @@ function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSe
         ciLow,
         ciHigh,
         n,
+        smallestDetectableDrop: judged?.smallestDetectableDrop ?? null,
         isBeyond: judged?.isBeyond ?? false,
         evidence,
         explanation: judged?.explanation ?? null,
@@ -351,6 +354,7 @@ function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: 
       ...found,
       pipeline,
       measure: 'density_drift',
+      smallestDetectableDrop: null,
       evidence: stored === null ? null : { from: stored.updatedAt, until: stored.updatedAt },
       judgedAt: stored?.updatedAt ?? null,
       trustedUntil: stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),

@@ -4,13 +4,14 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { nameSchema } from '../config/connection.ts';
-import { severityField, verdictField } from '../golden/run-summary-schema.ts';
+import { detectableShape, severityField, verdictField } from '../golden/run-summary-schema.ts';
 import { numberedPageShape, parseRequest, sliceAt, toPage } from '../http/fields.ts';
 import { toWire } from '../http/wire.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
 import type { Clock } from '../time.ts';
 import type { CheckStore, CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
+import { isBlind } from './rules/regression.ts';
 
 /** Checks as HTTP and the commands tell them. */
 export const checkStateSchema = z.object({
@@ -21,6 +22,7 @@ export const checkStateSchema = z.object({
   threshold: z.number(),
   verdict: verdictField.describe('no_data unless something that is fresh enough to trust came to a verdict.'),
   value: z.number().nullable(),
+  ...detectableShape,
   explanation: z.string().nullable().describe('What was last said of it.'),
   evaluated_at: z.iso.datetime().nullable(),
   age_seconds: z.number().describe('Seconds.').nullable(),
@@ -67,7 +69,14 @@ export const checkListQuery = z.strictObject({
 export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
   const { judgedAt, isTooOld: tooOld, isQuiet: quiet } = check;
   const age = judgedAt === null ? null : ageSeconds(judgedAt, now);
-  return toWire(checkStateSchema, { ...check, tooOld, quiet, evaluatedAt: judgedAt, ageSeconds: age });
+  return toWire(checkStateSchema, {
+    ...check,
+    tooOld,
+    quiet,
+    blind: isBlind(check),
+    evaluatedAt: judgedAt,
+    ageSeconds: age,
+  });
 }
 
 export function transitionJson(transition: CheckTransition): TransitionJson {

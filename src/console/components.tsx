@@ -18,8 +18,14 @@ const words: Record<Verdict, string> = {
   no_data: 'No data',
 };
 
-export function VerdictBadge({ verdict }: { readonly verdict: Verdict }) {
-  return <Badge tone={verdict}>{words[verdict]}</Badge>;
+interface VerdictBadgeProps {
+  readonly verdict: Verdict;
+  /** Whether a check passes because it could not see a failure. */
+  readonly isBlind?: boolean;
+}
+
+export function VerdictBadge({ verdict, isBlind = false }: VerdictBadgeProps) {
+  return isBlind ? <Badge tone="no_data">Blind</Badge> : <Badge tone={verdict}>{words[verdict]}</Badge>;
 }
 
 export function Badge({ tone, children }: { readonly tone: Tone; readonly children: string }) {

@@ -11,7 +11,6 @@ import {
   pairRuns,
   type RunDifference,
   runsOfPair,
-  storedComparison,
 } from './rules/compare-golden-runs.ts';
 import type { MetricComparison } from './rules/compare-metric.ts';
 import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
@@ -31,7 +30,7 @@ import {
   summarizeSegments,
 } from './rules/score-run.ts';
 import { type StagedQuestion, summarizeStages } from './rules/stages.ts';
-import type { ComparisonSettings } from './rules/verdict.ts';
+import { type ComparisonSettings, storedComparison } from './rules/verdict.ts';
 
 /** What two retrievers answered to the same queries at about the same time. */
 export interface AnsweredPair {

@@ -72,12 +72,22 @@ export const comparedShape = {
 
 const comparedSchema = z.object(comparedShape);
 
+/** What a regression check can see. */
+export const detectableShape = {
+  smallest_detectable_drop: z
+    .number()
+    .nullable()
+    .describe('The drop that a regression check would find in one run with a chance of 0.8; null for other checks.'),
+  blind: z.boolean().describe('Whether it passes although it would not find a drop of twice the size watched for.'),
+};
+
 export const checkResultSchema = z.object({
   name: z.string(),
   severity: severityField,
   verdict: verdictField,
   value: z.number().nullable(),
   threshold: z.number(),
+  ...detectableShape,
   explanation: z.string().describe('One sentence with the numbers behind the verdict.'),
 });
 

@@ -104,6 +104,14 @@ export const metricCatalogue = {
     '1 while a check has no verdict for a reason that its config takes as no alarm, such as too little traffic or a baseline that is still learnt; else 0.',
     ['pipeline', 'check'],
   ),
+  recalld_check_smallest_detectable_drop: storedGauge(
+    'The drop that a regression check would find in one run with a chance of 0.8, by the noise of its baseline and the size of the golden set.',
+    ['pipeline', 'check'],
+  ),
+  recalld_check_blind: storedGauge(
+    '1 while a regression check passes although it would not find a drop of twice the size that it watches for; else 0.',
+    ['pipeline', 'check'],
+  ),
   recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', ['pipeline', 'check']),
   recalld_check_info: storedGauge(
     'What a check is on, and the words that its alarm is told in: `what` the value is of, whether its threshold is a floor or a ceiling, and whether both are numbers or seconds; always 1.',

@@ -4,6 +4,7 @@
  */
 
 import type { CheckState } from '../checks/rules/check-state.ts';
+import { isBlind } from '../checks/rules/regression.ts';
 import { worstVerdict } from '../checks/rules/threshold.ts';
 import { alarmsOf } from '../diagnosis/alarms.ts';
 import type { Alarm, Incident } from '../diagnosis/rules/incident.ts';
@@ -129,7 +130,7 @@ function alarmFinding({ name, severity }: Alarm): Reason {
 function unknownsOf(checks: readonly CheckState[], measurements: readonly MeasurementStatus[]): string[] {
   const old = measurements.filter(({ segment, isTooOld }) => segment === ALL_SEGMENT && isTooOld);
   return [
-    ...checks.filter(({ isQuiet }) => isQuiet).map((check) => checkFinding(check).sentence),
+    ...checks.filter((check) => check.isQuiet || isBlind(check)).map((check) => checkFinding(check).sentence),
     ...old.map(({ measure }) => `${measureRow(measure).title} was measured too long ago to trust.`),
   ];
 }

@@ -48,6 +48,7 @@ export function aCheckState(parts: Partial<CheckState> = {}): CheckState {
     verdict: 'critical',
     since: new Date('2026-11-20T19:20:00Z'),
     value: 0.037,
+    smallestDetectableDrop: null,
     ciLow: 0.02,
     ciHigh: 0.06,
     n: 160,

@@ -118,7 +118,6 @@ export function aDifference(parts: Partial<RunDifference> = {}): RunDifference {
     pMethod: 'exact',
     mcnemarP: null,
     p: 0.018,
-    changed: 12,
     wins: 3,
     losses: 9,
     ties: 28,

@@ -190,6 +190,8 @@ export interface CheckStanding extends SteadyVerdict, MeasuredValue, Breach {
   readonly segment: string | null;
   /** What was last said of it, one sentence; null when nothing was. */
   readonly explanation: string | null;
+  /** Of a regression check: the drop that it would find with a chance of 0.8; null where that is unknown. */
+  readonly smallestDetectableDrop: number | null;
   /** Whether it has no verdict for a reason that is no alarm: too little traffic, or a baseline that is still learnt. */
   readonly isQuiet: boolean;
   /** When the value that it was judged by was measured; null without a value. */
@@ -210,7 +212,15 @@ export interface CheckState
     MeasuredValue,
     Pick<
       CheckStanding,
-      'verdict' | 'segment' | 'explanation' | 'judgedAt' | 'isQuiet' | 'before' | 'breachedSince' | 'outageUntil'
+      | 'verdict'
+      | 'segment'
+      | 'explanation'
+      | 'judgedAt'
+      | 'isQuiet'
+      | 'before'
+      | 'breachedSince'
+      | 'outageUntil'
+      | 'smallestDetectableDrop'
     > {
   /** When it came to stand at that; null when it was never evaluated. */
   readonly since: Date | null;
@@ -234,6 +244,7 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
       before: null,
       breachedSince: null,
       outageUntil: null,
+      smallestDetectableDrop: null,
       segment: null,
       explanation: null,
       judgedAt: null,
@@ -242,7 +253,7 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
     };
   }
   const { threshold, verdict, since, segment, explanation, judgedAt, trustedUntil, isQuiet } = standing;
-  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil } = standing;
+  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil, smallestDetectableDrop } = standing;
   const isTooOld = trustedUntil !== null && now > trustedUntil;
   return {
     ...configured,
@@ -251,6 +262,7 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
     before,
     breachedSince,
     outageUntil,
+    smallestDetectableDrop: isTooOld ? null : smallestDetectableDrop,
     segment,
     verdict: isTooOld ? 'no_data' : verdict,
     since: isTooOld && verdict !== 'no_data' ? trustedUntil : since,

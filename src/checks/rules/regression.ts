@@ -1,8 +1,17 @@
 /** The check that a golden measure has not fallen against its pinned baseline. */
+
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
-import { type ComparedRun, confirmRegression, judgeDifference } from '../../golden/rules/verdict.ts';
+import {
+  type ComparedRun,
+  confirmRegression,
+  isOneSided,
+  judgeDifference,
+  storedComparison,
+  testPlan,
+} from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { Severity, Verdict } from '../../model.ts';
+import { normalQuantile } from '../../stats/distributions.ts';
 import { signed } from '../../text/spelling.ts';
 import { type CheckResult, type CheckShift, decimals, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
 
@@ -18,6 +27,40 @@ export interface RegressionCheck {
   readonly severity: Severity;
   /** Runs in a row that must show it, and that must show none before it is over. */
   readonly runs: number;
+}
+
+/** A check that cannot see a drop of twice what it watches for says nothing by not failing. */
+const BLIND_FROM = 2;
+
+/**
+ * Smallest drop that a check finds in one run with a chance of 0.8, at the level of the check: that of the comparison,
+ * which is at its own level, rescaled by the normal quantiles of both, and never less than the drop watched for.
+ *
+ * @returns null where the comparison has none
+ */
+function detectableBy(
+  { alpha, drop }: RegressionCheck,
+  { smallestDetectableDifference }: BaselineDifference,
+): number | null {
+  if (smallestDetectableDifference === null) return null;
+  const { alpha: level, sided, power } = testPlan(storedComparison);
+  const reach = (tail: number): number => normalQuantile(1 - tail) + normalQuantile(power);
+  return Math.max(drop, (smallestDetectableDifference * reach(alpha)) / reach(level / sided));
+}
+
+/**
+ * True for a regression check that passes although it could not see a drop of twice the size that it watches for.
+ *
+ * @param check `threshold` is the drop, negated
+ */
+export function isBlind({
+  verdict,
+  threshold,
+  smallestDetectableDrop = null,
+}: Pick<CheckResult, 'verdict' | 'threshold' | 'smallestDetectableDrop'>): boolean {
+  return (
+    verdict === 'ok' && smallestDetectableDrop !== null && smallestDetectableDrop > BLIND_FROM * Math.abs(threshold)
+  );
 }
 
 /** A comparison of a run with the baseline over the queries whose labels are alive. */
@@ -91,7 +134,8 @@ export function judgeRegression(
       : `, of which ${decimals(-shift.mean)} came with the latest version of the set and does not count`;
   const numbers = `${describe(found)}${since}`;
   const { difference: value, ciLow, ciHigh, n } = found;
-  const judged = { ...base, value, ciLow, ciHigh, n, isBeyond: isRegression(check, found) };
+  const smallestDetectableDrop = detectableBy(check, found);
+  const judged = { ...base, value, ciLow, ciHigh, n, smallestDetectableDrop, isBeyond: isRegression(check, found) };
   if (confirmation?.verdict === 'regression') {
     const rows = check.runs === 1 ? '' : ` in ${confirmation.consecutive} runs in a row`;
     const explanation = `${numbers}: it fell by ${decimals(check.drop)} or more${rows}.`;
@@ -107,12 +151,20 @@ export function judgeRegression(
     const explanation = `${numbers}: a fall, in ${confirmation.consecutive} of the ${check.runs} runs in a row that it takes.`;
     return { ...judged, verdict: 'ok', explanation };
   }
-  const smallest = found.smallestDetectableDifference;
-  const power =
-    smallest === null || smallest <= check.drop
-      ? ''
-      : ` The set would show a fall of ${decimals(smallest)} at the least, which is more than the ${decimals(check.drop)} watched for.`;
-  return { ...judged, verdict: 'ok', explanation: `${numbers}: no fall that matters is shown.${power}` };
+  const passed = { ...judged, verdict: 'ok' } as const;
+  const shown = isOneSided(found, { alpha: 2 * check.alpha })
+    ? `${found.losses > found.wins ? 'more queries score worse than better, and' : 'more queries score better than worse;'} the mean shows no drop of ${decimals(check.drop)}`
+    : 'no drop that matters is shown';
+  return { ...passed, explanation: `${numbers}: ${shown}.${powerOf(passed, check.drop)}` };
+}
+
+function powerOf(passed: Parameters<typeof isBlind>[0], drop: number): string {
+  const smallest = passed.smallestDetectableDrop ?? null;
+  if (smallest === null || smallest <= drop) return '';
+  const found = `It finds drops of ${decimals(smallest)} or more; it watches for ${decimals(drop)}`;
+  return isBlind(passed)
+    ? ` The check is blind: ${found.charAt(0).toLowerCase()}${found.slice(1)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
+    : ` ${found}.`;
 }
 
 /** How many of the latest runs in a row show no fall against the baseline of the last one. */
@@ -135,9 +187,8 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 }
 
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
-  const changed = found.wins + found.losses;
   return judgeDifference(
-    { ...found, measure: found.key.measure, changed },
+    { ...found, measure: found.key.measure },
     // Half of the level of the two-sided test lies on the side of a fall.
     { alpha: 2 * check.alpha, minEffect: check.drop },
   );

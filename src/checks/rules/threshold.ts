@@ -55,6 +55,8 @@ export interface CheckResult extends MeasuredValue {
   readonly threshold: number;
   /** Whether this measurement by itself is beyond the threshold, confirmed by others or not. */
   readonly isBeyond: boolean;
+  /** Of a regression check: the drop that it would find with a chance of 0.8; left out where that is unknown. */
+  readonly smallestDetectableDrop?: number | null;
   /** One sentence with the numbers behind the verdict. */
   readonly explanation: string;
 }

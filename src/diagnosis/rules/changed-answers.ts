@@ -2,13 +2,13 @@
  * What became of the answers of a golden run since a run before it: which changed, what the fall of a score is made
  * of, and which stage of the retriever lost them.
  */
-import { type ComparedSide, sharedQueries, storedComparison } from '../../golden/rules/compare-golden-runs.ts';
+import { type ComparedSide, sharedQueries } from '../../golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../golden/rules/compare-metric.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../golden/rules/run.ts';
 import { type RunMetricKey, scoresBy } from '../../golden/rules/score-run.ts';
 import { lossesByStep, stagedQuestions } from '../../golden/rules/stages.ts';
-import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
+import { type ComparisonVerdict, storedComparison } from '../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { mean, moments } from '../../stats/descriptive.ts';

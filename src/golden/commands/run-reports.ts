@@ -3,10 +3,11 @@
 import { formatTable, sparkline, verdictText } from '../../cli/output.ts';
 import { plural } from '../../console/format.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { type RunDifference, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
+import { type RunDifference, segmentOf } from '../rules/compare-golden-runs.ts';
 import { adviseOnSetSize } from '../rules/compare-runs.ts';
 import type { ChangedQuery } from '../rules/listed-queries.ts';
 import type { GoldenRun } from '../rules/run.ts';
+import { storedComparison } from '../rules/verdict.ts';
 import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-schema.ts';
 import type { RunsCompared } from '../runs/stored-runs.ts';
 import { metricsTable, signedScore } from './compare.ts';
@@ -106,7 +107,12 @@ export function formatRunSummary(run: RunSummaryJson): string {
   lines.push(...formatAgainst('the baseline', run.baseline));
   lines.push(...formatAgainst('the last run before the store or the model changed,', run.deployment));
   if (run.checks.length > 0) {
-    lines.push('', ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`));
+    lines.push(
+      '',
+      ...run.checks.map(
+        (check) => `${(check.blind ? 'blind' : check.verdict).padEnd(8)} ${check.name}: ${check.explanation}`,
+      ),
+    );
   }
   return lines.join('\n');
 }

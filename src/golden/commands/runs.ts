@@ -13,8 +13,9 @@ import {
 } from '../../cli/output.ts';
 import { readTrend } from '../../status/read-status.ts';
 import { changedQueryJson, queryAnswerJson } from '../endpoints.ts';
-import { segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
+import { segmentOf } from '../rules/compare-golden-runs.ts';
 import { isWorseThanFirst } from '../rules/compare-runs.ts';
+import { storedComparison } from '../rules/verdict.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
 import { comparedJson } from '../runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';

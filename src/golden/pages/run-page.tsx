@@ -139,7 +139,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
                     <Sentence>{check.explanation}</Sentence>
                   </span>
                 </>,
-                <VerdictBadge verdict={check.verdict} />,
+                <VerdictBadge verdict={check.verdict} isBlind={check.blind} />,
                 check.value === null ? '' : score(check.value),
                 score(check.threshold),
               ],

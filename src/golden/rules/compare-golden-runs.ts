@@ -15,7 +15,7 @@ import { groupBySegment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
-import type { ComparisonSettings } from './verdict.ts';
+import { storedComparison } from './verdict.ts';
 
 /** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */
 export interface ComparedSide {
@@ -53,11 +53,6 @@ export interface StoredComparison extends ComparedRuns {
   /** `baseline`: against the pinned run. `deployment`: against the last run before the store or the model changed. */
   readonly kind: 'baseline' | 'deployment';
 }
-
-/**
- * The settings of the comparisons that are stored with each run; a check judges those again by its own level and drop.
- */
-export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
 /**
  * Compares a run with another one, metric by metric, over all queries and over each segment.

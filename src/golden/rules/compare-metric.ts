@@ -28,11 +28,6 @@ export interface MetricComparison extends JudgedDifference {
   /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
-  /**
-   * `reruns`: against the mean of the runs by which the baseline was pinned, by their noise. The others are paired,
-   * against the one run that is pinned.
-   */
-  readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
   /** Null when the differences have no spread and are not zero. */
   readonly t: number | null;
   readonly df: number;
@@ -41,9 +36,6 @@ export interface MetricComparison extends JudgedDifference {
   readonly pMethod: 'exact' | 'monte_carlo';
   /** Exact; null for every measure but hit_rate. */
   readonly mcnemarP: number | null;
-  /** Queries that score more in the candidate. */
-  readonly wins: number;
-  readonly losses: number;
   readonly ties: number;
   /** Standard deviation of the differences. */
   readonly standardDeviation: number;
@@ -113,7 +105,9 @@ export function compareMetric(
     ciLow: Math.max(-limit, low),
     ciHigh: Math.min(limit, high),
     p,
-    changed: wins + losses,
+    wins,
+    losses,
+    ciMethod,
   };
   return {
     ...judged,
@@ -121,15 +115,12 @@ export function compareMetric(
     n,
     baseline: mean(reference),
     candidate: mean(candidate),
-    ciMethod,
     t: test.t,
     df: test.df,
     pT: test.p,
     pRandomization: randomization.p,
     pMethod: randomization.method,
     mcnemarP: hits === null ? null : mcnemarExact(losses, wins).p,
-    wins,
-    losses,
     ties: n - wins - losses,
     standardDeviation: test.standardDeviation,
     smallestDetectableDifference: smallest,

@@ -3,7 +3,7 @@
  * confirmed.
  */
 import type { Measure } from '../../ir/metric-key.ts';
-import type { TestPlan } from '../../stats/paired-tests.ts';
+import { mcnemarExact, type TestPlan } from '../../stats/paired-tests.ts';
 
 export interface ComparisonSettings {
   /** Level of the two-sided test, in (0, 1). */
@@ -11,6 +11,9 @@ export interface ComparisonSettings {
   /** Least difference that matters, >= 0; null takes that of `defaultMinEffect` for each measure. */
   readonly minEffect: number | null;
 }
+
+/** Of the comparisons that are stored with each run; a check evaluates those at its own level and drop. */
+export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
 /** 0.03 for hit_rate, which moves by whole queries and so scatters more, and 0.02 for every other measure. */
 export function defaultMinEffect(measure: Measure): number {
@@ -44,8 +47,15 @@ export interface JudgedDifference {
   readonly ciHigh: number;
   /** Two-sided p that the difference is luck. */
   readonly p: number;
-  /** Queries whose score changed. */
-  readonly changed: number;
+  /** Queries that score more. */
+  readonly wins: number;
+  /** Queries that score less. */
+  readonly losses: number;
+  /**
+   * `reruns`: against the mean of the runs by which the baseline was pinned, by their noise. The others are paired,
+   * against the one run that is pinned.
+   */
+  readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
 
 /** A difference that misses the least one that matters only by rounding has reached it. */
@@ -56,20 +66,35 @@ const ROUNDING = 1e-12;
  *
  * - `regression` when the mean fell by at least the least difference that matters, and p < alpha;
  * - `improvement` when it rose by as much, and p < alpha;
- * - `no_change` when no query changed, or when the whole interval lies within the least difference that matters;
+ * - `no_change` when no query changed, or when the whole interval lies within the least difference that matters and the
+ *   sign test (exact, two-sided) does not say that queries move in one direction: a mean can hide that 43 queries score
+ *   worse and none better;
  * - `inconclusive` otherwise.
  *
  * `unjudged` is never a regression or an improvement: nobody knows whether documents without judgment are worse.
  */
 export function judgeDifference(judged: JudgedDifference, settings: ComparisonSettings): ComparisonVerdict {
-  const { measure, difference, ciLow, ciHigh, p, changed } = judged;
+  const { measure, difference, ciLow, ciHigh, p, wins, losses } = judged;
   const minEffect = minEffectOf(measure, settings);
-  if (changed === 0) return 'no_change';
+  if (wins + losses === 0) return 'no_change';
   if (hasDirection(measure) && p < settings.alpha) {
     if (difference <= -minEffect + ROUNDING) return 'regression';
     if (difference >= minEffect - ROUNDING) return 'improvement';
   }
-  return ciLow > -minEffect && ciHigh < minEffect ? 'no_change' : 'inconclusive';
+  const isWithin = ciLow > -minEffect && ciHigh < minEffect;
+  return isWithin && !isOneSided(judged, settings) ? 'no_change' : 'inconclusive';
+}
+
+/**
+ * True when more queries score less, or more, than chance explains: exact, two-sided sign test (McNemar's for hits). Against
+ * the mean of reruns that moved it says nothing, since one unusual pinned run would move all queries one way.
+ */
+export function isOneSided(
+  { wins, losses, ciMethod, ciLow, ciHigh }: Omit<JudgedDifference, 'measure'>,
+  { alpha }: Pick<ComparisonSettings, 'alpha'>,
+): boolean {
+  if (ciMethod === 'reruns' && ciHigh > ciLow) return false;
+  return mcnemarExact(losses, wins).p < alpha;
 }
 
 /**

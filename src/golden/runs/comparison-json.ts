@@ -2,9 +2,10 @@
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { finiteOrNull } from '../../stats/descriptive.ts';
-import { type ComparedRuns, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
+import { type ComparedRuns, segmentOf } from '../rules/compare-golden-runs.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
+import { storedComparison } from '../rules/verdict.ts';
 import type { ComparedJson, ComparisonJson, MetricComparisonJson } from '../run-summary-schema.ts';
 
 /** A run against another one, over all queries with each segment below. */

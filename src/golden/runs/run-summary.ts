@@ -1,4 +1,5 @@
 /** Runs, and what became of their queries, as the documents that commands print and the API answers. */
+import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
 import { toWire } from '../../http/wire.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
@@ -52,7 +53,9 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
     stages: run.stages === null ? null : stagesJson(run.stages),
     baseline: against('baseline'),
     deployment: against('deployment'),
-    checks: checks.map((check) => toWire(checkResultSchema, check)),
+    checks: checks.map((check) =>
+      toWire(checkResultSchema, { smallestDetectableDrop: null, ...check, blind: isBlind(check) }),
+    ),
     verdict: verdictOf(
       run,
       checks.map((check) => check.verdict),

@@ -8,7 +8,7 @@ import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 import { isCleanBesideBaseline } from './clean-runs.ts';
 
-interface DifferenceRow extends Omit<RunDifference, 'key' | 'changed'> {
+interface DifferenceRow extends Omit<RunDifference, 'key'> {
   readonly run_id: string;
   readonly kind: StoredComparison['kind'];
   readonly against: string;
@@ -182,5 +182,5 @@ export async function readStaleLabels(db: pg.Pool, runId: string): Promise<Stale
 }
 
 function toDifference({ run_id: _runId, kind: _kind, against: _against, k, ...row }: DifferenceRow): RunDifference {
-  return { ...row, key: { measure: row.measure, k }, changed: row.wins + row.losses };
+  return { ...row, key: { measure: row.measure, k } };
 }

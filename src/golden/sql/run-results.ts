@@ -125,9 +125,11 @@ export async function replaceChecks(
 async function insertChecks(client: pg.PoolClient, runId: string, checks: readonly CheckResult[]): Promise<void> {
   await client.query(
     `insert into golden_run_checks
-       (run_id, name, severity, verdict, value, ci_low, ci_high, n, threshold, is_beyond, explanation)
+       (run_id, name, severity, verdict, value, ci_low, ci_high, n, threshold, is_beyond, explanation,
+        smallest_detectable_drop)
      select $1::text, c.* from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],
-       $7::double precision[], $8::integer[], $9::double precision[], $10::boolean[], $11::text[]) as c`,
+       $7::double precision[], $8::integer[], $9::double precision[], $10::boolean[], $11::text[],
+       $12::double precision[]) as c`,
     [
       runId,
       checks.map((c) => c.name),
@@ -140,6 +142,7 @@ async function insertChecks(client: pg.PoolClient, runId: string, checks: readon
       checks.map((c) => c.threshold),
       checks.map((c) => c.isBeyond),
       checks.map((c) => c.explanation),
+      checks.map((c) => c.smallestDetectableDrop ?? null),
     ],
   );
 }
@@ -166,7 +169,7 @@ export async function readChecksOf(
 ): Promise<ReadonlyMap<string, readonly CheckResult[]>> {
   const { rows } = await db.query<CheckResult & { run_id: string }>(
     `select run_id, name, severity, verdict, value, ci_low as "ciLow", ci_high as "ciHigh", n, threshold,
-            is_beyond as "isBeyond", explanation
+            is_beyond as "isBeyond", explanation, smallest_detectable_drop as "smallestDetectableDrop"
        from golden_run_checks where run_id = any($1::text[]) order by name, severity`,
     [runIds],
   );

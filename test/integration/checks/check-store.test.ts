@@ -23,6 +23,7 @@ function aStanding(pipeline: string, parts: Partial<CheckStanding> = {}): CheckS
     ciLow: 0.004,
     ciHigh: 0.02,
     n: 900,
+    smallestDetectableDrop: null,
     before: 0.01,
     breachedSince: null,
     outageUntil: null,

@@ -1,7 +1,7 @@
 /** Stored runs of several configurations in one table. */
 import { expect, it } from 'vitest';
 import { formatMany } from '../../../src/golden/commands/compare.ts';
-import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { storedComparison } from '../../../src/golden/rules/verdict.ts';
 import { compareManyRuns } from '../../../src/golden/runs/stored-runs.ts';
 import { aSchedule, goldenQueries, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

@@ -7,9 +7,9 @@ import { measureGolden } from '../../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../../bench/random-numbers.ts';
 import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../../src/checks/rules/threshold.ts';
-import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric, type MetricComparison } from '../../../src/golden/rules/compare-metric.ts';
 import { measureReruns } from '../../../src/golden/rules/run-noise.ts';
+import { storedComparison } from '../../../src/golden/rules/verdict.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { mean } from '../../../src/stats/descriptive.ts';
 

@@ -256,6 +256,7 @@ function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
     ciLow: 0.85,
     ciHigh: 0.94,
     n: 160,
+    smallestDetectableDrop: null,
     before: 0.9,
     breachedSince: null,
     outageUntil: null,
@@ -273,6 +274,7 @@ function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
 describe('the state of a check', () => {
   it('is as it was evaluated while that is fresh enough to trust, to the last moment', () => {
     expect(stateAt(check, aStanding({ verdict: 'critical', threshold: 0.75 }), hours(3))).toEqual({
+      smallestDetectableDrop: null,
       kind: 'floor',
       measure: 'ndcg@10',
       pipeline: 'docs',

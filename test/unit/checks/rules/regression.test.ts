@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type BaselineDifference,
   type ComparedWithBaseline,
+  isBlind,
   judgeRegression,
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
@@ -51,6 +52,7 @@ describe('the check on a regression', () => {
       ciHigh: -0.03,
       n: 300,
       isBeyond: true,
+      smallestDetectableDrop: 0.02,
       threshold: -0.02,
       explanation:
         'ndcg@10 against the baseline -0.0500 (95 % -0.0700 to -0.0300, p = 0.0002, n = 300, 10 better, 60 worse): it fell by 0.0200 or more in 2 runs in a row.',
@@ -103,9 +105,28 @@ describe('the check on a regression', () => {
 
   it('says when the set is too small to show what it watches for', () => {
     const blind = { ...steady, smallestDetectableDifference: 0.08 };
-    expect(judgeRegression(check, 'faq', aRun(blind), []).explanation).toContain(
-      'The set would show a fall of 0.0800 at the least, which is more than the 0.0200 watched for.',
-    );
+    const result = judgeRegression(check, 'faq', aRun(blind), []);
+    // 0.08 at 5 % on two sides, times (z of 0.99 + z of 0.8) / (z of 0.975 + z of 0.8).
+    expect(result.smallestDetectableDrop).toBeCloseTo(0.08 * 1.13079, 4);
+    expect(isBlind(result)).toBe(true);
+    expect(result.explanation).toContain('The check is blind');
+  });
+
+  it('is blind only while it passes, and only where it cannot see twice the drop', () => {
+    const evaluated = (smallestDetectableDifference: number | null, parts: Partial<BaselineDifference> = steady) =>
+      judgeRegression(check, 'faq', aRun({ ...parts, smallestDetectableDifference }), [aRun(parts)]);
+    expect(isBlind(evaluated(0.03))).toBe(false);
+    expect(isBlind(evaluated(0.04))).toBe(true);
+    expect(isBlind(evaluated(null))).toBe(false);
+    expect(evaluated(0.2, {})).toMatchObject({ verdict: 'critical' });
+    expect(isBlind(evaluated(0.2, {}))).toBe(false);
+  });
+
+  it('says that queries score worse in one direction where the mean shows no drop that matters', () => {
+    const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
+    const { verdict, explanation } = judgeRegression(check, 'faq', aRun(oneWay), []);
+    expect(verdict).toBe('ok');
+    expect(explanation).toContain('more queries score worse than better');
   });
 
   it('has no data, and says why, without a comparison or without its measure in it', () => {

@@ -24,7 +24,6 @@ const ndcg: RunDifference = {
   pRandomization: 0.001,
   pMethod: 'monte_carlo',
   mcnemarP: null,
-  changed: 10,
   wins: 1,
   losses: 9,
   ties: 29,
@@ -146,6 +145,8 @@ describe('the report of a golden run', () => {
       verdict: 'ok' as const,
       value: 0.9,
       threshold: 0.8,
+      smallest_detectable_drop: null,
+      blind: false,
       explanation: 'ndcg@10 is 0.9000, not below 0.8000.',
     };
     expect(formatRunSummary(aSummary({ metrics, checks: [check] }))).toBe(

@@ -9,7 +9,7 @@ const fall = aDifference({ difference: -0.2, p: 0.001, ciLow: -0.3, ciHigh: -0.1
 
 describe('a sentinel', () => {
   it('stands when nothing changed', () => {
-    const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, changed: 0 });
+    const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, wins: 0, losses: 0 });
     expect(judgeSentinel(answered, 0.05, [same], 0)).toEqual({ kind: 'stands' });
   });
 
@@ -32,7 +32,7 @@ describe('a sentinel', () => {
       { ...fall, segment: 'language=de' },
       { ...fall, key: { measure: 'ndcg', k: 1 } as const },
     ];
-    const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, changed: 0 });
+    const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, wins: 0, losses: 0 });
     expect(judgeSentinel(answered, 0.05, [...others, same], 0).kind).toBe('stands');
   });
 

@@ -66,7 +66,9 @@ function judged(difference: number, p: number, parts: Partial<JudgedDifference> 
     ciLow: difference - 0.01,
     ciHigh: difference + 0.01,
     p,
-    changed: 50,
+    ciMethod: 'bca',
+    wins: 24,
+    losses: 26,
     ...parts,
   };
 }
@@ -82,7 +84,7 @@ describe('judgeDifference', () => {
     ['a significant fall that may or may not matter', judged(-0.015, 0.001), 'inconclusive'],
     ['a significant fall that is too small to matter', judged(-0.009, 0.001), 'no_change'],
     ['a small fall with wide bounds', judged(-0.005, 0.8, { ciLow: -0.06, ciHigh: 0.05 }), 'inconclusive'],
-    ['no query changed, with wide bounds', judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, changed: 0 }), 'no_change'],
+    ['no query changed, with wide bounds', judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, wins: 0, losses: 0 }), 'no_change'],
     ['more documents without judgment', judged(0.3, 0.001, { measure: 'unjudged' }), 'inconclusive'],
   ] as const)('%s', (_what, given, expected) => {
     expect(judgeDifference(given, SETTINGS)).toBe(expected);
@@ -108,5 +110,18 @@ describe('the metric that decides', () => {
     expect(primaryOf([of('unjudged'), of('ndcg')])).toEqual(of('ndcg'));
     expect(primaryOf([of('unjudged')])).toEqual(of('unjudged'));
     expect(primaryOf([])).toBeNull();
+  });
+});
+
+describe('a change in one direction', () => {
+  it('is never "no change", however small the mean difference: 43 worse and 0 better of 160', () => {
+    const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43 });
+    expect(judgeDifference(small, SETTINGS)).toBe('inconclusive');
+    expect(judgeDifference({ ...small, wins: 22, losses: 21 }, SETTINGS)).toBe('no_change');
+  });
+
+  it('says nothing against the mean of reruns that moved, since one unusual pinned run would move all queries', () => {
+    const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43, ciMethod: 'reruns' });
+    expect(judgeDifference(small, SETTINGS)).toBe('no_change');
   });
 });
