@@ -5,6 +5,8 @@ alter table golden_runs
   -- Judged documents that were looked for in the store, and how many are gone; null when nobody could look.
   add column labels_probed integer,
   add column labels_stale integer,
+  -- Of those that are gone, not counted in labels_stale: nothing took their place.
+  add column labels_lost integer,
   -- Queries whose every relevant document is gone.
   add column queries_dead integer,
   -- Why nobody could look, one sentence.
@@ -66,5 +68,7 @@ create table golden_run_stale_labels (
   query_id text not null,
   document_id text not null,
   grade integer not null,
+  -- Superseded: its text is under another id, or the manifest deleted it. Lost: nothing took its place.
+  fate text not null check (fate in ('superseded', 'lost')),
   primary key (run_id, query_id, document_id)
 );

@@ -4,7 +4,7 @@ import type { EffectKind } from '../../src/diagnosis/rules/cause.ts';
 import { type Observations, type ObservedShare, observedRun } from '../../src/diagnosis/rules/observations.ts';
 import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
-import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
+import { type DocumentFate, judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { AnsweredStage, QueryAnswer } from '../../src/golden/rules/run.ts';
 import { scoresBy } from '../../src/golden/rules/score-run.ts';
 import { answeredStages } from '../../src/golden/rules/stages.ts';
@@ -50,14 +50,15 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
   const held = broken.chunks ?? corpus.chunks;
   const hasLooked = shape.hasStore && (held.length > 0 || random.uniform() < 0.8);
   const heldBefore = broken.chunksUntilNow ?? corpus.chunks;
-  const probe = probeLabels(runs.now.queries, new Set(held.map(({ id }) => id)), 1);
+  const judged = judgedDocuments(runs.now.queries);
+  const probe = probeLabels(runs.now.queries, new Set(held.map(({ id }) => id)), 1, fatesIn(held, judged));
   const labels = probe.kind === 'probed' && hasLooked ? probe : null;
-  const staleBefore = probeLabels(runs.reference.queries, new Set(heldBefore.map(({ id }) => id)), 1);
+  const goneBefore = probeLabels(runs.reference.queries, new Set(heldBefore.map(({ id }) => id)), 1);
   const isSameVersion = broken.golden === undefined || broken.chunksUntilNow !== undefined;
   const run = observedRun({
     goldenSet: 'golden',
     now: runs.now,
-    labels: labels === null ? null : { probed: judgedDocuments(runs.now.queries).length, stale: labels.stale },
+    labels: labels === null ? null : { probed: judged.length, stale: labels.stale, lost: labels.lost },
     forbidden: null,
     stale: labels?.touched ?? new Set(),
     key: { measure: 'ndcg', k },
@@ -65,7 +66,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
       side: runs.reference,
       version: 1,
       isSameVersion,
-      staleBefore: labels !== null && staleBefore.kind === 'probed' ? staleBefore.stale : null,
+      goneBefore: labels !== null && goneBefore.kind === 'probed' ? goneBefore.stale + goneBefore.lost : null,
       stages: shape.candidates === null ? null : { before: stagesOf(runs.reference), now: stagesOf(runs.now) },
     },
     previous: runs.previous,
@@ -391,4 +392,10 @@ function drawAlarm({ run, live, density }: Observations, random: RandomNumbers):
     'feedback',
   ];
   return possible[random.below(possible.length)] ?? 'score';
+}
+
+/** A chunk that was cut or renamed keeps its text; one that was rewritten or deleted does not. */
+function fatesIn(held: readonly Chunk[], judged: readonly string[]): ReadonlyMap<string, DocumentFate> {
+  const texts = new Set(held.map(({ id }) => id.replace(/^new:/, '').replace(/#\d+$/, '')));
+  return new Map(judged.map((id) => [id, texts.has(id) ? 'superseded' : 'lost']));
 }

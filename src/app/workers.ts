@@ -84,6 +84,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     statistics,
     deployments,
     rotations,
+    documents: dependencies.documents,
     batches,
     limits,
     queue,

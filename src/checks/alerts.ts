@@ -98,8 +98,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'golden',
-      summary: 'Judged documents of {{ $labels.pipeline }} are gone from the store.',
-      description: `${alarm}. ${theCheck} is at warning: scores fall because the labels are out of date, whatever the retriever does.`,
+      summary: '{{ $labels.pipeline }}: judgments are out of date, since their documents were superseded.',
+      description: `${alarm}. ${theCheck} is at warning: judged documents have other ids or were deleted on purpose, so that their queries leave the comparison with the baseline.`,
     },
     {
       alert: 'RecalldDensityDrift',

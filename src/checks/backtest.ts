@@ -169,11 +169,11 @@ function withoutComparison({ id, status, reason }: GoldenRun): string {
   return `The run ${id} was compared with no baseline.`;
 }
 
-function labelsOf({ probed, stale, gap }: RunLabels): RunEvidence['labels'] {
+function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'] {
   if (probed === null || stale === null) {
     return { kind: 'unknown', reason: gap ?? 'Nobody looked whether judged documents still exist.' };
   }
-  return { kind: 'probed', probed, stale };
+  return { kind: 'probed', probed, stale, lost: lost ?? 0 };
 }
 
 function judge(run: EndedRun, { checks, goldenSet }: BacktestedSet, evidence: RunEvidence): CheckResult[] {

@@ -7,7 +7,7 @@ import type { CheckStore } from '../checks/check-store.ts';
 import { isRegression, type RegressionCheck } from '../checks/rules/regression.ts';
 import { isBreach, thresholdCheckName } from '../checks/rules/threshold.ts';
 import type { StoredDensityState } from '../density/watch-table.ts';
-import { ERRORS_SHARE, failedShare, type GoldenRun } from '../golden/rules/run.ts';
+import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../golden/rules/run.ts';
 import type { RunMetricKey } from '../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
@@ -138,19 +138,19 @@ export async function observeRun(
   { reference, bad, earlier }: RunsAround,
   key: RunMetricKey | null,
 ): Promise<ObservedRun> {
-  const [now, side, stale, forbidden] = await Promise.all([
+  const [now, side, labels, forbidden] = await Promise.all([
     readComparedSide(deps, run),
     reference === null ? null : readComparedSide(deps, reference),
     deps.runs.staleLabels(run.id),
     readForbiddenResults(deps.runs, run),
   ]);
-  const { probed, stale: gone } = run.labels;
+  const { probed, stale, lost } = run.labels;
   const seen: RunsSeen = {
     goldenSet: run.goldenSet,
     now,
-    labels: probed === null || gone === null ? null : { probed, stale: gone },
+    labels: probed === null || stale === null ? null : { probed, stale, lost: lost ?? 0 },
     forbidden: forbidden === null ? null : { asked: forbidden.asked, results: forbidden.confirmed.length },
-    stale: new Set(stale.map(({ queryId }) => queryId)),
+    stale: new Set(labels.map(({ queryId }) => queryId)),
     key,
     reference:
       reference === null || side === null
@@ -159,7 +159,7 @@ export async function observeRun(
             side,
             version: reference.goldenSetVersion,
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
-            staleBefore: reference.labels.stale,
+            goneBefore: goneOf(reference.labels),
             stages: await readStages(deps, reference, run),
           },
     previous: bad[0] === undefined ? null : await readComparedSide(deps, bad[0]),
@@ -172,6 +172,10 @@ export async function observeRun(
     lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(deps, one) })),
   );
   return observedRun({ ...seen, older });
+}
+
+function goneOf({ stale, lost }: RunLabels): number | null {
+  return stale === null ? null : stale + (lost ?? 0);
 }
 
 async function readStages({ runs }: Pick<StoredRuns, 'runs'>, before: GoldenRun, now: GoldenRun) {

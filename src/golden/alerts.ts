@@ -16,6 +16,9 @@ const queries = [...set, 'outcome'] as const;
 const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries', { outcome: ['error', 'timeout'] })})
 / sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries')})`;
 
+/** A smaller share of the judged documents may be lost without a ticket. */
+const LOST_SHARE = 0.02;
+
 /** Pages about a set, while which its warnings only repeat what they say. */
 const told = {
   alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
@@ -119,6 +122,17 @@ unless ${onSet} ${isRunning}`,
       dashboard: 'golden',
       summary: `A golden run of ${name} takes longer than its interval.`,
       description: `The latest run of ${where} took {{ $value | humanizeDuration }}, longer than the time between two runs, so that runs are left out.`,
+    },
+    {
+      alert: 'RecalldDocumentsLost',
+      severity: 'warning',
+      expr: `${maxBy(set, 'recalld_golden_lost_documents_ratio')} > ${LOST_SHARE}`,
+      for: '1m',
+      keepFiringFor: hold,
+      by: set,
+      dashboard: 'golden',
+      summary: `${name}: judged documents are lost from the vector store.`,
+      description: `{{ $value | humanizePercentage }} of the judged documents of ${where} are gone from the vector store, and nothing took their place. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.`,
     },
     {
       alert: 'RecalldSentinelOverdue',

@@ -37,7 +37,11 @@ export const goldenMetrics = {
     scored,
   ),
   recalld_golden_stale_labels_ratio: storedGauge(
-    'Share of the judged documents that were looked for in the vector store and are gone; absent when nobody could look.',
+    'Share of the judged documents that are superseded: their text is in the vector store under another id, or the manifest deleted them; absent when the store could not be probed.',
+    golden,
+  ),
+  recalld_golden_lost_documents_ratio: storedGauge(
+    'Share of the judged documents that are gone from the vector store with nothing in their place; absent when the store could not be probed.',
     golden,
   ),
   recalld_golden_forbidden_results: storedGauge(

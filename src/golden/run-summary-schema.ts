@@ -141,7 +141,7 @@ export const runSummarySchema = z.object({
     empty: count,
     error: count,
     timeout: count,
-    stale: count.nullable().describe('Queries whose every relevant document is gone.'),
+    stale: count.nullable().describe('Queries whose every relevant document is superseded.'),
   }),
   failure: z
     .object({
@@ -155,7 +155,14 @@ export const runSummarySchema = z.object({
     .describe('The first real error and how often; null when no query failed.'),
   metrics: metricsSchema,
   segments: z.record(z.string(), metricsSchema).describe('The same by segment, such as `language=en`.'),
-  labels: z.object({ probed: count.nullable(), stale: count.nullable(), reason: z.string().nullable() }),
+  labels: z.object({
+    probed: count.nullable().describe('Judged documents that were looked up in the store.'),
+    stale: count
+      .nullable()
+      .describe('Superseded: under another id, or deleted by the manifest. Their queries leave comparisons.'),
+    lost: count.nullable().describe('Gone without anything in their place. They count 0 in comparisons.'),
+    reason: z.string().nullable().describe('Why the store could not be probed.'),
+  }),
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
     .describe('Forbidden documents that came back, asked twice, those at the top first.'),

@@ -3,7 +3,6 @@ import type { Pool } from 'pg';
 import type { StoreSnapshot } from '../density/rules/store-snapshot.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
-import { judgedDocuments, type LabelProbe, probeLabels } from '../golden/rules/labels.ts';
 import type { LiveSamples } from '../live/sql/live-samples.ts';
 import type { Logger } from '../logger.ts';
 import {
@@ -20,7 +19,7 @@ import {
   probeTrustSeconds,
 } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import { ALL_SEGMENT, type GoldenQuery } from '../model.ts';
+import { ALL_SEGMENT } from '../model.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import type { Clock } from '../time.ts';
@@ -190,20 +189,21 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
 /** Ids in one question to the store. */
 const BATCH = 500;
 
-/** Never fails: a store that cannot answer makes the state of the labels unknown, with the reason. */
-export async function probeStoredLabels(
-  queries: readonly GoldenQuery[],
-  relevanceLevel: number,
+/** Never fails but by `signal`: a store that cannot answer makes it unknown which documents it has, with the reason. */
+export async function existingDocuments(
+  ids: readonly string[],
   store: VectorStore | null,
   signal: AbortSignal,
-): Promise<LabelProbe> {
+): Promise<
+  | { readonly kind: 'probed'; readonly existing: ReadonlySet<string> }
+  | { readonly kind: 'unknown'; readonly reason: string }
+> {
   if (store === null) {
     return {
       kind: 'unknown',
-      reason: 'The config names no vector_store, so nobody can look whether judged documents still exist.',
+      reason: 'The config names no vector_store, so recalld cannot probe whether judged documents still exist.',
     };
   }
-  const ids = judgedDocuments(queries);
   const existing = new Set<string>();
   for (let start = 0; start < ids.length; start += BATCH) {
     const answer = await store.existing(ids.slice(start, start + BATCH), signal);
@@ -211,7 +211,7 @@ export async function probeStoredLabels(
     if (answer.kind === 'failed') return { kind: 'unknown', reason: answer.message };
     for (const id of answer.value) existing.add(id);
   }
-  return probeLabels(queries, existing, relevanceLevel);
+  return { kind: 'probed', existing };
 }
 
 export interface ProbeDeps {

@@ -124,9 +124,12 @@ function scoreSamples(set: SetLabels, score: SegmentScore): GaugeSample[] {
   return boundedSamples(`recalld_golden_${score.measure}`, labels, { value, ciLow, ciHigh: finiteOrNull(ciHigh) });
 }
 
-function labelSamples(set: SetLabels, { probed, stale }: RunLabels): GaugeSample[] {
-  if (probed === null || stale === null || probed === 0) return [];
-  return [sample('recalld_golden_stale_labels_ratio', set, stale / probed)];
+function labelSamples(set: SetLabels, { probed, stale, lost }: RunLabels): GaugeSample[] {
+  if (probed === null || stale === null || lost === null || probed === 0) return [];
+  return [
+    sample('recalld_golden_stale_labels_ratio', set, stale / probed),
+    sample('recalld_golden_lost_documents_ratio', set, lost / probed),
+  ];
 }
 
 function differenceSamples(set: SetLabels, found: RunDifference): GaugeSample[] {

@@ -166,7 +166,7 @@ export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
 }
 
 /** What a run knows of its labels when nobody looked. */
-export const noLabels: RunLabels = { probed: null, stale: null, deadQueries: null, gap: null };
+export const noLabels: RunLabels = { probed: null, stale: null, lost: null, deadQueries: null, gap: null };
 
 /** No checks but those that are named. */
 export function goldenChecks(parts: Partial<GoldenChecks> = {}): GoldenChecks {

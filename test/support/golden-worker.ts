@@ -108,6 +108,7 @@ export async function startGoldenWorker(
     sets,
     runs,
     rotations,
+    documents: createGoldenDocuments(pool),
     deployments,
     batches: createGoldenBatches(pool),
     limits: createRetrieverLimits(pool),

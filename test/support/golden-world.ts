@@ -14,7 +14,7 @@ import { escalateSentinel, tickFullRun, tickSentinel } from '../../src/golden/ru
 import { createGoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRotations } from '../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
+import { createGoldenDocuments, createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
@@ -60,6 +60,7 @@ export function aGoldenWorld(
   let ids = 0;
   const stores = {
     sets: createGoldenSets(pool),
+    documents: createGoldenDocuments(pool),
     runs: createGoldenRuns(pool),
     rotations: createGoldenRotations(pool),
     ticks: createGoldenTicks(pool),

@@ -4,6 +4,7 @@ import type {
   NearestRequest,
   SampledVectors,
   StoreDescription,
+  StoredChunk,
   StoreOutcome,
   VectorStore,
 } from '../../src/stores/vector-store.ts';
@@ -13,6 +14,7 @@ export interface Script {
   sample(request: { readonly n: number; readonly seed: number }): StoreOutcome<SampledVectors>;
   nearest(request: NearestRequest): StoreOutcome<Nearest>;
   existing(ids: readonly string[]): StoreOutcome<ReadonlySet<string>>;
+  chunks(ids: readonly string[]): StoreOutcome<readonly StoredChunk[]>;
 }
 
 export function ok<Value>(value: Value): StoreOutcome<Value> {
@@ -46,7 +48,7 @@ export function scriptedStore(script: Partial<Script>): VectorStore {
     sample: async (request) => script.sample?.(request) ?? unsupported,
     describe: async () => script.describe?.() ?? unsupported,
     list: async () => unsupported,
-    chunks: async () => unsupported,
+    chunks: async (ids) => script.chunks?.(ids) ?? unsupported,
     existing: async (ids) => script.existing?.(ids) ?? unsupported,
     close: async () => undefined,
   };

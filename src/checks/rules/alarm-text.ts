@@ -41,7 +41,7 @@ export function alarmWords({
     case 'regression':
       return { what: `${measure} against the baseline`, limit: 'floor', unit: 'number' };
     case 'stale_labels':
-      return { what: 'The share of judged documents that are gone', limit: 'ceiling', unit: 'number' };
+      return { what: 'The share of judged documents that are superseded', limit: 'ceiling', unit: 'number' };
     case 'forbidden_results':
       return { what: 'The number of forbidden documents that came back', limit: 'ceiling', unit: 'number' };
     case 'density_drift':

@@ -164,25 +164,25 @@ export function judgeFloor(
   };
 }
 
-/** That the judged documents of a golden set are still in the store. */
+/** That the judgments of a golden set are up to date: their documents were not superseded. A lost document counts in the scores. */
 export interface StaleLabelsCheck {
   /** Given by the config, so that it stays what it is called when its threshold changes. */
   readonly name?: string | undefined;
-  /** Largest share of the judged documents that may be gone, 0..1. */
+  /** Largest share of the judged documents that may be superseded, 0..1. */
   readonly above: number;
   readonly severity: Severity;
 }
 
-/** How many judged documents were looked for and how many are gone, or why nobody could look. */
+/** How many judged documents were looked up and what became of them, or why the store could not be probed. */
 export type LabelCounts =
-  | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale'>
+  | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
 
 export function staleLabelsCheckName(check: StaleLabelsCheck, goldenSet: string): string {
   return `${check.name ?? `stale labels above ${check.above}`} on ${goldenSet}`;
 }
 
-/** Judges the share of judged documents that are gone. Without a look at the store the verdict is `no_data`. */
+/** Evaluates the share of judged documents that are superseded. Without a probe of the store the verdict is `no_data`. */
 export function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): CheckResult {
   const base = {
     name: staleLabelsCheckName(check, goldenSet),
@@ -193,7 +193,8 @@ export function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, pro
     return { ...base, ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
   }
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
-  const counts = `${probe.stale} of ${probe.probed} judged documents (${decimals(ratio)}) are gone from the store`;
+  const lost = probe.lost === 0 ? '' : `; ${probe.lost} more are lost, which counts in the scores`;
+  const counts = `${probe.stale} of ${probe.probed} judged documents (${decimals(ratio)}) are superseded${lost}`;
   const isBeyond = ratio > check.above;
   const judged = { ...base, value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
   if (!isBeyond) {
@@ -206,7 +207,7 @@ export function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, pro
   return {
     ...judged,
     verdict: check.severity,
-    explanation: `${counts}, above ${decimals(check.above)}: mend the labels of ${goldenSet} before you trust a fall of its scores.`,
+    explanation: `${counts}, above ${decimals(check.above)}: renew the judgments of ${goldenSet} with \`recalld golden check\`, then pin a new baseline.`,
   };
 }
 

@@ -181,6 +181,7 @@ const places: Record<Sign['name'], Place> = {
   segment: regressed,
   judged: onRun('worst', 'Queries of the run'),
   labels: onRun('stale', 'Queries with stale labels'),
+  gone_documents: onRun('regressed', 'Most regressed queries'),
   forbidden: onPartOfRun('forbidden', 'Forbidden documents'),
   stage: onPartOfRun('stages', 'Loss by stage'),
   golden_set: runs,

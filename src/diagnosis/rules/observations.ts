@@ -177,7 +177,7 @@ export interface ObservedRun {
 export interface ObservedReference {
   readonly latency95Ms: number | null;
   /** Of the labels of the run at its time. */
-  readonly staleBefore: number | null;
+  readonly goneBefore: number | null;
   readonly version: number;
   readonly isSameVersion: boolean;
   readonly answers: ChangedAnswers;
@@ -191,9 +191,12 @@ export interface ObservedReference {
 }
 
 export interface ObservedLabels {
-  /** Different judged documents that were looked for, and how many are gone. */
+  /** Different judged documents that were looked up. */
   readonly probed: number;
+  /** How many of them are superseded. */
   readonly stale: number;
+  /** How many of them are lost. */
+  readonly lost: number;
 }
 
 /** A share of live queries, with its lower 95 % bound, the queries behind it, and what it was before. */
@@ -284,7 +287,7 @@ export interface RunsSeen {
     readonly side: ComparedSide;
     readonly version: number;
     readonly isSameVersion: boolean;
-    readonly staleBefore: number | null;
+    readonly goneBefore: number | null;
     /** What the stages of both had, by the id of the query; null where one of them tells of none. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
   } | null;
@@ -307,14 +310,14 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
     returned: returnedBy(now),
   };
   if (reference === null) return { ...measured, reference: null };
-  const { side, version, isSameVersion, staleBefore, stages } = reference;
+  const { side, version, isSameVersion, goneBefore, stages } = reference;
   const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
   const measure = isScored ? key : widestNdcg(side, now);
   return {
     ...measured,
     reference: {
       latency95Ms: latency95(side.answers),
-      staleBefore,
+      goneBefore,
       version,
       isSameVersion,
       answers: changedAnswers(side, now, stale, measure),

@@ -12,7 +12,7 @@ export function readRunSigns(run: ObservedRun | null): Sign[] {
   const { reference } = run;
   return [
     ...readFailures(run),
-    ...readLabels(run.labels, reference?.staleBefore ?? null),
+    ...readLabels(run.labels, reference?.goneBefore ?? null),
     ...readForbidden(run.forbidden),
     ...readJudged(run.returned),
     ...readVersion(run),
@@ -92,15 +92,24 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
 const MANY_GONE = 0.2;
 const SOME_GONE = 0.005;
 
-function readLabels(labels: ObservedLabels | null, staleBefore: number | null): Sign[] {
+function readLabels(labels: ObservedLabels | null, goneBefore: number | null): Sign[] {
   if (labels === null || labels.probed === 0) return [];
-  const { probed, stale } = labels;
-  const before = staleBefore === null ? '' : `, ${staleBefore} before`;
-  const sentence = `${stale} of ${probed} judged documents (${percent(stale / probed)}) are gone from the store${before}.`;
+  const { probed, stale, lost } = labels;
+  const gone = stale + lost;
+  const before = goneBefore === null ? '' : `, ${goneBefore} before`;
+  const sentence = `${gone} of ${probed} judged documents (${percent(gone / probed)}) are gone from the store${before}.`;
   // What was gone before already is no news.
-  const news = Math.max(0, stale - (staleBefore ?? 0)) / probed;
-  if (news >= MANY_GONE) return [sign('labels', 'many_gone', sentence)];
-  return [sign('labels', news > SOME_GONE ? 'some_gone' : 'alive', sentence)];
+  const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
+  if (news <= SOME_GONE) return [sign('labels', 'alive', sentence)];
+  const fate =
+    lost > stale
+      ? sign('gone_documents', 'lost', `Nothing in the store took the place of ${lost} of them.`)
+      : sign(
+          'gone_documents',
+          'superseded',
+          `${stale} of them are in the store under another id, or were deleted on purpose.`,
+        );
+  return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence), fate];
 }
 
 function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {

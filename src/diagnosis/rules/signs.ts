@@ -41,6 +41,8 @@ export const signStates = {
   /** Whether what was lost lies in one segment of the golden set. */
   segment: ['spread', 'one'],
   labels: ['alive', 'some_gone', 'many_gone'],
+  /** What became of most judged documents that are gone. */
+  gone_documents: ['superseded', 'lost'],
   /** Whether any returned document is judged. */
   judged: ['some', 'none'],
   /** Documents that the golden set forbids. */

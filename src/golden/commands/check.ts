@@ -38,11 +38,23 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   if (labels.kind === 'unknown') lines.push(`Labels: not looked at. ${labels.reason}`);
   else {
     lines.push(
-      labels.stale === 0
-        ? `Labels: all ${labels.probed} judged documents are in the store.`
-        : `Stale labels: ${labels.stale} of ${labels.probed} judged documents are gone from the store, ` +
-            `${labels.touched.size} queries lost some, ${labels.dead.size} lost all.`,
-      ...shown(labels.labels.map(({ queryId, documentId, grade }) => `  ${queryId}: ${documentId} (grade ${grade})`)),
+      ...(labels.stale + labels.lost === 0
+        ? [`Judgments: all ${labels.probed} judged documents are in the store.`]
+        : []),
+      ...(labels.stale === 0
+        ? []
+        : [
+            `Superseded: ${labels.stale} of ${labels.probed} judged documents, in ${labels.touched.size} queries; ` +
+              `${labels.dead.size} have none left.`,
+          ]),
+      ...(labels.lost === 0
+        ? []
+        : [`Lost: ${labels.lost} of ${labels.probed} judged documents; nothing in the store has their text.`]),
+      ...shown(
+        labels.labels.map(
+          ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
+        ),
+      ),
     );
   }
   if (proposals.length > 0) {
@@ -97,15 +109,17 @@ function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict:
         : { asked: answers.asked, gap: null, doubts: doubtSentences(answers.doubts) },
     labels:
       labels.kind === 'unknown'
-        ? { probed: null, stale: null, gap: labels.reason, stale_labels: [] }
+        ? { probed: null, stale: null, lost: null, gap: labels.reason, stale_labels: [] }
         : {
             probed: labels.probed,
             stale: labels.stale,
+            lost: labels.lost,
             gap: null,
-            stale_labels: labels.labels.map(({ queryId, documentId, grade }) => ({
+            stale_labels: labels.labels.map(({ queryId, documentId, grade, fate }) => ({
               query_id: queryId,
               document_id: documentId,
               grade,
+              fate,
             })),
           },
     proposals: proposals.map(({ number, queryId, from, to, grade }) => ({

@@ -125,10 +125,20 @@ function formatOutcomes({ queries, no_answer: none }: RunSummaryJson): string {
 }
 
 function formatLabels({ labels, queries, golden_set: set }: RunSummaryJson): string[] {
-  if (labels.stale === null || labels.stale === 0) return [];
-  const dead =
-    queries.stale === 0 ? '' : `; ${queries.stale} ${queries.stale === 1 ? 'query has' : 'queries have'} none left`;
-  return ['', `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`];
+  const { probed, stale, lost } = labels;
+  const gone: string[] = [];
+  if (lost !== null && lost > 0) {
+    gone.push(
+      `${lost} of ${probed} judged documents of ${set} are lost: nothing in the store took their place. They count 0.`,
+    );
+  }
+  if (stale !== null && stale > 0) {
+    const dead = queries.stale === 0 ? '' : `; ${queries.stale} queries have none left`;
+    gone.push(
+      `${stale} of ${probed} judged documents of ${set} are superseded${dead}: \`recalld golden check\` renews the judgments.`,
+    );
+  }
+  return gone.length === 0 ? [] : ['', ...gone];
 }
 
 const MAX_FORBIDDEN = 20;

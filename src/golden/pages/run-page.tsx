@@ -326,9 +326,13 @@ function factsOf(run: GoldenRun, { queries, labels }: RunSummaryJson): Fact[] {
       detail: `${plural(queries.ok, 'answered', 'answered')}, ${count(queries.empty)} empty, ${count(failed)} failed`,
     },
     {
-      name: 'Stale labels',
-      value: labels.stale === null ? 'not looked for' : count(labels.stale),
-      detail: labels.reason ?? (labels.probed === null ? undefined : `of ${plural(labels.probed, 'judged document')}`),
+      name: 'Documents gone',
+      value: labels.stale === null ? 'unknown' : count(labels.stale + (labels.lost ?? 0)),
+      detail:
+        labels.reason ??
+        (labels.probed === null
+          ? undefined
+          : `of ${plural(labels.probed, 'judged document')}: ${count(labels.lost ?? 0)} lost, ${count(labels.stale ?? 0)} superseded`),
     },
   ];
 }

@@ -228,14 +228,14 @@ function cellsOf({ goldenSet, version, last, representativeness }: ReviewedSet) 
 
 function StaleLabels({ last }: Pick<ReviewedSet, 'last'>) {
   if (last === null) return <Missing>no run</Missing>;
-  const { probed, stale, deadQueries, gap } = last.run.labels;
-  if (probed === null || stale === null) return <Missing>{gap === null ? 'not looked for' : gap}</Missing>;
-  const share = probed === 0 ? 0 : stale / probed;
+  const { probed, stale, lost, deadQueries, gap } = last.run.labels;
+  if (probed === null || stale === null || lost === null) return <Missing>{gap === null ? 'unknown' : gap}</Missing>;
+  const share = probed === 0 ? 0 : (stale + lost) / probed;
   return (
     <>
       <strong>{percent(share)}</strong>
       <span class="severity">
-        {count(stale)} of {count(probed)}
+        {count(stale + lost)} of {count(probed)} gone, {count(lost)} lost
         {deadQueries === null || deadQueries === 0 ? '' : `; ${plural(deadQueries, 'query', 'queries')} lost all`}
       </span>
     </>

@@ -85,25 +85,57 @@ function anchor(kind: 'whole' | 'part', { documentId, similarity, ofLost, ofChun
   return { documentId, evidence: { kind, ofLost, ofChunk, cosine: similarity } };
 }
 
+/**
+ * What became of a judged document that the store no longer has. `superseded`: its text is there under another id, or the
+ * manifest deleted it, so that the judgment is out of date. `lost`: nothing took its place, so that retrieval is worse.
+ */
+export const documentFates = ['superseded', 'lost'] as const;
+
+export type DocumentFate = (typeof documentFates)[number];
+
+/** From this share of all judged documents on, their disappearance without a known text is a new chunking or naming. */
+const NEARLY_ALL = 0.8;
+
+/**
+ * A document whose text is known and not found is lost. Where its text is unknown, it is lost too, unless nearly all
+ * judged documents went at once: that is what new ids look like.
+ *
+ * @param search what a search of the store for its text found; `unknown` without a text or a search
+ * @param goneShare share of the judged documents that are gone, 0..1
+ */
+export function fateOf(search: 'replaced' | 'not_found' | 'unknown', goneShare: number): DocumentFate {
+  if (search === 'replaced') return 'superseded';
+  return search === 'unknown' && goneShare >= NEARLY_ALL ? 'superseded' : 'lost';
+}
+
 /** A judgment whose document is gone. */
-export interface StaleLabel {
+export interface GoneLabel {
   readonly queryId: string;
   readonly documentId: string;
   readonly grade: number;
 }
 
-/** What a look at the store said of the labels of a golden set. */
+export interface StaleLabel extends GoneLabel {
+  readonly fate: DocumentFate;
+}
+
+/** What a probe of the store found of the judged documents of a golden set. */
 export type LabelProbe =
   | {
       readonly kind: 'probed';
-      /** Different judged documents that were looked for. */
+      /** Different judged documents that were looked up. */
       readonly probed: number;
-      /** How many of them are gone. */
+      /** How many of them are superseded. */
       readonly stale: number;
+      /** How many of them are lost. */
+      readonly lost: number;
       readonly labels: readonly StaleLabel[];
-      /** Ids of queries that lost a judged document: their scores may fall without any fault of the retriever. */
+      /**
+       * Ids of queries with a superseded document: their scores may drop without any fault of the retriever. A query
+       * that only lost documents stays: it counts what it still finds.
+       */
       readonly touched: ReadonlySet<string>;
-      /** Ids of queries that had relevant documents and lost them all. */
+      /** Ids of queries whose every relevant document is superseded. */
       readonly dead: ReadonlySet<string>;
     }
   /** Nobody could look. */
@@ -121,27 +153,31 @@ export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
  * Compares the judged documents of a set with those that the store still holds.
  *
  * @param existing those of `judgedDocuments` that are in the store
- * @param relevanceLevel least grade that counts as relevant
+ * @param relevanceLevel minimum grade that counts as relevant
+ * @param fates of the others; one that is left out is taken for superseded
  */
 export function probeLabels(
   queries: readonly GoldenQuery[],
   existing: ReadonlySet<string>,
   relevanceLevel: number,
+  fates: ReadonlyMap<string, DocumentFate> = new Map(),
 ): LabelProbe {
+  const fate = (id: string): DocumentFate => fates.get(id) ?? 'superseded';
+  const isSuperseded = (id: string): boolean => !existing.has(id) && fate(id) === 'superseded';
   const labels: StaleLabel[] = [];
   const touched = new Set<string>();
   const dead = new Set<string>();
   for (const { id: queryId, judgments } of queries) {
     const gone = judgments.filter(({ grade, documentId }) => grade > 0 && !existing.has(documentId));
-    if (gone.length === 0) continue;
-    touched.add(queryId);
-    labels.push(...gone.map(({ documentId, grade }) => ({ queryId, documentId, grade })));
+    labels.push(...gone.map(({ documentId, grade }) => ({ queryId, documentId, grade, fate: fate(documentId) })));
+    if (gone.some(({ documentId }) => isSuperseded(documentId))) touched.add(queryId);
     const relevant = judgments.filter(({ grade }) => grade >= relevanceLevel);
-    if (relevant.length > 0 && relevant.every(({ documentId }) => !existing.has(documentId))) dead.add(queryId);
+    if (relevant.length > 0 && relevant.every(({ documentId }) => isSuperseded(documentId))) dead.add(queryId);
   }
   const judged = judgedDocuments(queries);
-  const stale = judged.filter((id) => !existing.has(id)).length;
-  return { kind: 'probed', probed: judged.length, stale, labels, touched, dead };
+  const gone = judged.filter((id) => !existing.has(id));
+  const lost = gone.filter((id) => fate(id) === 'lost').length;
+  return { kind: 'probed', probed: judged.length, stale: gone.length - lost, lost, labels, touched, dead };
 }
 
 /** To be accepted by a person, by its number. */
@@ -157,7 +193,7 @@ export interface LabelProposal {
 
 /** A proposal for each stale label whose document has an anchor, in the order of the labels. */
 export function proposeLabels(
-  labels: readonly StaleLabel[],
+  labels: readonly GoneLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
 ): LabelProposal[] {
   return labels

@@ -178,11 +178,14 @@ export interface GoldenRun extends NewRun {
   readonly stages: RunStages | null;
 }
 
-/** How many judged documents were looked for in the store and how many are gone; nulls when nobody looked. */
+/** How many judged documents were looked up in the store, and what became of those that are gone; nulls without a probe. */
 export interface RunLabels {
   readonly probed: number | null;
+  /** Superseded: the judgment is out of date. */
   readonly stale: number | null;
-  /** Queries whose every relevant document is gone. */
+  /** Gone without anything in their place: retrieval is worse. */
+  readonly lost: number | null;
+  /** Queries whose every relevant document is superseded. */
   readonly deadQueries: number | null;
   /** Why nobody could look, one sentence. */
   readonly gap: string | null;

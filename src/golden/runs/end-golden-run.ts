@@ -8,7 +8,6 @@ import type { Deployments } from '../../deployments/deployments.ts';
 import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { probeStoredLabels } from '../../probes/probes.ts';
 import type { Clock } from '../../time.ts';
 import {
   type BaselineKnowledge,
@@ -23,9 +22,11 @@ import { describeFailure, doubtSentences, doubtsOfAnswers } from '../rules/run-f
 import { judgeSentinel } from '../rules/sentinel.ts';
 import { stagedQuestions } from '../rules/stages.ts';
 import { defaultNoAnswer, type ForbiddenResults, findFalseAnswers } from '../rules/unwanted-answers.ts';
+import { probeStoredLabels } from '../sets/gone-documents.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRotations } from '../sql/golden-rotations.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenDocuments } from '../sql/golden-sets.ts';
 import type { RunEnd } from '../sql/run-results.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { shiftsOf } from './rotate-golden-set.ts';
@@ -127,10 +128,11 @@ export interface ConcludeDeps extends CompareDeps {
   readonly baselines: GoldenBaselines;
   readonly deployments: Deployments;
   readonly rotations: GoldenRotations;
+  readonly documents: GoldenDocuments;
   readonly clock: Clock;
 }
 
-const nobody: ReadonlySet<string> = new Set();
+const none: ReadonlySet<string> = new Set();
 
 /** A run that has ended and is compared with others. */
 interface Conclusion {
@@ -162,11 +164,11 @@ export async function finalizeGoldenRun(
   const [answers, outcomes, labels, fingerprints] = await Promise.all([
     answersAsIn(deps, run, run),
     deps.runs.outcomes(run.id),
-    probeStoredLabels(queries, run.settings.relevanceLevel, pipeline.store, signal),
+    probeStoredLabels(deps, pipeline, queries, run.settings.relevanceLevel, signal),
     pipeline.fingerprints ?? fingerprintsOf(deps, pipeline.name),
   ]);
   const voidReason = reasonToVoid(run, outcomes);
-  const { touched: stale, dead } = labels.kind === 'probed' ? labels : { touched: nobody, dead: nobody };
+  const { touched: stale, dead } = labels.kind === 'probed' ? labels : { touched: none, dead: none };
   const { scores, segmentsOverflow } =
     voidReason === null
       ? await deps.statistics.scoreRun(queries, answers, run.settings, dead, signal)

@@ -47,7 +47,12 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
     failure: failure === null ? null : failureJson(failure),
     metrics: metricsJson(scores),
     segments: segmentsJson(scores),
-    labels: { probed: run.labels.probed, stale: run.labels.stale, reason: run.labels.gap },
+    labels: {
+      probed: run.labels.probed,
+      stale: run.labels.stale,
+      lost: run.labels.lost,
+      reason: run.labels.gap,
+    },
     forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
     no_answer: run.noAnswer === null ? null : noAnswerJson(run.noAnswer),
     stages: run.stages === null ? null : stagesJson(run.stages),

@@ -2,75 +2,25 @@
  * Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it
  * can find.
  */
-import { embedTexts } from '../../embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
-import { type ProbedPipeline, probeStoredLabels } from '../../probes/probes.ts';
+import type { ProbedPipeline } from '../../probes/probes.ts';
 import { occurrencesBetween } from '../../schedule/occurrences.ts';
 import { DAY_MS } from '../../time.ts';
 import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
-import { type Anchor, findAnchors, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
+import { judgedDocuments, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
 import { type DropCheck, describePower, usualCheck } from '../rules/run-noise.ts';
 import { isQuiet } from '../rules/schedule.ts';
 import { type SampledAnswers, sampleAnswers } from '../runs/ask-retriever.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
-import type { GoldenDocuments, GoldenSets } from '../sql/golden-sets.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import { findLostDocuments, type LostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion } from './import-golden-set.ts';
 import { liveMixOf, type RepresentativenessOutcome } from './live-mix.ts';
 import { type RecordDocumentsDeps, type RecordedDocuments, recordJudgedDocuments } from './record-judged-documents.ts';
-
-const NEIGHBOURS = 20;
-
-interface LostDocuments {
-  /** Chunks that may take the place, by the id of the lost document; empty where nothing came near. */
-  readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
-  /** Ids of lost documents whose text was never seen, so that nobody knows what to look for. */
-  readonly unknown: readonly string[];
-  /** Why the search ended early, one sentence. */
-  readonly gap: string | null;
-}
-
-/** Looks in the store for the chunks that took the place of documents that are gone. Never fails but by `signal`. */
-export async function findLostDocuments(
-  documents: GoldenDocuments,
-  { name, store, embedder }: Pick<ProbedPipeline, 'name' | 'store' | 'embedder'>,
-  lost: readonly string[],
-  signal: AbortSignal,
-): Promise<LostDocuments> {
-  const texts = await documents.seen(name, lost);
-  const unknown = lost.filter((id) => !texts.has(id));
-  const anchors = new Map<string, readonly Anchor[]>();
-  if (store === null || texts.size === 0) return { anchors, unknown, gap: null };
-  const known = [...texts];
-  const embedded = await embedTexts(
-    embedder,
-    known.map(([, { content }]) => content),
-    signal,
-  );
-  if (embedded.kind === 'unknown') return { anchors, unknown, gap: embedded.reason };
-  const gone = new Set(lost);
-  for (const [index, [id, { content: text }]] of known.entries()) {
-    const vector = embedded.vectors[index];
-    if (vector === undefined) continue;
-    const request = { vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true };
-    const found = await store.nearest(request, signal);
-    if (found.kind === 'unsupported') return { anchors, unknown, gap: found.reason };
-    if (found.kind === 'failed') return { anchors, unknown, gap: found.message };
-    const { neighbours } = found.value;
-    if (neighbours.length > 0 && neighbours.every(({ content }) => content === null)) {
-      const gap = 'The store gives no texts; name the field of the text in vector_store (content).';
-      return { anchors, unknown, gap };
-    }
-    const candidates = neighbours.flatMap(({ id: documentId, content, similarity }) =>
-      content === null || gone.has(documentId) ? [] : [{ documentId, content, similarity }],
-    );
-    anchors.set(id, findAnchors(text, candidates));
-  }
-  return { anchors, unknown, gap: null };
-}
 
 export interface CheckGoldenSetDeps extends RecordDocumentsDeps {
   readonly samples: LiveSamples;
@@ -98,8 +48,8 @@ export async function checkGoldenSet(
   { relevanceLevel, since }: { readonly relevanceLevel: number; readonly since: Date },
   signal: AbortSignal,
 ): Promise<GoldenSetCheck> {
-  const labels = await probeStoredLabels(queries, relevanceLevel, pipeline.store, signal);
-  const recorded = await recordJudgedDocuments(deps, pipeline, queries, signal);
+  const labels = await probeStoredLabels(deps, pipeline, queries, relevanceLevel, signal);
+  const recorded = await recordJudgedDocuments(deps, pipeline, judgedDocuments(queries), signal);
   const stale = labels.kind === 'probed' ? labels.labels : [];
   const gone = [...new Set(stale.map(({ documentId }) => documentId))];
   const lost = await findLostDocuments(deps.documents, pipeline, gone, signal);
@@ -154,8 +104,8 @@ export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answ
   if (answers.kind === 'answers' && answers.doubts.ids !== null) return true;
   const { labels, problems } = check;
   const { duplicates, contradictions, withoutRelevant } = problems;
-  const stale = labels.kind === 'probed' ? labels.stale : 0;
-  return stale + duplicates.length + contradictions.length + withoutRelevant.length > 0;
+  const gone = labels.kind === 'probed' ? labels.stale + labels.lost : 0;
+  return gone + duplicates.length + contradictions.length + withoutRelevant.length > 0;
 }
 
 /** How one pipeline runs the set and judges it. */

@@ -1,6 +1,6 @@
 /** Labels that went stale, and what people accept in their place. */
 import { RecalldError } from '../../errors.ts';
-import { probeStoredLabels } from '../../probes/probes.ts';
+import type { Clock } from '../../time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import {
   type Acceptance,
@@ -11,7 +11,8 @@ import {
 } from '../rules/labels.ts';
 import type { GoldenDocuments, GoldenSets } from '../sql/golden-sets.ts';
 import { findPipeline, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
-import { type CheckedSet, findLostDocuments } from './check-golden-set.ts';
+import type { CheckedSet } from './check-golden-set.ts';
+import { findLostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 
 export interface FoundFixes {
@@ -32,19 +33,20 @@ export interface LabelFixesDeps {
   /** The same, for what a person changes. */
   readonly setsOf: (by: string) => GoldenSets;
   readonly documents: GoldenDocuments;
+  readonly clock: Clock;
 }
 
 export type LabelFixes = ReturnType<typeof createLabelFixes>;
 
 /** Within the daemon, where a person looks for fixes on one page and accepts them with the next. */
-export function createLabelFixes({ pipelines, sets, setsOf, documents }: LabelFixesDeps) {
+export function createLabelFixes({ pipelines, sets, setsOf, documents, clock }: LabelFixesDeps) {
   const find = async (name: string, goldenSet: string) => {
     const pipeline = findPipeline(pipelines, name);
     const set = await findVersion(sets, goldenSet);
     const queries = await sets.queries(set.name, set.version);
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const { relevanceLevel } = scheduleOf(pipeline, goldenSet).settings;
-    const probe = await probeStoredLabels(queries, relevanceLevel, pipeline.store, signal);
+    const probe = await probeStoredLabels({ documents, clock }, pipeline, queries, relevanceLevel, signal);
     const labels = probe.kind === 'probed' ? probe.labels : [];
     const gone = [...new Set(labels.map(({ documentId }) => documentId))];
     const lost = await findLostDocuments(documents, pipeline, gone, signal);

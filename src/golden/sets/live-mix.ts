@@ -10,6 +10,7 @@ import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../pro
 import { DAY_MS } from '../../time.ts';
 import { matrixOf } from '../../vector/matrix.ts';
 import { type GoldenSetVersion, goldenSegment, judgedQueries } from '../rules/golden-set.ts';
+import { judgedDocuments } from '../rules/labels.ts';
 import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';
 import { scoreQueries } from '../rules/score-run.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
@@ -131,8 +132,8 @@ export async function recordGoldenDocuments(
   for (const { set } of pipeline.golden) {
     const latest = await deps.sets.latest(set);
     if (latest === null) continue;
-    const queries = await deps.sets.queries(set, latest.version);
-    const { problem } = await recordJudgedDocuments(deps, pipeline, queries, signal);
+    const judged = judgedDocuments(await deps.sets.queries(set, latest.version));
+    const { problem } = await recordJudgedDocuments(deps, pipeline, judged, signal);
     if (problem === null) continue;
     throw new RecalldError('store_unreachable', `The judged documents of ${set} could not be looked up: ${problem}`);
   }

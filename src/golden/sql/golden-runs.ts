@@ -15,7 +15,7 @@ import { wellFormed } from '../../postgres/values.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { StaleLabel } from '../rules/labels.ts';
+import { documentFates, type StaleLabel } from '../rules/labels.ts';
 import {
   type AnsweredStage,
   BATCH_QUERIES,
@@ -31,7 +31,7 @@ import type { Accepted } from '../rules/run-noise.ts';
 import type { ForbiddenResult } from '../rules/unwanted-answers.ts';
 import { readRunFacts } from './clean-runs.ts';
 import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
-import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
+import { readAccepted, readComparedWithBaseline, readComparisons, readGoneLabels } from './run-comparisons.ts';
 import {
   type AnswerRow,
   finishRun,
@@ -206,8 +206,14 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return readAccepted(pool, baseline, at);
     },
 
+    /** Judgments whose documents were superseded: their queries leave comparisons. */
     staleLabels(runId: string): Promise<readonly StaleLabel[]> {
-      return readStaleLabels(pool, runId);
+      return readGoneLabels(pool, runId, ['superseded']);
+    },
+
+    /** Judgments whose documents are gone, superseded or lost. */
+    goneLabels(runId: string): Promise<readonly StaleLabel[]> {
+      return readGoneLabels(pool, runId, documentFates);
     },
 
     /** What the latest completed full runs of a pipeline and set, of versions up to one, were found to be against their baselines, oldest first. */

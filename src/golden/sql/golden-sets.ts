@@ -343,6 +343,15 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
+    /** Those of the documents that the manifest of the pipeline deleted, or no longer names. */
+    async withdrawn(pipeline: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+      const { rows } = await pool.query<{ id: string }>(
+        `select id from index_documents where pipeline = $1::text and id = any ($2::text[]) and deleted`,
+        [pipeline, ids],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+
     /** What those of the documents said that were seen, and when last, by id. */
     async seen(
       pipeline: string,

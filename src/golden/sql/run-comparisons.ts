@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { StaleLabel } from '../rules/labels.ts';
+import type { DocumentFate, StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 import { isCleanBesideBaseline } from './clean-runs.ts';
@@ -69,9 +69,15 @@ export async function insertStaleLabels(
   labels: readonly StaleLabel[],
 ): Promise<void> {
   await client.query(
-    `insert into golden_run_stale_labels (run_id, query_id, document_id, grade)
-     select $1::text, l.* from unnest($2::text[], $3::text[], $4::integer[]) as l`,
-    [runId, labels.map((l) => l.queryId), labels.map((l) => l.documentId), labels.map((l) => l.grade)],
+    `insert into golden_run_stale_labels (run_id, query_id, document_id, grade, fate)
+     select $1::text, l.* from unnest($2::text[], $3::text[], $4::integer[], $5::text[]) as l`,
+    [
+      runId,
+      labels.map((l) => l.queryId),
+      labels.map((l) => l.documentId),
+      labels.map((l) => l.grade),
+      labels.map((l) => l.fate),
+    ],
   );
 }
 
@@ -172,11 +178,15 @@ export async function readAccepted(db: pg.Pool, baseline: GoldenRun, at: Date): 
   return { unit, differences };
 }
 
-export async function readStaleLabels(db: pg.Pool, runId: string): Promise<StaleLabel[]> {
+export async function readGoneLabels(
+  db: pg.Pool,
+  runId: string,
+  fates: readonly DocumentFate[],
+): Promise<StaleLabel[]> {
   const { rows } = await db.query<StaleLabel>(
-    `select query_id as "queryId", document_id as "documentId", grade
-       from golden_run_stale_labels where run_id = $1::text order by query_id, document_id`,
-    [runId],
+    `select query_id as "queryId", document_id as "documentId", grade, fate
+       from golden_run_stale_labels where run_id = $1::text and fate = any ($2::text[]) order by query_id, document_id`,
+    [runId, fates],
   );
   return rows;
 }

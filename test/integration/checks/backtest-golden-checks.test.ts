@@ -121,6 +121,7 @@ describe('the backtest of golden checks', () => {
     const probed = {
       kind: 'probed',
       probed: 100,
+      lost: 0,
       labels: [],
       touched: new Set<string>(),
       dead: new Set<string>(),

@@ -9,7 +9,7 @@ import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.
 import { createGoldenBatches } from '../../../src/golden/sql/golden-batches.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { createGoldenDocuments, createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import { createJobRunner } from '../../../src/queue/job-queue.ts';
 import { systemClock as clock } from '../../../src/system-clock.ts';
@@ -52,6 +52,7 @@ async function aWorker(parts: Partial<NewRun> = {}) {
     sets,
     runs,
     rotations,
+    documents: createGoldenDocuments(database.pool),
     deployments,
     statistics,
     baselines: createGoldenBaselines(database.pool),

@@ -79,7 +79,7 @@ const set: ReviewedSet = {
     scores: scores(3 * index),
   })),
   last: {
-    run: aGoldenRun({ labels: { probed: 1180, stale: 14, deadQueries: 3, gap: null } }),
+    run: aGoldenRun({ labels: { probed: 1180, stale: 14, lost: 0, deadQueries: 3, gap: null } }),
     scores: scores(165),
     baseline: { kind: 'baseline', against: 'run-0', differences: [difference] },
   },

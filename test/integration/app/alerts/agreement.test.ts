@@ -61,6 +61,7 @@ const gone = {
   kind: 'probed',
   probed: 100,
   stale: 10,
+  lost: 0,
   labels: [],
   touched: new Set<string>(),
   dead: new Set<string>(),

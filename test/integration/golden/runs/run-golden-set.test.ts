@@ -8,7 +8,7 @@ import { type RunProgress, runGoldenSet } from '../../../../src/golden/runs/run-
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns, type GoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets, type GoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { createGoldenDocuments, createGoldenSets, type GoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import {
   aFailedAnswer,
   aFloor,
@@ -68,6 +68,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
     baselines: createGoldenBaselines(database.pool),
     deployments: createDeployments(database.pool),
     rotations: createGoldenRotations(database.pool),
+    documents: createGoldenDocuments(database.pool),
     limits: limitsOfOne(clock),
     clock,
     logger,

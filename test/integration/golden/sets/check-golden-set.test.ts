@@ -37,6 +37,8 @@ function aStore(chunks: readonly Neighbour[]) {
   return scriptedStore({
     existing: (ids) => ok(new Set(ids.filter((id) => chunks.some((one) => one.id === id)))),
     nearest: () => ok({ neighbours: chunks, isShort: false }),
+    chunks: (ids) =>
+      ok(chunks.flatMap(({ id, content }) => (ids.includes(id) ? [{ id, content, version: null }] : []))),
   });
 }
 
@@ -100,7 +102,7 @@ describe('the check of a golden set', () => {
     const { deps, watched } = setUp();
     const store = aStore([chunk('b', 'Invoices.'), chunk('near', oldText)]);
     const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
-    expect(check.labels).toMatchObject({ kind: 'probed', stale: 1 });
+    expect(check.labels).toMatchObject({ kind: 'probed', stale: 0, lost: 1 });
     expect(check.proposals).toEqual([]);
     expect(check.lost.unknown).toEqual(['a']);
   });
@@ -127,60 +129,69 @@ describe('the check of a golden set', () => {
 });
 
 describe('the texts of judged documents', () => {
-  it('are asked for no more once all are known', async () => {
+  it('are read no more once all are known', async () => {
     const { deps, watched } = setUp();
-    let searches = 0;
+    let reads = 0;
     const store = scriptedStore({
-      nearest: () => {
-        searches += 1;
-        return ok({ neighbours: [chunk('a', oldText), chunk('b', 'Invoices.')], isShort: false });
+      chunks: (ids) => {
+        reads += ids.length;
+        return ok(ids.map((id) => ({ id, content: `Text of ${id}.`, version: null })));
       },
     });
     const pipeline = watched({ store, embedder });
-    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2, problem: null });
-    const first = searches;
-    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2, problem: null });
-    expect(searches).toBe(first);
+    const all = { judged: 2, known: 2, problem: null };
+    expect(await recordJudgedDocuments(deps, pipeline, ['a', 'b'], never)).toEqual(all);
+    expect(await recordJudgedDocuments(deps, pipeline, ['a', 'b'], never)).toEqual(all);
+    expect(reads).toBe(2);
   });
 
-  it('fail the job when the store fails, since no measurement has it; those found before are kept', async () => {
+  it('fail the job when the store fails, since no measurement has it; those read before are kept', async () => {
     const { deps, watched, documents, name } = setUp();
-    let searches = 0;
+    const many = Array.from({ length: 600 }, (_, i) =>
+      aGoldenQuery({ id: `q${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),
+    );
+    let reads = 0;
     const store = scriptedStore({
-      nearest: () => {
-        searches += 1;
-        return searches === 1 ? ok({ neighbours: [chunk('a', oldText)], isShort: false }) : failed('It answered 500.');
+      chunks: (ids) => {
+        reads += 1;
+        return reads === 1 ? ok(ids.map((id) => ({ id, content: id, version: null }))) : failed('It answered 500.');
       },
     });
-    const sets = { latest: async () => ({ version: 1 }), queries: async () => queries };
+    const sets = { latest: async () => ({ version: 1 }), queries: async () => many };
     const upkeep = { ...deps, sets } as unknown as GoldenUpkeepDeps;
     const pipeline = watched({ store, embedder, golden: [aSchedule({ set: 'faq' })] });
     await expect(recordGoldenDocuments(upkeep, pipeline, never)).rejects.toMatchObject({
       code: 'store_unreachable',
       message: expect.stringContaining('It answered 500.'),
     });
-    expect([...(await documents.seen(name, ['a', 'b'])).keys()]).toEqual(['a']);
+    expect((await documents.seen(name, ['d0', 'd499', 'd500'])).size).toBe(2);
   });
 
-  it('are looked for in another stretch of a large set each day', async () => {
+  it('of a document of several chunks are all kept', async () => {
+    const { deps, documents, name, watched } = setUp();
+    const store = scriptedStore({
+      chunks: () => ok(['One.', 'Two.'].map((content) => ({ id: 'a', content, version: null }))),
+    });
+    await recordJudgedDocuments(deps, watched({ store, embedder }), ['a'], never);
+    expect((await documents.seen(name, ['a'])).get('a')?.content).toBe('One.\nTwo.');
+  });
+
+  it('are read of other documents of a large set each day', async () => {
     const { deps, watched } = setUp();
-    const many = Array.from({ length: 1200 }, (_, i) =>
-      aGoldenQuery({ id: `q${i}`, text: `question ${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),
-    );
+    const many = Array.from({ length: 5000 }, (_, i) => `d${i}`);
     const asked = new Set<string>();
-    const noting: Embedder = {
-      identity: 'noting',
-      embed: async (texts) => {
-        expect(texts.length).toBeLessThanOrEqual(500);
-        for (const text of texts) asked.add(text);
-        return { kind: 'vectors', vectors: texts.map(() => Float32Array.of(1, 0)), latencyMs: 1 };
+    const store = scriptedStore({
+      chunks: (ids) => {
+        expect(ids.length).toBeLessThanOrEqual(500);
+        for (const id of ids) asked.add(id);
+        return ok([]);
       },
-    };
-    const pipeline = watched({ store: aStore([]), embedder: noting });
-    for (let day = 0; day < 12; day++) {
+    });
+    const pipeline = watched({ store, embedder });
+    for (let day = 0; day < 5; day++) {
       await recordJudgedDocuments(deps, pipeline, many, never);
       await deps.clock.advance(86_400_000);
     }
-    expect(asked.size).toBe(1200);
+    expect(asked.size).toBe(many.length);
   });
 });

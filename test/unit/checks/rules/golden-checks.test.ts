@@ -17,6 +17,7 @@ const probe = (stale: number, probed: number): LabelProbe => ({
   kind: 'probed',
   probed,
   stale,
+  lost: 0,
   labels: [],
   touched: new Set(),
   dead: new Set(),

@@ -53,11 +53,11 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
       latency95Ms: 30,
       slow: { queries: 0, early: 0 },
       returned: { documents: 1000, judged: 90 },
-      labels: { probed: 100, stale: 0 },
+      labels: { probed: 100, stale: 0, lost: 0 },
       forbidden: null,
       reference: {
         latency95Ms: 30,
-        staleBefore: 0,
+        goneBefore: 0,
         version: 1,
         isSameVersion: true,
         answers: { ...unchanged, ...answers },
@@ -128,7 +128,7 @@ describe('a diagnosis', () => {
       'ids_renamed',
       {
         answers: { ...fallen, vanished: 200, appeared: 200, kept: 0, renamed: 1 },
-        run: { labels: { probed: 100, stale: 100 } },
+        run: { labels: { probed: 100, stale: 100, lost: 0 } },
       },
     ],
     [
@@ -203,7 +203,7 @@ describe('a diagnosis', () => {
       'index_lost_documents',
       {
         relevance: aFall('confirmed'),
-        run: { labels: { probed: 100, stale: 33 } },
+        run: { labels: { probed: 100, stale: 33, lost: 0 } },
         answers: { vanished: 66, kept: 0.7 },
         store: { before: 1000, now: 670 },
       },
@@ -216,7 +216,7 @@ describe('a diagnosis', () => {
     [
       'index_lost_documents',
       {
-        run: { labels: { probed: 100, stale: 33 } },
+        run: { labels: { probed: 100, stale: 33, lost: 0 } },
         answers: { vanished: 66, kept: 0.7 },
         store: { before: 1000, now: 670 },
       },
@@ -224,7 +224,7 @@ describe('a diagnosis', () => {
     [
       'corpus_changed',
       {
-        run: { labels: { probed: 100, stale: 90 } },
+        run: { labels: { probed: 100, stale: 90, lost: 0 } },
         answers: { vanished: 180, appeared: 300, kept: 0.1 },
         store: { before: 1000, now: 1900 },
       },
@@ -257,7 +257,7 @@ describe('a diagnosis', () => {
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
-    ['golden_labels', { run: { labels: { probed: 100, stale: 3 } } }],
+    ['golden_labels', { run: { labels: { probed: 100, stale: 3, lost: 0 } } }],
     ['forbidden_documents', { alarmed: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
     ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
     ['unknown', { answers: { ...fallen, kept: 0.8 } }],

@@ -20,7 +20,7 @@ const seen = (now: ComparedSide, parts: Partial<Parameters<typeof observedRun>[0
     forbidden: null,
     stale: new Set(),
     key: null,
-    reference: { side: side(), version: 1, isSameVersion: true, staleBefore: null, stages: null },
+    reference: { side: side(), version: 1, isSameVersion: true, goneBefore: null, stages: null },
     previous: null,
     older: [],
     ...parts,

@@ -44,7 +44,7 @@ function stageSign(now: ReturnType<typeof aRun>) {
       side: good.side,
       version: 1,
       isSameVersion: true,
-      staleBefore: null,
+      goneBefore: null,
       stages: { before: good.stages, now: now.stages },
     },
     previous: null,

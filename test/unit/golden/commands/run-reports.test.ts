@@ -119,7 +119,7 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
     failure: null,
     metrics: {},
     segments: {},
-    labels: { probed: null, stale: null, reason: null },
+    labels: { probed: null, stale: null, lost: null, reason: null },
     forbidden: [],
     no_answer: null,
     stages: null,

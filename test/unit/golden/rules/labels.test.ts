@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   applyProposals,
+  fateOf,
   findAnchors,
   judgedDocuments,
   matchAcceptances,
@@ -175,20 +176,22 @@ describe('the labels of a golden set', () => {
       kind: 'probed',
       probed: 3,
       stale: 0,
+      lost: 0,
       labels: [],
       touched: new Set(),
       dead: new Set(),
     });
   });
 
-  it('are stale query by query when a document is gone, and a query that lost all is dead', () => {
+  it('are stale query by query when a document is superseded, and a query without any other is dead', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1)).toEqual({
       kind: 'probed',
       probed: 3,
       stale: 1,
+      lost: 0,
       labels: [
-        { queryId: 'q1', documentId: 'b', grade: 2 },
-        { queryId: 'q2', documentId: 'b', grade: 1 },
+        { queryId: 'q1', documentId: 'b', grade: 2, fate: 'superseded' },
+        { queryId: 'q2', documentId: 'b', grade: 1, fate: 'superseded' },
       ],
       touched: new Set(['q1', 'q2']),
       dead: new Set(['q2']),
@@ -197,5 +200,27 @@ describe('the labels of a golden set', () => {
 
   it('are dead by the documents that count as relevant, whatever else is left', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 2)).toMatchObject({ dead: new Set(['q1']) });
+  });
+
+  it('keep a query in comparisons when its document is lost: it counts what it still finds', () => {
+    expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'lost']]))).toMatchObject({
+      stale: 0,
+      lost: 1,
+      touched: new Set(),
+      dead: new Set(),
+    });
+  });
+});
+
+describe('a judged document that is gone', () => {
+  it.each([
+    ['replaced', 0.1, 'superseded'],
+    ['replaced', 1, 'superseded'],
+    ['not_found', 0.1, 'lost'],
+    ['not_found', 1, 'lost'],
+    ['unknown', 0.3, 'lost'],
+    ['unknown', 0.8, 'superseded'],
+  ] as const)('whose text is %s, with a share of %d gone, is %s', (search, share, fate) => {
+    expect(fateOf(search, share)).toBe(fate);
   });
 });
