@@ -21,6 +21,7 @@ export const floor = {
   ciHigh: 0.875,
   n: 160,
   isBeyond: false,
+  smallestDetectableDrop: null,
   threshold: 0.8,
   explanation: 'ndcg@10 is 0.8125, not below 0.8000.',
 } as const;

@@ -25,6 +25,7 @@ const incidents = (open: Readonly<Record<string, number>>) =>
 
 const broken =
   'ndcg@10 is 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, since 00:15 UTC on 1970-01-01; 0.9500 before';
+const regressionCheck = { pipeline: 'docs', check: 'ndcg@10 regression by 0.02 on faq' };
 const unknownFloor = [
   signal('recalld_threshold', { ...floorCheck, severity: 'critical' }, always(0.8)),
   signal('recalld_check_since_timestamp_seconds', floorCheck, always(0)),
@@ -158,11 +159,30 @@ export const goldenFixtures: readonly AlertFixture[] = [
     says: 'ndcg@10 is not known, floor 0.8000, since 00:00 UTC on 1970-01-01; 0.9500 before. The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.',
   },
   {
+    alert: 'RecalldCheckBlind',
+    labels: regressionCheck,
+    breaching: [
+      signal('recalld_check_blind', regressionCheck, always(1)),
+      signal('recalld_check_smallest_detectable_drop', regressionCheck, always(0.2)),
+      signal('recalld_threshold', { ...regressionCheck, severity: 'critical' }, always(-0.02)),
+    ],
+    healthy: [signal('recalld_check_blind', regressionCheck, always(0))],
+    minutes: 90,
+    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it would only find a drop of 0.200 or more; its threshold is -0.020. Pin a baseline with reruns, add queries to the golden set, or raise its drop.',
+  },
+  {
+    alert: 'RecalldDocumentsLost',
+    labels: faq,
+    breaching: [signal('recalld_golden_lost_documents_ratio', faq, always(0.1))],
+    healthy: [signal('recalld_golden_lost_documents_ratio', faq, always(0.02))],
+    says: '10% of the judged documents of faq on docs are gone from the vector store, and nothing took their place. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.',
+  },
+  {
     alert: 'RecalldStaleLabels',
     labels: staleCheck,
     breaching: [...checkStates(staleCheck, () => 'warning'), ...staleNumbers],
     healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
-    says: 'The share of judged documents that are gone is 0.1400 (n = 50), ceiling 0.0200. The check "stale labels above 0.02 on faq" of docs is at warning: scores fall because the labels are out of date, whatever the retriever does.',
+    says: 'The share of judged documents that are superseded is 0.1400 (n = 50), ceiling 0.0200. The check "stale labels above 0.02 on faq" of docs is at warning: judged documents have other ids or were deleted on purpose, so that their queries leave the comparison with the baseline.',
   },
   {
     alert: 'RecalldDensityDrift',

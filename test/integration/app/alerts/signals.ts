@@ -55,7 +55,7 @@ type NamedCheck = { readonly pipeline: string; readonly check: string };
 const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>([
   [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'floor' }],
   [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'ceiling' }],
-  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents that are gone', limit: 'ceiling' }],
+  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents that are superseded', limit: 'ceiling' }],
   [densityCheck, { kind: 'density_drift', what: 'The evidence that queries are covered worse', limit: 'ceiling' }],
 ]);
 

@@ -47,7 +47,7 @@ describe('the sentence of an alarm', () => {
     ],
     [
       { kind: 'stale_labels', measure: 'stale_labels', value: 0.5, ciLow: null, n: 40 },
-      'The share of judged documents that are gone is 0.5000 (n = 40), ceiling',
+      'The share of judged documents that are superseded is 0.5000 (n = 40), ceiling',
     ],
     [
       { kind: 'density_drift', measure: 'density_drift', value: 1.5, threshold: 1, ciLow: null, n: null },

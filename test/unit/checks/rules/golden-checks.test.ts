@@ -46,7 +46,7 @@ describe('the check on stale labels', () => {
       isBeyond: true,
       threshold: 0.02,
       explanation:
-        '7 of 50 judged documents (0.1400) are gone from the store, above 0.0200: mend the labels of faq before you trust a fall of its scores.',
+        '7 of 50 judged documents (0.1400) are superseded, above 0.0200: renew the judgments of faq with `recalld golden check`, then pin a new baseline.',
     });
   });
 
