@@ -100,7 +100,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger, owner });
   cleanups.defer('job queue', () => queue.close());
   await queue.doubts();
-  const doubting = setInterval(() => queue.doubts().catch(() => undefined), DOUBTS_EVERY_MS);
+  const doubting = setInterval(() => void queue.doubts().catch(() => undefined), DOUBTS_EVERY_MS);
   doubting.unref();
   cleanups.defer('watch over the store of the queue', async () => clearInterval(doubting));
   const schedule = createSchedule(logger);

@@ -176,7 +176,7 @@ const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNRE
 /** True if the first way failed in a manner that the other one may not. */
 export function mayTryOtherwise(error: unknown): boolean {
   const codes = error instanceof AggregateError ? error.errors.map(codeOf) : [codeOf(error)];
-  return !codes.some((code) => UNANSWERED.has(code)) && !/^timeout /.test(messageOf(error));
+  return !codes.some((code) => UNANSWERED.has(code)) && !messageOf(error).startsWith('timeout ');
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

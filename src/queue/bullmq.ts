@@ -40,11 +40,11 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   const warn = createWarning(logger);
   logBullMqConsole(logger);
   let doubts: JobQueue['doubts'] | null = null;
-  const report = (error: Error): void => {
+  const report = (problem: Error): void => {
     if (closing) return;
     // Every command of every worker says so; the doubts say it once.
-    if (isFull(error) && doubts !== null) doubts().catch(() => undefined);
-    else warn(error.message || error.name);
+    if (isFull(problem) && doubts !== null) doubts().catch(() => undefined);
+    else warn(problem.message || problem.name);
   };
   const options = { lostAfterMs, answerLimitMs, report };
   const backend =

@@ -39,9 +39,10 @@ export async function recordJudgedDocuments(
     judged.filter((id) => !before.has(id)),
     Math.floor(now.getTime() / DAY_MS),
   );
+  if (store === null) return { judged: judged.length, known: before.size, problem: null };
   let known = before.size;
   let problem: string | null = null;
-  for (let start = 0; store !== null && start < unread.length; start += BATCH) {
+  for (let start = 0; start < unread.length; start += BATCH) {
     const answer = await store.chunks(unread.slice(start, start + BATCH), signal);
     if (answer.kind === 'failed') problem = answer.message;
     if (answer.kind !== 'ok') break;

@@ -31,7 +31,7 @@ const kind: UnreadableRetriever = {
 async function ingestWith(traffic: LiveTraffic) {
   let nowMs = NOON.getTime();
   const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs, sleep: async () => {} };
-  const { noteUnreadable } = await createLiveIngest({
+  const ingest = await createLiveIngest({
     config,
     traffic,
     clock,
@@ -41,8 +41,8 @@ async function ingestWith(traffic: LiveTraffic) {
     cleanups: createCleanupStack(silentLogger),
   });
   return {
-    noteUnreadable,
-    pass(ms: number) {
+    noteUnreadable: (found: Parameters<typeof ingest.noteUnreadable>[0]) => ingest.noteUnreadable(found),
+    pass: (ms: number): void => {
       nowMs += ms;
     },
   };

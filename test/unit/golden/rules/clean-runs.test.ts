@@ -1,5 +1,5 @@
 /** Which runs may teach the noise of a retriever. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseCleanRuns, type RunFacts } from '../../../../src/golden/rules/clean-runs.ts';
 
