@@ -13,10 +13,9 @@ import {
   withConfig,
 } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
-import { createMeasurements } from '../measures/measurements.ts';
+import { findPipeline } from '../golden/watched-pipeline.ts';
 import { runTrustSeconds } from '../measures/rules/measurement.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
-import { systemClock } from '../system-clock.ts';
 import { durationText } from '../text/spelling.ts';
 import { backtestGoldenChecks, backtestThresholds } from './backtest.ts';
 import { isThreshold } from './config.ts';
@@ -25,17 +24,19 @@ import type { CheckBacktest, Firings } from './rules/verdict-episodes.ts';
 interface BacktestOptions extends ConfiguredOptions {
   readonly from: Date;
   readonly to?: Date;
+  readonly pipeline?: string;
 }
 
 export function backtestCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
     .requiredOption('--from <time>', 'only runs that ended at or after this', parseTime)
     .option('--to <time>', 'only runs that ended before this (default: now)', parseTime)
+    .option('--pipeline <name>', 'only the checks of this pipeline')
     .action(async (options: BacktestOptions) => {
-      const until = options.to ?? new Date();
-      const { sets, notes } = await runBacktest(commandSettings(options.config, signal), options.from, until);
+      const { config, pipeline = null, from, to: until = new Date() } = options;
+      const { sets, notes } = await runBacktest(commandSettings(config, signal), pipeline, from, until);
       for (const sentence of notes) note(`Note: ${sentence}`);
-      if (options.json === true) printJson(toJson(options.from, until, sets));
+      if (options.json === true) printJson(toJson(from, until, sets));
       else printLine(formatBacktest(sets));
     });
 }
@@ -117,45 +118,39 @@ export interface Backtest {
  * Judges all golden runs that ended, and all that was measured, from `from` to before `until` with the checks of the
  * config.
  *
- * @throws RecalldError usage when the times are not in order, and as withCommandStore
+ * @param only the one pipeline that is meant; null: all of them
+ * @throws RecalldError usage when the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
  */
-export async function runBacktest(settings: CommandSettings, from: Date, until: Date): Promise<Backtest> {
+export async function runBacktest(
+  settings: CommandSettings,
+  only: string | null,
+  from: Date,
+  until: Date,
+): Promise<Backtest> {
   if (from >= until) throw new RecalldError('usage', '--from must be before --to; swap the two times.');
-  const { config } = settings;
+  const { config, signal } = settings;
+  const pipelines = only === null ? config.pipelines : [findPipeline(config.pipelines, only)];
   const trusted = ({ cron, timezone }: PipelineConfig['golden'][number]): number =>
     runTrustSeconds(cron === undefined ? null : longestGapSeconds({ expression: cron, timezone }, until));
-  const sets = await withCommandStore(settings, async ({ runs, rotations, storage }) => {
+  const sets = await withCommandStore(settings, async ({ rotations, storage: { pool } }) => {
     const found: BacktestedChecks[] = [];
-    for (const pipeline of config.pipelines) {
+    for (const pipeline of pipelines) {
+      const { name } = pipeline;
       for (const golden of pipeline.golden) {
-        const checks = await backtestGoldenChecks(
-          { runs, rotations },
-          {
-            pipeline: pipeline.name,
-            goldenSet: golden.set,
-            checks: goldenChecks(pipeline),
-            from,
-            period: { until, trustedSeconds: trusted(golden) },
-          },
-        );
-        found.push({ pipeline: pipeline.name, goldenSet: golden.set, checks });
+        const period = { until, trustedSeconds: trusted(golden) };
+        const set = { pipeline: name, goldenSet: golden.set, checks: goldenChecks(pipeline), from, period };
+        const checks = await backtestGoldenChecks({ pool, rotations }, set, signal);
+        found.push({ pipeline: name, goldenSet: golden.set, checks });
       }
       const thresholds = thresholdChecks(pipeline);
       if (thresholds.length === 0) continue;
-      const checks = await backtestThresholds(
-        { measurements: createMeasurements(storage.pool), clock: systemClock },
-        {
-          pipeline: pipeline.name,
-          thresholds,
-          from,
-          period: { until, trustedSeconds: THRESHOLD_TRUST_SECONDS },
-        },
-      );
-      found.push({ pipeline: pipeline.name, goldenSet: null, checks });
+      const period = { until, trustedSeconds: THRESHOLD_TRUST_SECONDS };
+      const checks = await backtestThresholds(pool, { pipeline: name, thresholds, from, period }, signal);
+      found.push({ pipeline: name, goldenSet: null, checks });
     }
     return found;
   });
-  return { sets, notes: [...withoutRuns(sets), ...notReplayed(config)] };
+  return { sets, notes: [...withoutRuns(sets), ...notReplayed(pipelines)] };
 }
 
 function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
@@ -169,7 +164,7 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
 }
 
 /** Checks whose verdicts cannot be found again from what is stored. */
-function notReplayed({ pipelines }: Config): string[] {
+function notReplayed(pipelines: Config['pipelines']): string[] {
   return pipelines.flatMap(({ name, checks }) => [
     ...(checks.some((check) => 'density_drift' in check)
       ? [

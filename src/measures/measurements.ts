@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../metrics/meter.ts';
 import { namingOutage } from '../postgres/outage.ts';
+import { streamRows } from '../postgres/stream-rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
 import { gaugeOf } from './rules/measure-table.ts';
@@ -191,6 +192,46 @@ export function createMeasurements(pool: Pool): Measurements {
         }
       }),
   };
+}
+
+/** What a measure of a pipeline came to at one moment, by segment. */
+export interface MeasuredMoment {
+  readonly at: Date;
+  readonly values: readonly Pick<Measurement, 'kind' | 'segment' | 'value' | 'ciLow' | 'ciHigh' | 'n'>[];
+}
+
+/**
+ * The moments at which windows of a measure ended from `from` to before `until`, oldest first.
+ *
+ * @param segment null: all of them
+ * @throws as streamRows
+ */
+export async function* replayMeasure(
+  pool: Pool,
+  { pipeline, measure, segment }: Pick<MeasurementSeries, 'pipeline' | 'measure'> & { readonly segment: string | null },
+  from: Date,
+  until: Date,
+  signal: AbortSignal,
+): AsyncGenerator<MeasuredMoment> {
+  const sql = `select 'value' as kind, segment, window_end as at, value, ci_low as "ciLow", ci_high as "ciHigh", n from measurements
+    where pipeline = $1::text and measure = $2::text and window_end >= $3::timestamptz and window_end < $4::timestamptz
+      ${segment === null ? '' : 'and segment = $5::text'}
+    order by window_end, segment`;
+  const values = [pipeline, measure, from, until, ...(segment === null ? [] : [segment])];
+  type Row = MeasuredMoment['values'][number] & { readonly at: Date };
+  let moment: { readonly at: Date; readonly values: Row[] } | null = null;
+  for await (const rows of streamRows<Row>(pool, sql, values, signal)) {
+    for (const value of rows) {
+      const { at } = value;
+      if (moment?.at.getTime() === at.getTime()) {
+        moment.values.push(value);
+        continue;
+      }
+      if (moment !== null) yield moment;
+      moment = { at, values: [value] };
+    }
+  }
+  if (moment !== null) yield moment;
 }
 
 function isMissingPartition(error: unknown): boolean {

@@ -144,14 +144,17 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  */
 export function judgeThreshold(check: ThresholdCheck, readings: readonly Reading[]): ThresholdFinding {
   const { severity, threshold, leastN } = check;
-  const base = { name: thresholdCheckName(check), severity, threshold };
+  const name = thresholdCheckName(check);
   const values = readings.flatMap((one) => (one.kind === 'value' && one.n >= leastN ? [one] : []));
   const judged = values.map((one) => judgeValue(check, one, values.length));
   const worst = judged.toSorted((a, b) => rank(b.verdict) - rank(a.verdict) || b.excess - a.excess)[0];
-  if (worst === undefined) return { ...base, ...withoutValue(check, readings) };
+  if (worst === undefined) return { name, severity, threshold, ...withoutValue(check, readings) };
   const others = judged.length === 1 ? '' : ` Of ${judged.length} segments it is the worst${countBeyond(judged)}.`;
+  // Without a spread, which makes each field cost a microsecond: a backtest comes here a million times.
   return {
-    ...base,
+    name,
+    severity,
+    threshold,
     verdict: worst.verdict,
     value: worst.value,
     ciLow: worst.ciLow,

@@ -2,11 +2,8 @@
 import type { Verdict } from '../../model.ts';
 import type { CheckResult } from './threshold.ts';
 
-/** One evaluation of a check. */
-export interface CheckEvaluation {
-  readonly at: Date;
-  readonly result: CheckResult;
-}
+/** What one evaluation of a check came to. */
+export type EvaluatedCheck = Pick<CheckResult, 'name' | 'severity' | 'threshold' | 'verdict' | 'explanation'>;
 
 /** Evaluations in a row with the same verdict, from the first of them to the first with another. */
 export interface VerdictEpisode {
@@ -30,10 +27,7 @@ export interface Firings {
   readonly example: string;
 }
 
-export interface CheckBacktest {
-  readonly name: string;
-  readonly severity: CheckResult['severity'];
-  readonly threshold: number;
+export interface CheckBacktest extends Pick<CheckResult, 'name' | 'severity' | 'threshold'> {
   readonly evaluations: number;
   /** Number of changes of the verdict, including those to and from `no_data`. */
   readonly transitions: number;
@@ -50,72 +44,98 @@ export interface BacktestPeriod {
 
 const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
 
-/**
- * Reads the history of one check.
- *
- * @param history evaluations of that check, oldest first; those at or after the end of the period are left out
- * @returns null without any evaluation
- */
-export function backtestCheck(history: readonly CheckEvaluation[], period: BacktestPeriod): CheckBacktest | null {
-  const judged = history.filter(({ at }) => at < period.until);
-  const latest = judged.at(-1)?.result;
-  if (latest === undefined) return null;
-  const episodes = episodesOf(judged, period);
-  const { name, severity, threshold } = latest;
+/** The backtest of one check, fed with its evaluations; it keeps sums and no history. */
+export interface CheckReplay {
+  /** Takes the next evaluation; they come oldest first, and those at or after the end of the period are left out. */
+  add(at: Date, result: EvaluatedCheck): void;
+  /** What it came to by the end of the period; null without any evaluation. Nothing may be added afterwards. */
+  end(): CheckBacktest | null;
+}
+
+/** @param onEpisode is called with each episode when it is over, oldest first, without gaps between them */
+export function replayCheck(
+  { until, trustedSeconds }: BacktestPeriod,
+  onEpisode: (episode: VerdictEpisode) => void = () => undefined,
+): CheckReplay {
+  const firings = new Map<Verdict, Firings>();
+  let latest: { readonly at: Date; readonly result: EvaluatedCheck } | null = null;
+  let episode: VerdictEpisode | null = null;
+  let [evaluations, episodes] = [0, 0];
+
+  const close = (): void => {
+    if (episode === null) return;
+    episodes += 1;
+    onEpisode(episode);
+    if (episode.verdict !== 'ok') {
+      firings.set(episode.verdict, withEpisode(firings.get(episode.verdict), episode.verdict, episode));
+    }
+  };
+  /** Lengthens the episode when the verdict is the same; else begins another. */
+  const extend = (verdict: Verdict, from: Date, to: Date, explanation: string): void => {
+    if (episode?.verdict === verdict) {
+      episode = { ...episode, until: to };
+      return;
+    }
+    close();
+    episode = { verdict, from, until: to, explanation };
+  };
+  /** What was found last holds until the next evaluation, or until it is too old to trust. */
+  const holdUntil = (next: Date): void => {
+    if (latest === null) return;
+    const { at, result } = latest;
+    const trustedUntil = new Date(at.getTime() + trustedSeconds * 1000);
+    extend(result.verdict, at, trustedUntil < next ? trustedUntil : next, result.explanation);
+    if (trustedUntil >= next) return;
+    extend('no_data', trustedUntil, next, `Nothing was judged for longer than ${trustedSeconds} s.`);
+  };
   return {
-    name,
-    severity,
-    threshold,
-    evaluations: judged.length,
-    transitions: episodes.length - 1,
-    firings: fired.flatMap((verdict) => firingsOf(verdict, episodes)),
+    add(at, result) {
+      if (at >= until) return;
+      holdUntil(at);
+      latest = { at, result };
+      evaluations += 1;
+    },
+    end() {
+      if (latest === null) return null;
+      holdUntil(until);
+      close();
+      const { name, severity, threshold } = latest.result;
+      return {
+        name,
+        severity,
+        threshold,
+        evaluations,
+        transitions: episodes - 1,
+        firings: fired.flatMap((verdict) => firings.get(verdict) ?? []),
+      };
+    },
   };
 }
 
-function firingsOf(verdict: Firings['verdict'], all: readonly VerdictEpisode[]): Firings[] {
-  const episodes = all.filter((episode) => episode.verdict === verdict);
-  const [first] = episodes;
-  const last = episodes.at(-1);
-  if (first === undefined || last === undefined) return [];
-  const longest = episodes.reduce((a, b) => (secondsOf(b) > secondsOf(a) ? b : a));
-  return [
-    {
+function withEpisode(
+  before: Firings | undefined,
+  verdict: Firings['verdict'],
+  { from, until, explanation: example }: VerdictEpisode,
+): Firings {
+  const seconds = (until.getTime() - from.getTime()) / 1000;
+  if (before === undefined) {
+    return {
       verdict,
-      episodes: episodes.length,
-      totalSeconds: episodes.reduce((sum, episode) => sum + secondsOf(episode), 0),
-      longestSeconds: secondsOf(longest),
-      firstAt: first.from,
-      lastAt: last.from,
-      example: longest.explanation,
-    },
-  ];
-}
-
-/** The history without gaps: episodes that follow each other, up to the end of the period. */
-export function episodesOf(
-  history: readonly CheckEvaluation[],
-  { until, trustedSeconds }: BacktestPeriod,
-): VerdictEpisode[] {
-  const found: VerdictEpisode[] = [];
-  for (const [index, { at, result }] of history.entries()) {
-    const next = history[index + 1]?.at ?? until;
-    const trustedUntil = new Date(at.getTime() + trustedSeconds * 1000);
-    extend(found, result.verdict, at, trustedUntil < next ? trustedUntil : next, result.explanation);
-    if (trustedUntil < next) {
-      const explanation = `Nothing was judged for longer than ${trustedSeconds} s.`;
-      extend(found, 'no_data', trustedUntil, next, explanation);
-    }
+      episodes: 1,
+      totalSeconds: seconds,
+      longestSeconds: seconds,
+      firstAt: from,
+      lastAt: from,
+      example,
+    };
   }
-  return found;
-}
-
-/** Lengthens the last episode when the verdict is the same; else begins a new one. */
-function extend(episodes: VerdictEpisode[], verdict: Verdict, from: Date, until: Date, explanation: string): void {
-  const last = episodes.at(-1);
-  if (last?.verdict === verdict) episodes[episodes.length - 1] = { ...last, until };
-  else episodes.push({ verdict, from, until, explanation });
-}
-
-function secondsOf({ from, until }: VerdictEpisode): number {
-  return (until.getTime() - from.getTime()) / 1000;
+  const isLongest = seconds > before.longestSeconds;
+  return {
+    ...before,
+    episodes: before.episodes + 1,
+    totalSeconds: before.totalSeconds + seconds,
+    longestSeconds: isLongest ? seconds : before.longestSeconds,
+    lastAt: from,
+    example: isLongest ? example : before.example,
+  };
 }

@@ -89,8 +89,8 @@ export async function readCheckShifts(
     );
 }
 
-/** Of the completed rotations of one pipeline and set. */
-function shiftsUpTo(rotations: readonly GoldenRotation[], version: number): CheckShifts {
+/** By how much the checks on a version have moved, from all rotations of its pipeline and set. */
+export function shiftsUpTo(rotations: readonly GoldenRotation[], version: number): CheckShifts {
   const done = rotations.filter(({ outcome, toVersion }) => outcome === 'completed' && toVersion <= version);
   return addShifts(done.map(({ shifts }) => shifts));
 }

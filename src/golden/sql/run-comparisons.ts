@@ -8,7 +8,7 @@ import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 import { isCleanBesideBaseline } from './clean-runs.ts';
 
-interface DifferenceRow extends Omit<RunDifference, 'key'> {
+export interface DifferenceRow extends Omit<RunDifference, 'key'> {
   readonly run_id: string;
   readonly kind: StoredComparison['kind'];
   readonly against: string;
@@ -45,7 +45,7 @@ const columns = [
 
 const names = columns.map(([name]) => name).join(', ');
 /** As the fields of a row. */
-const selected = columns.map(([name, , field]) => `c.${name} as "${field}"`).join(', ');
+export const selectedDifferences = columns.map(([name, , field]) => `c.${name} as "${field}"`).join(', ');
 
 const insertSql = `
   insert into golden_run_comparisons (run_id, kind, against, ${names})
@@ -83,7 +83,7 @@ export async function insertStaleLabels(
 
 export async function readComparisons(db: pg.Pool, runId: string): Promise<StoredComparison[]> {
   const { rows } = await db.query<DifferenceRow>(
-    `select c.run_id, c.kind, c.against, ${selected} from golden_run_comparisons c where c.run_id = $1::text
+    `select c.run_id, c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c where c.run_id = $1::text
       order by c.kind, c.segment <> '${ALL_SEGMENT}', c.segment, c.measure, c.k`,
     [runId],
   );
@@ -102,7 +102,7 @@ export async function readComparedWithBaseline(
   limit: number,
 ): Promise<ComparedWithBaseline[]> {
   const { rows } = await db.query<DifferenceRow>(
-    `select c.run_id, c.kind, c.against, ${selected} from golden_run_comparisons c
+    `select c.run_id, c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c
        join (select id, started_at, golden_set_version from golden_runs
               where pipeline = $1::text and golden_set = $2::text and status = 'completed' and purpose = 'full'
                 and golden_set_version <= $3::integer
@@ -191,6 +191,12 @@ export async function readGoneLabels(
   return rows;
 }
 
-function toDifference({ run_id: _runId, kind: _kind, against: _against, k, ...row }: DifferenceRow): RunDifference {
+export function toDifference({
+  run_id: _runId,
+  kind: _kind,
+  against: _against,
+  k,
+  ...row
+}: DifferenceRow): RunDifference {
   return { ...row, key: { measure: row.measure, k } };
 }

@@ -148,7 +148,8 @@ async function insertChecks(client: pg.PoolClient, runId: string, checks: readon
   );
 }
 
-const scoreColumns = `s.segment, s.measure, s.k, s.mean, s.n, s.ci_low as "ciLow", s.ci_high as "ciHigh", s.ci_method as "ciMethod"`;
+/** Of a score `s`, as the fields of SegmentScore. */
+export const scoreColumns = `s.segment, s.measure, s.k, s.mean, s.n, s.ci_low as "ciLow", s.ci_high as "ciHigh", s.ci_method as "ciMethod"`;
 
 export async function readScores(db: pg.Pool, runId: string): Promise<SegmentScore[]> {
   const { rows } = await db.query<SegmentScore>(

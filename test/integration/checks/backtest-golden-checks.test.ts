@@ -8,6 +8,7 @@ import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import { aNewGoldenSet, aScore, goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aDifference, anEnd, importSet, minutes, putRun } from '../../support/golden-runs.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const checks: GoldenChecks = {
   floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'critical' }],
@@ -50,14 +51,20 @@ const fell = [
   },
 ];
 
-function backtest({ stores, pipeline }: Awaited<ReturnType<typeof stored>>, fromHour: number, untilHour: number) {
-  return backtestGoldenChecks(stores, {
+function backtest(
+  { stores, pipeline }: Awaited<ReturnType<typeof stored>>,
+  fromHour: number,
+  untilHour: number,
+  signal: AbortSignal = new AbortController().signal,
+) {
+  const set = {
     pipeline,
     goldenSet: 'faq',
     checks,
     from: minutes(fromHour * MINUTES_BETWEEN),
     period: { until: minutes(untilHour * MINUTES_BETWEEN), trustedSeconds: 3 * 3600 },
-  });
+  };
+  return backtestGoldenChecks({ ...stores, pool: database.pool }, set, signal);
 }
 
 describe('the backtest of golden checks', () => {
@@ -132,13 +139,13 @@ describe('the backtest of golden checks', () => {
   });
 
   it('pages through a long history', async () => {
-    const runs = await stored(Array.from({ length: 450 }, (_, at) => ({ scores: at < 10 ? bad : good })));
-    const [floor] = await backtest(runs, 0, 450);
+    const runs = await stored(Array.from({ length: 620 }, (_, at) => ({ scores: at < 10 ? bad : good })));
+    const [floor] = await backtest(runs, 0, 620);
     expect(floor).toMatchObject({
-      evaluations: 450,
+      evaluations: 620,
       firings: [{ verdict: 'critical', totalSeconds: 36_000 }],
     });
-    const [late] = await backtest(runs, 440, 450);
+    const [late] = await backtest(runs, 610, 620);
     expect(late).toMatchObject({ evaluations: 10, firings: [] });
   });
 
@@ -162,6 +169,25 @@ describe('the backtest of golden checks', () => {
       evaluations: 3,
       firings: [{ verdict: 'critical', firstAt: minutes(121) }],
     });
+  });
+
+  it('stops when it is asked to, and gives its connection back', async () => {
+    const runs = await stored([{ scores: good }]);
+    const stopping = new AbortController();
+    const locked = await database.pool.connect();
+    await locked.query('begin; lock table golden_runs');
+    const replay = backtest(runs, 0, 1, stopping.signal);
+    await waitFor(async () => {
+      const { rowCount } = await locked.query(
+        `select from pg_locks where not granted and relation = 'golden_runs'::regclass`,
+      );
+      return rowCount === 1;
+    });
+    stopping.abort(new Error('Stopped by SIGTERM.'));
+    await expect(replay).rejects.toThrow('Stopped by SIGTERM.');
+    await locked.query('rollback');
+    locked.release();
+    expect(await backtest(runs, 0, 1)).not.toEqual([]);
   });
 
   it('finds nothing where nothing ran', async () => {

@@ -4,7 +4,6 @@ import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
 
 const database = useDatabase();
 let pipelines = 0;
@@ -41,13 +40,14 @@ async function backtest(shares: readonly number[], check: ThresholdCheck, segmen
     ),
   );
   return backtestThresholds(
-    { measurements, clock: new SteerableClock(hours(shares.length)) },
+    database.pool,
     {
       pipeline,
       thresholds: [check],
       from: hours(0),
       period: { until: hours(shares.length), trustedSeconds: 3 * 3600 },
     },
+    new AbortController().signal,
   );
 }
 

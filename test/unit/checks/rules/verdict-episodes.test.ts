@@ -1,15 +1,25 @@
 import { array, assert, constantFrom, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_VALUE } from '../../../../src/checks/rules/threshold.ts';
-import { backtestCheck, type CheckEvaluation, episodesOf } from '../../../../src/checks/rules/verdict-episodes.ts';
+import {
+  type BacktestPeriod,
+  type CheckBacktest,
+  type EvaluatedCheck,
+  replayCheck,
+  type VerdictEpisode,
+} from '../../../../src/checks/rules/verdict-episodes.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { NOON } from '../../../support/builders.ts';
 
 const HOUR = 3600;
 const hour = (count: number): Date => new Date(NOON.getTime() + count * HOUR * 1000);
 
+interface Evaluation {
+  readonly at: Date;
+  readonly result: EvaluatedCheck;
+}
+
 /** An evaluation each hour, from noon on; a dot is an hour without one. */
-function hourly(verdicts: readonly (Verdict | '.')[]): CheckEvaluation[] {
+function hourly(verdicts: readonly (Verdict | '.')[]): Evaluation[] {
   return verdicts.flatMap((verdict, index) => {
     if (verdict === '.') return [];
     const explanation = `evaluation ${index} is ${verdict}`;
@@ -17,8 +27,6 @@ function hourly(verdicts: readonly (Verdict | '.')[]): CheckEvaluation[] {
       name: 'ndcg@10 below 0.8 on faq',
       severity: 'critical',
       threshold: 0.8,
-      ...NO_VALUE,
-      isBeyond: false,
     } as const;
     return [{ at: hour(index), result: { ...result, verdict, explanation } }];
   });
@@ -28,6 +36,12 @@ const period = (hours: number, trustedHours = 3) => ({
   until: hour(hours),
   trustedSeconds: trustedHours * HOUR,
 });
+
+function backtestCheck(history: readonly Evaluation[], of: BacktestPeriod): CheckBacktest | null {
+  const replay = replayCheck(of);
+  for (const { at, result } of history) replay.add(at, result);
+  return replay.end();
+}
 
 describe('the backtest of a check', () => {
   it('counts episodes, not evaluations, and says how long they lasted', () => {
@@ -100,7 +114,10 @@ describe('the backtest of a check', () => {
     assert(
       property(array(verdict, { minLength: 1, maxLength: 40 }), integer({ min: 1, max: 5 }), (verdicts, trusted) => {
         const history = hourly(verdicts);
-        const episodes = episodesOf(history, period(verdicts.length, trusted));
+        const episodes: VerdictEpisode[] = [];
+        const replay = replayCheck(period(verdicts.length, trusted), (episode) => episodes.push(episode));
+        for (const { at, result } of history) replay.add(at, result);
+        replay.end();
         for (const [index, { from, until, verdict: shown }] of episodes.entries()) {
           expect(until > from).toBe(true);
           const next = episodes[index + 1];

@@ -1,0 +1,85 @@
+/** The runs of a golden set in the order in which they were made, each with what its checks were judged by. */
+import type { Pool } from 'pg';
+import { ALL_SEGMENT } from '../../model.ts';
+import { streamRows } from '../../postgres/stream-rows.ts';
+import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { GoldenRun, RunLabels, SegmentScore } from '../rules/run.ts';
+import type { ForbiddenResults } from '../rules/unwanted-answers.ts';
+import { type DifferenceRow, selectedDifferences, toDifference } from './run-comparisons.ts';
+import { scoreColumns, selectForbidden, selectLabels } from './run-results.ts';
+
+export interface ReplayedRun
+  extends Pick<GoldenRun, 'id' | 'goldenSetVersion' | 'status' | 'reason' | 'startedAt' | 'forbidden'> {
+  readonly finishedAt: Date;
+  readonly labels: RunLabels;
+  /** Over all queries, of the measures that were asked for. */
+  readonly scores: readonly SegmentScore[];
+  /** Against its baseline, likewise; null when it was compared with none. */
+  readonly comparison: StoredComparison | null;
+  /** Forbidden documents that came back. */
+  readonly returned: ForbiddenResults['confirmed'];
+}
+
+export interface ReplayRequest {
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  /** Of the end of a run: inclusive, and exclusive. */
+  readonly from: Date;
+  readonly until: Date;
+  /** Completed runs before `from` that come first. */
+  readonly earlier: number;
+  /** Measures without their cut-offs. */
+  readonly scored: readonly string[];
+  readonly compared: readonly string[];
+}
+
+interface Row extends Omit<ReplayedRun, 'comparison'> {
+  readonly differences: readonly DifferenceRow[];
+}
+
+/** No run takes longer than 24 days, so that the index need not be read further back. */
+const LONGEST_RUN = `interval '25 days'`;
+
+const replayedSql = `
+  with replayed as (
+    (select * from golden_runs r
+      where pipeline = $1::text and golden_set = $2::text and purpose = 'full' and status = 'completed'
+        and finished_at < $3::timestamptz and started_at < $3::timestamptz
+      order by started_at desc, id desc limit $5::integer)
+    union all
+    (select * from golden_runs r
+      where pipeline = $1::text and golden_set = $2::text and purpose = 'full' and status <> 'cancelled'
+        and finished_at >= $3::timestamptz and finished_at < $4::timestamptz
+        and started_at >= $3::timestamptz - ${LONGEST_RUN} and started_at < $4::timestamptz)
+  )
+  select r.id, r.golden_set_version as "goldenSetVersion", r.status, r.reason, r.started_at as "startedAt",
+         r.finished_at as "finishedAt", ${selectLabels('r')}, ${selectForbidden('r')},
+         (select coalesce(json_agg(f order by f.rank, f."queryId", f."documentId"), '[]')
+            from (select query_id as "queryId", document_id as "documentId", rank
+                    from golden_run_forbidden where run_id = r.id) f) as returned,
+         (select coalesce(json_agg(s), '[]')
+            from (select ${scoreColumns} from golden_run_scores s
+                   where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = any ($6::text[])) s) as scores,
+         (select coalesce(json_agg(c), '[]')
+            from (select c.run_id, c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c
+                   where c.run_id = r.id and c.kind = 'baseline' and c.segment = '${ALL_SEGMENT}'
+                     and c.measure = any ($7::text[])) c) as differences
+    from replayed r
+   order by r.started_at, r.id`;
+
+/** Those that came to an end of their own, oldest first. @throws as streamRows */
+export async function* replayRuns(
+  pool: Pool,
+  { pipeline, goldenSet, from, until, earlier, scored, compared }: ReplayRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ReplayedRun> {
+  const values = [pipeline, goldenSet, from, until, earlier, scored, compared];
+  for await (const rows of streamRows<Row>(pool, replayedSql, values, signal)) {
+    for (const { differences, ...run } of rows) yield { ...run, comparison: comparisonOf(differences) };
+  }
+}
+
+function comparisonOf(rows: readonly DifferenceRow[]): StoredComparison | null {
+  const [first] = rows;
+  return first === undefined ? null : { kind: 'baseline', against: first.against, differences: rows.map(toDifference) };
+}

@@ -1,0 +1,53 @@
+/** Rows of one statement, a few at a time: a long history never lies in memory as a whole. */
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { namingOutage } from './pool.ts';
+
+const ROWS_AT_A_TIME = 500;
+
+/**
+ * Reads all rows of a statement as they were when it began, in batches that come from a cursor.
+ *
+ * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts, whatever the database does
+ */
+export async function* streamRows<Row extends QueryResultRow>(
+  pool: Pool,
+  statement: string,
+  values: readonly unknown[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly Row[]> {
+  signal.throwIfAborted();
+  const client = await namingOutage(pool, () => pool.connect());
+  let isOpen = true;
+  const ask = (text: string, parameters: readonly unknown[] = []) =>
+    namingOutage(pool, () => orAborted(client.query<Row>(text, [...parameters]), signal));
+  try {
+    await ask('begin read only');
+    await ask(`declare streamed no scroll cursor for ${statement}`, values);
+    for (;;) {
+      const { rows } = await ask(`fetch ${ROWS_AT_A_TIME} from streamed`);
+      if (rows.length > 0) yield rows;
+      if (rows.length < ROWS_AT_A_TIME) break;
+    }
+  } catch (error) {
+    isOpen = false;
+    throw error;
+  } finally {
+    await giveBack(client, isOpen);
+  }
+}
+
+/** A connection that did not come to its end may still be busy, and is closed. */
+async function giveBack(client: PoolClient, isOpen: boolean): Promise<void> {
+  const isIdle = isOpen && (await client.query('rollback').then(Boolean, () => false));
+  client.release(!isIdle);
+}
+
+function orAborted<T>(query: Promise<T>, signal: AbortSignal): Promise<T> {
+  query.catch(() => undefined);
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    query.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    if (signal.aborted) abort();
+  });
+}
