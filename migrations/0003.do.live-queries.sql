@@ -62,7 +62,7 @@ create index feedback_query on feedback (pipeline, query_id);
 create index feedback_time on feedback (pipeline, occurred_at);
 create index feedback_user on feedback (user_hash) where user_hash is not null;
 
--- All live queries, sampled or not, by the minute of receipt.
+-- All live queries, sampled or not, by the minute of receipt; after 32 days by the hour.
 create table live_query_counts (
   pipeline text not null,
   minute timestamptz not null,
@@ -80,6 +80,8 @@ create table sampling_minutes (
   closed_at timestamptz,
   primary key (pipeline, minute, replica)
 );
+
+create index sampling_minutes_time on sampling_minutes (minute);
 
 -- The length of the vectors of a pipeline, learnt from the first one unless the config says it.
 create table pipeline_dimensions (

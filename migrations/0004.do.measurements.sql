@@ -17,6 +17,19 @@ create table measurements (
   primary key (pipeline, measure, segment, window_end)
 ) partition by range (window_end);
 
+-- The lowest and the highest value of each hour with its bounds, so that a page over months reads no row of five minutes.
+-- Made of `measurements` with each row that is written there, and partitioned likewise.
+create table measurement_hours (
+  pipeline text not null,
+  measure text not null,
+  segment text not null,
+  hour timestamptz not null,
+  -- When the window ended, what it came to, and its bounds; an infinite bound stands for none.
+  lowest double precision[] not null,
+  highest double precision[] not null,
+  primary key (pipeline, measure, segment, hour)
+) partition by range (hour);
+
 -- The newest of each series, so that a scrape has nothing to search.
 create table latest_measurements (
   pipeline text not null,

@@ -1,6 +1,6 @@
 /** How well the store covers what people ask: the trend, the distributions, what is not covered. */
 import { DistributionChart, type Distributions } from '../console/charts/distribution-chart.tsx';
-import { TrendChart, type TrendLevel } from '../console/charts/trend-chart.tsx';
+import { TrendChart, type TrendLevel, type TrendPoint } from '../console/charts/trend-chart.tsx';
 import {
   Age,
   agoOf,
@@ -29,7 +29,10 @@ import type { DensityAnswer } from './http-contract.ts';
 import { ComplaintsSection, Topics } from './sections.tsx';
 
 export interface DensityPageData {
+  /** Without its series, which are the trends. */
   readonly density: DensityAnswer;
+  /** By measure, oldest first, of those that have a chart. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
   /** Of the pipeline, at the end of the range; null while nothing was in alarm. */
   readonly diagnosis: Incident | null;
   /** Of live queries within the range against the reference; null while neither has a query. */
@@ -43,7 +46,7 @@ export interface DensityPageData {
   readonly deployments: readonly Deployment[];
 }
 
-const charted: readonly { readonly measure: string; readonly levels: readonly TrendLevel[] }[] = [
+export const charted: readonly { readonly measure: string; readonly levels: readonly TrendLevel[] }[] = [
   { measure: 'query_density', levels: [{ value: 1, text: 'as in the reference', isAlarm: false }] },
   {
     measure: 'query_uncovered_ratio',
@@ -60,7 +63,7 @@ const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly tex
 };
 
 export function DensityPage({ frame, data }: { readonly frame: Frame; readonly data: DensityPageData }) {
-  const { density, diagnosis, distributions, currentQueries, topics, showsText, deployments } = data;
+  const { density, trends, diagnosis, distributions, currentQueries, topics, showsText, deployments } = data;
   const { range, now } = frame;
   const { tone, text } = phases[density.phase];
   const marks = deployments.map(deploymentMark);
@@ -104,7 +107,7 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
                 title={name}
                 from={range.from}
                 until={range.until}
-                series={[{ name, points: (found?.series ?? []).map(pointOf) }]}
+                series={[{ name, points: trends.get(measure) ?? [] }]}
                 marks={marks}
                 levels={levels}
                 limits={[0, null]}
@@ -136,10 +139,6 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
       <Events density={density} />
     </Page>
   );
-}
-
-function pointOf(point: NonNullable<DensityAnswer['measures'][string]>['series'][number]) {
-  return { at: new Date(point.window_end), value: point.value, low: point.ci_low, high: point.ci_high };
 }
 
 function State({ density, now }: { readonly density: DensityAnswer; readonly now: Date }) {

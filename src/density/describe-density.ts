@@ -29,6 +29,8 @@ export interface DensityRequest {
 }
 
 const MAX_EVENTS = 50;
+/** Two weeks of windows of an hour. */
+const MAX_SERIES = 336;
 
 export async function describeDensity(
   { watch, measurements, checkOf, clock, plans }: DescribeDensityDeps,
@@ -47,7 +49,7 @@ export async function describeDensity(
     await Promise.all(
       densityMeasures.map(async (measure) => {
         const found = latest.find((one) => one.measure === measure && one.segment === segment);
-        const series = await measurements.series({ pipeline, measure, segment }, from, until);
+        const series = await measurements.series({ pipeline, measure, segment }, from, until, MAX_SERIES);
         const { newest = null, gap = null } = found ?? {};
         const told = {
           latest: newest === null ? null : pointJson(newest),

@@ -84,7 +84,7 @@ const densityAnswer = z.object({
       z.object({
         latest: point.nullable(),
         no_data: z.object({ reason: z.string(), details: z.record(z.string(), z.unknown()) }).nullable(),
-        series: z.array(point),
+        series: z.array(point).describe('Oldest first; the latest 336 of the time when there are more.'),
       }),
     )
     .describe('By name of the measure, such as `query_density`.'),

@@ -208,7 +208,7 @@ interface Leak extends ForbiddenResult {
 }
 
 export interface IndexPageDeps extends IndexReads {
-  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'series' | 'trends'>;
   readonly deployments: Deployments;
   readonly runs: GoldenRuns;
   readonly returned: ReturnedReads;

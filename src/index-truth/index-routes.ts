@@ -61,7 +61,7 @@ export const indexEndpoints: readonly Endpoint[] = [
 export interface IndexRoutesDeps extends IndexReads {
   readonly authentication: AuthenticationSettings;
   readonly clock: Clock;
-  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'series' | 'trends'>;
   /** @throws RecalldError pipeline_unknown */
   assertPipeline(name: string): void;
 }

@@ -5,6 +5,7 @@ import { namingOutage } from '../postgres/outage.ts';
 import { streamRows } from '../postgres/stream-rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
+import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from './measurement-history.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 import {
   checkMeasurement,
@@ -43,6 +44,7 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
       where excluded.measured_at >= measurements.measured_at`,
     parameters,
   );
+  await client.query(renewHoursSql, parameters.slice(0, 5).toSpliced(3, 1));
   await client.query(
     `insert into latest_measurements as l (${valueColumns})
      select distinct on (pipeline, measure, segment) * from (${rows}) r
@@ -64,6 +66,19 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
     ],
   );
 }
+
+/** Of the hours of what was measured; all of each is read again, since a value may have taken the place of another. */
+const renewHoursSql = `
+  insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
+  select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest
+    from (select distinct pipeline, measure, segment, date_trunc('hour', window_end, 'UTC') as hour
+            from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as m (pipeline, measure, segment, window_end)
+           order by pipeline, measure, segment, hour) h
+   cross join lateral (
+     select min(${asNumbers}) as lowest, max(${asNumbers}) as highest from measurements m
+      where m.pipeline = h.pipeline and m.measure = h.measure and m.segment = h.segment
+        and m.window_end >= h.hour and m.window_end < h.hour + interval '1 hour') found
+  on conflict (pipeline, measure, segment, hour) do update set lowest = excluded.lowest, highest = excluded.highest`;
 
 /** A gap is kept unless the same or a later window has a value. */
 async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[]): Promise<void> {
@@ -159,7 +174,6 @@ export function createMeasurements(pool: Pool): Measurements {
           if (!isMissingPartition(error)) throw error;
           await createMonths(
             pool,
-            'measurements',
             values.map(({ windowEnd }) => windowEnd),
           );
           await write();
@@ -169,69 +183,31 @@ export function createMeasurements(pool: Pool): Measurements {
 
     latest: (now) => namingOutage(pool, () => readLatest(pool, now)),
 
-    async series({ pipeline, measure, segment }, from, until) {
+    async series({ pipeline, measure, segment }, from, until, limit) {
       return namingOutage(pool, async () => {
         const { rows } = await pool.query<MeasurementRow>(
           `select ${valueColumns} from measurements
             where pipeline = $1::text and measure = $2::text and segment = $3::text
               and window_end >= $4::timestamptz and window_end < $5::timestamptz
-            order by window_end`,
-          [pipeline, measure, segment, from, until],
+            order by window_end desc limit $6::integer`,
+          [pipeline, measure, segment, from, until, limit ?? null],
         );
-        return rows.map(toMeasurement);
+        return rows.map(toMeasurement).toReversed();
       });
     },
 
-    createPartitions: (now) => namingOutage(pool, () => createMonths(pool, 'measurements', daysAhead(now))),
+    trends: (series, from, until) => namingOutage(pool, () => readTrends(pool, series, from, until)),
+
+    createPartitions: (now) => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
     prune: (before) =>
       namingOutage(pool, async () => {
-        await dropMonthsBefore(pool, 'measurements', before);
+        await dropMonthsBefore(pool, before);
         for (const table of ['latest_measurements', 'measurement_gaps']) {
           await pool.query(`delete from ${table} where window_end < $1::timestamptz`, [before]);
         }
       }),
   };
-}
-
-/** What a measure of a pipeline came to at one moment, by segment. */
-export interface MeasuredMoment {
-  readonly at: Date;
-  readonly values: readonly Pick<Measurement, 'kind' | 'segment' | 'value' | 'ciLow' | 'ciHigh' | 'n'>[];
-}
-
-/**
- * The moments at which windows of a measure ended from `from` to before `until`, oldest first.
- *
- * @param segment null: all of them
- * @throws as streamRows
- */
-export async function* replayMeasure(
-  pool: Pool,
-  { pipeline, measure, segment }: Pick<MeasurementSeries, 'pipeline' | 'measure'> & { readonly segment: string | null },
-  from: Date,
-  until: Date,
-  signal: AbortSignal,
-): AsyncGenerator<MeasuredMoment> {
-  const sql = `select 'value' as kind, segment, window_end as at, value, ci_low as "ciLow", ci_high as "ciHigh", n from measurements
-    where pipeline = $1::text and measure = $2::text and window_end >= $3::timestamptz and window_end < $4::timestamptz
-      ${segment === null ? '' : 'and segment = $5::text'}
-    order by window_end, segment`;
-  const values = [pipeline, measure, from, until, ...(segment === null ? [] : [segment])];
-  type Row = MeasuredMoment['values'][number] & { readonly at: Date };
-  let moment: { readonly at: Date; readonly values: Row[] } | null = null;
-  for await (const rows of streamRows<Row>(pool, sql, values, signal)) {
-    for (const value of rows) {
-      const { at } = value;
-      if (moment?.at.getTime() === at.getTime()) {
-        moment.values.push(value);
-        continue;
-      }
-      if (moment !== null) yield moment;
-      moment = { at, values: [value] };
-    }
-  }
-  if (moment !== null) yield moment;
 }
 
 function isMissingPartition(error: unknown): boolean {
@@ -318,8 +294,13 @@ export interface Measurements {
    * since its window ended; who shows a value withholds one that is too old.
    */
   latest(now: Date): Promise<readonly LatestMeasurement[]>;
-  /** Values whose windows ended from `from` to before `until`, oldest first. */
-  series(series: MeasurementSeries, from: Date, until: Date): Promise<readonly Measurement[]>;
+  /** The latest values whose windows ended from `from` to before `until`, oldest first; all of them without a limit. */
+  series(series: MeasurementSeries, from: Date, until: Date, limit?: number): Promise<readonly Measurement[]>;
+  /**
+   * How measures went from `from` to before `until`, oldest first and few enough for a chart: of each bit of the time the
+   * lowest and the highest value.
+   */
+  trends(series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>>;
   /** Makes the partitions that the next days need. `record` makes those that it misses. */
   createPartitions(now: Date): Promise<void>;
   /** Drops whole months that ended before `before`, and the latest of series that ended before it. */

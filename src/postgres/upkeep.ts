@@ -37,24 +37,28 @@ export async function dropPartitionsBefore(pool: Pool, day: string): Promise<rea
   });
 }
 
+const monthly = ['measurements', 'measurement_hours'] as const;
+
 /** Makes the partitions of the months (UTC) in which these dates lie. Replicas wait for each other. */
-export async function createMonths(pool: Pool, table: 'measurements', dates: readonly Date[]): Promise<void> {
+export async function createMonths(pool: Pool, dates: readonly Date[]): Promise<void> {
   const months = new Set(dates.map((date) => date.toISOString().slice(0, 7)));
   await inTransaction(pool, async (client) => {
-    const existing = await lockPartitions(client, [table]);
+    const existing = await lockPartitions(client, monthly);
     for (const month of months) {
-      const name = partitionName(table, month);
-      if (existing.has(name)) continue;
-      await createPartition(client, table, name, `${month}-01T00:00:00Z`, startOfNextMonth(month));
+      for (const table of monthly) {
+        const name = partitionName(table, month);
+        if (existing.has(name)) continue;
+        await createPartition(client, table, name, `${month}-01T00:00:00Z`, startOfNextMonth(month));
+      }
     }
   });
 }
 
 /** Drops the partitions of the months that ended before `date`. */
-export async function dropMonthsBefore(pool: Pool, table: 'measurements', date: Date): Promise<void> {
+export async function dropMonthsBefore(pool: Pool, date: Date): Promise<void> {
   const month = date.toISOString().slice(0, 7).replaceAll('-', '');
   await inTransaction(pool, async (client) => {
-    for (const name of await lockPartitions(client, [table])) {
+    for (const name of await lockPartitions(client, monthly)) {
       if (name.slice(-6) < month) await client.query(`drop table ${name}`);
     }
   });

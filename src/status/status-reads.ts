@@ -3,7 +3,7 @@ import type { ConsoleDeps, ConsolePipeline } from '../app/console/console-api.ts
 import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/links.ts';
 import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';
-import { pointsOf } from '../golden/pages/golden-page.tsx';
+import { trendKey } from '../golden/sql/score-trends.ts';
 import type { Measure } from '../ir/metric-key.ts';
 import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
 import type { OverviewPageData, PipelineGlance } from './status-page.tsx';
@@ -50,13 +50,12 @@ const MAX_INCIDENTS = 6;
 
 export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
   const [statuses, open] = await Promise.all([deps.readStatuses(), deps.incidents.open()]);
-  return Promise.all(
-    statuses.map(async (status) => ({
-      status,
-      diagnosis: standingIncident(status, open),
-      trends: await trendsOf(deps, status, range),
-    })),
-  );
+  const trends = await readTrends(deps, statuses, range);
+  return statuses.map((status) => ({
+    status,
+    diagnosis: standingIncident(status, open),
+    trends: trends(status),
+  }));
 }
 
 export async function readOverviewPage(
@@ -69,7 +68,7 @@ export async function readOverviewPage(
     deps.incidents.list({ pipeline: name, limit: MAX_INCIDENTS }),
   ]);
   const [trends, notes] = await Promise.all([
-    trendsOf(deps, status, range),
+    readTrends(deps, [status], range),
     deps.annotations.of(
       'deployment',
       status.deployments.map(({ id }) => id),
@@ -82,17 +81,15 @@ export async function readOverviewPage(
       incidents.filter(({ closedAt }) => closedAt === null),
     ),
     earlier: incidents.filter(({ closedAt }) => closedAt !== null),
-    trends,
+    trends: trends(status),
     notes,
   };
 }
 
-async function trendsOf(deps: ConsoleDeps, { pipeline, golden }: PipelineStatus, { from, until }: TimeRange) {
-  const trends = await Promise.all(
-    golden.map(async ({ goldenSet }) => {
-      const asked = { pipeline, goldenSet, from, until, limit: MAX_POINTS, measures: [TREND] };
-      return [goldenSet, pointsOf(await deps.runReads.history(asked), TREND)] as const;
-    }),
-  );
-  return new Map(trends);
+/** The latest scores of all golden sets of some pipelines. */
+async function readTrends(deps: ConsoleDeps, statuses: readonly PipelineStatus[], { from, until }: TimeRange) {
+  const sets = statuses.flatMap(({ pipeline, golden }) => golden.map(({ goldenSet }) => ({ pipeline, goldenSet })));
+  const latest = await deps.runReads.latestScores(sets, { from, until, measure: TREND, limit: MAX_POINTS });
+  return ({ pipeline, golden }: PipelineStatus) =>
+    new Map(golden.map(({ goldenSet }) => [goldenSet, latest.get(trendKey({ pipeline, goldenSet })) ?? []]));
 }

@@ -159,7 +159,7 @@ export interface ConsoleDeps
   readonly logger: Logger;
   readonly site: SiteSettings;
   readonly baselines: GoldenBaselines;
-  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'series' | 'trends'>;
   readonly runReads: RunReads;
   readonly annotations: Annotations;
   readonly trafficReads: TrafficReads;

@@ -215,7 +215,7 @@ const pages: Readonly<Record<string, Show>> = {
   '/pipelines/:pipeline/golden': async (deps, frame, { pipeline }, query) =>
     GoldenPage({
       frame,
-      data: await readGoldenPage(deps, findPipeline(deps, pipeline), query['set'], frame.range),
+      data: await readGoldenPage(deps, findPipeline(deps, pipeline), query, frame.range),
     }),
   '/pipelines/:pipeline/golden/:set/labels': async (deps, frame, { pipeline = '', set = '' }) =>
     LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),

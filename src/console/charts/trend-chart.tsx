@@ -73,6 +73,29 @@ interface TrendGeometry {
   readonly paths: readonly { readonly line: string; readonly band: string }[];
 }
 
+/** More points than these of a series are not drawn: of each bit of the time only the lowest and the highest are. */
+const MAX_POINTS = 192;
+
+/** At most `MAX_POINTS` of some points, which come oldest first; no spike is lost. */
+export function thinned(points: readonly TrendPoint[], from: Date, until: Date): readonly TrendPoint[] {
+  if (points.length <= MAX_POINTS) return points;
+  const buckets = MAX_POINTS / 2;
+  const width = (until.getTime() - from.getTime()) / buckets;
+  const extremes = new Map<number, { readonly low: TrendPoint; readonly high: TrendPoint }>();
+  for (const point of points) {
+    const bucket = Math.min(buckets - 1, Math.max(0, Math.floor((point.at.getTime() - from.getTime()) / width)));
+    const { low, high } = extremes.get(bucket) ?? { low: point, high: point };
+    extremes.set(bucket, {
+      low: point.value < low.value ? point : low,
+      high: point.value > high.value ? point : high,
+    });
+  }
+  return [...extremes.values()].flatMap(({ low, high }) => {
+    if (low === high) return [low];
+    return low.at < high.at ? [low, high] : [high, low];
+  });
+}
+
 /** Points further apart than this many times the usual distance are not joined: nothing was measured between. */
 const GAP = 4;
 
@@ -220,7 +243,8 @@ function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
 }
 
 export function TrendChart(props: TrendChartProps) {
-  const { id, title, from, until, series, levels = [], limits = [null, null], show, empty } = props;
+  const { id, title, from, until, levels = [], limits = [null, null], show, empty } = props;
+  const series = props.series.map((one) => ({ ...one, points: thinned(one.points, from, until) }));
   if (series.every(({ points }) => points.length === 0)) {
     return (
       <figure class="chart">
@@ -339,7 +363,7 @@ function describe(title: string, series: readonly TrendSeries[], show: (value: n
     const [first, last] = [points[0], points.at(-1)];
     if (first === undefined || last === undefined) return `${name}: no value`;
     const values = points.map(({ value }) => value);
-    return `${name}: ${points.length} values, first ${show(first.value)}, last ${show(last.value)}, least ${show(Math.min(...values))}, greatest ${show(Math.max(...values))}`;
+    return `${name}: ${points.length} points, first ${show(first.value)}, last ${show(last.value)}, least ${show(Math.min(...values))}, greatest ${show(Math.max(...values))}`;
   });
   return `${title}. ${parts.join('. ')}.`;
 }

@@ -35,7 +35,12 @@ export interface GoldenPageData {
 interface ShownSet {
   readonly goldenSet: string;
   readonly cron: string | null;
+  /** By measure, within the range. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
+  /** A page of those within the range, oldest first. */
   readonly runs: readonly HistoricRun[];
+  /** What an address says to show those before them; null where there are none. */
+  readonly older: string | null;
   readonly baseline: GoldenBaseline | null;
   /** Of the pipeline at the end of the range; null while nothing was in alarm. */
   readonly diagnosis: Incident | null;
@@ -52,8 +57,6 @@ export const charted: readonly { readonly measure: Measure; readonly name: strin
   { measure: 'mrr', name: 'MRR' },
   { measure: 'recall', name: 'Recall' },
 ];
-
-const MAX_ROWS = 50;
 
 export const runTones: Record<RunStatus, Tone> = {
   running: 'neutral',
@@ -109,7 +112,7 @@ function ShownSetParts({
   readonly pipeline: string;
   readonly shown: ShownSet;
 }) {
-  const { goldenSet, cron, runs, baseline, diagnosis, deployments, floors } = shown;
+  const { goldenSet, cron, trends, runs, older, baseline, diagnosis, deployments, floors } = shown;
   const { range } = frame;
   const marks = deployments.map(deploymentMark);
   const k = Math.max(...runs.flatMap(({ scores }) => scores.map((one) => one.k)), 0);
@@ -141,7 +144,7 @@ function ShownSetParts({
               title={`${name}${k === 0 ? '' : `@${k}`}`}
               from={range.from}
               until={range.until}
-              series={[{ name, points: pointsOf(runs, measure) }]}
+              series={[{ name, points: trends.get(measure) ?? [] }]}
               marks={marks}
               levels={floors.has(`${measure}@${k}`) ? [floors.get(`${measure}@${k}`) as TrendLevel] : []}
               limits={[0, 1]}
@@ -156,7 +159,7 @@ function ShownSetParts({
           <DiagnosisPanel diagnosis={diagnosis} range={range} isBrief />
         </Section>
       )}
-      <Section id="runs" title="Runs" lead={runsLead(runs)}>
+      <Section id="runs" title="Runs" lead="Newest first.">
         {runs.length === 0 ? (
           <Empty
             why="No run started in this time."
@@ -172,15 +175,16 @@ function ShownSetParts({
         ) : (
           <RunTable frame={frame} runs={runs} baselineId={baseline?.runId ?? null} />
         )}
+        {older === null ? null : (
+          <p class="pager">
+            <a href={`${within(range, pipelinePath(pipeline, 'golden'), { set: goldenSet, before: older })}#runs`}>
+              Older runs
+            </a>
+          </p>
+        )}
       </Section>
     </>
   );
-}
-
-function runsLead(runs: readonly HistoricRun[]): string {
-  return runs.length > MAX_ROWS
-    ? `The latest ${MAX_ROWS} of ${count(runs.length)} in this time, newest first.`
-    : 'Newest first.';
 }
 
 function RunTable({
@@ -204,30 +208,27 @@ function RunTable({
         ...charted.map(({ name }, index) => ({ title: name, isNumber: true, isMinor: index > 1 })),
         { title: 'n', isNumber: true },
       ]}
-      rows={runs
-        .toReversed()
-        .slice(0, MAX_ROWS)
-        .map((run) => ({
-          key: run.runId,
-          cells: [
-            <Instant at={run.startedAt} exact />,
-            <>
-              <a href={within(frame.range, runPath(run.runId))}>{run.runId}</a>
-              {run.runId === baselineId ? <span class="of"> baseline</span> : null}
-            </>,
-            <Outcome run={run} />,
-            run.goldenSetVersion,
-            ...charted.map(({ measure }) => {
-              const found = run.scores.find((one) => one.measure === measure);
-              return found === undefined ? (
-                <Missing>none</Missing>
-              ) : (
-                <Bounded value={found.mean} low={found.ciLow} high={found.ciHigh} />
-              );
-            }),
-            count(run.scores[0]?.n ?? 0),
-          ],
-        }))}
+      rows={runs.toReversed().map((run) => ({
+        key: run.runId,
+        cells: [
+          <Instant at={run.startedAt} exact />,
+          <>
+            <a href={within(frame.range, runPath(run.runId))}>{run.runId}</a>
+            {run.runId === baselineId ? <span class="of"> baseline</span> : null}
+          </>,
+          <Outcome run={run} />,
+          run.goldenSetVersion,
+          ...charted.map(({ measure }) => {
+            const found = run.scores.find((one) => one.measure === measure);
+            return found === undefined ? (
+              <Missing>none</Missing>
+            ) : (
+              <Bounded value={found.mean} low={found.ciLow} high={found.ciHigh} />
+            );
+          }),
+          count(run.scores[0]?.n ?? 0),
+        ],
+      }))}
     />
   );
 }
@@ -236,12 +237,4 @@ function RunTable({
 function Outcome({ run: { status, verdicts } }: { readonly run: HistoricRun }) {
   if (status === 'completed' && verdicts.length > 0) return <VerdictBadge verdict={worstVerdict(verdicts)} />;
   return <Badge tone={runTones[status]}>{status === 'completed' ? 'not judged' : status}</Badge>;
-}
-
-/** Values of completed runs, oldest first. */
-export function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {
-  return runs.flatMap(({ startedAt, scores }) => {
-    const found = scores.find((one) => one.measure === measure);
-    return found === undefined ? [] : [{ at: startedAt, value: found.mean, low: found.ciLow, high: found.ciHigh }];
-  });
 }

@@ -57,14 +57,14 @@ function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
   return { ...listed, id: query.id, text: withText ? query.text : null };
 }
 
-/** More would not be told apart in a chart. */
-const MAX_RUNS = 400;
+/** Rows of a table of runs. */
+const MAX_RUNS = 50;
 const MAX_DEPLOYMENTS = 100;
 
 export async function readGoldenPage(
   deps: ConsoleDeps,
   pipeline: ConsolePipeline,
-  wanted: string | undefined,
+  { set: wanted, before }: Query,
   range: TimeRange,
 ): Promise<GoldenPageData> {
   const status = await deps.readStatus(pipeline.name);
@@ -73,15 +73,10 @@ export async function readGoldenPage(
   if (set === undefined) return { pipeline: pipeline.name, sets, shown: null };
   const { goldenSet, cron } = set;
   const { from, until } = range;
-  const [runs, deployments, [diagnosis]] = await Promise.all([
-    deps.runReads.history({
-      pipeline: pipeline.name,
-      goldenSet,
-      from,
-      until,
-      limit: MAX_RUNS,
-      measures: charted.map(({ measure }) => measure),
-    }),
+  const asked = { pipeline: pipeline.name, goldenSet, from, until, measures: charted.map(({ measure }) => measure) };
+  const [trends, runs, deployments, [diagnosis]] = await Promise.all([
+    deps.runReads.trends(asked),
+    deps.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
     deploymentsWithin(deps, pipeline.name, from, until),
     deps.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
   ]);
@@ -91,7 +86,9 @@ export async function readGoldenPage(
     shown: {
       goldenSet,
       cron,
-      runs,
+      trends,
+      runs: runs.slice(-MAX_RUNS),
+      older: runs.length > MAX_RUNS ? (runs.at(-MAX_RUNS)?.startedAt.toISOString() ?? null) : null,
       deployments,
       diagnosis: diagnosis ?? null,
       baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
@@ -100,6 +97,12 @@ export async function readGoldenPage(
       ),
     },
   };
+}
+
+/** The start of the run that a page goes on before; null for what is no time. */
+function startOf(before: string | undefined): Date | null {
+  const at = new Date(before ?? '');
+  return Number.isNaN(at.getTime()) ? null : at;
 }
 
 export async function readRunPage(
@@ -113,14 +116,13 @@ export async function readRunPage(
   // A run of long ago is shown among those around it.
   const from = run.startedAt < range.from ? run.startedAt : range.from;
   const { pipeline, goldenSet } = run;
-  const [summary, history, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+  const [summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
     deps.summarizeRun(run),
-    deps.runReads.history({
+    deps.runReads.trends({
       pipeline,
       goldenSet,
       from,
       until: range.until,
-      limit: MAX_RUNS,
       measures: chartedOfRun.map(({ measure }) => measure),
     }),
     deploymentsWithin(deps, pipeline, from, range.until),
@@ -133,7 +135,8 @@ export async function readRunPage(
   return {
     run,
     summary,
-    history,
+    from,
+    trends,
     deployments,
     notes: notes.get(run.id) ?? [],
     baseline: pinned?.runId === run.id ? pinned : null,

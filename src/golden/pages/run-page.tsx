@@ -1,5 +1,5 @@
 /** One golden run: what it came to, against its baseline, and query by query. */
-import { TrendChart } from '../../console/charts/trend-chart.tsx';
+import { TrendChart, type TrendPoint } from '../../console/charts/trend-chart.tsx';
 import {
   AskForm,
   Badge,
@@ -25,16 +25,18 @@ import { percent } from '../../text/spelling.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
-import type { HistoricRun } from '../sql/run-results.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
-import { charted, pointsOf, runTones } from './golden-page.tsx';
+import { charted, runTones } from './golden-page.tsx';
 import { StagesSection } from './scores-part.tsx';
 import { QueryTable, type QueryTableData, ScoreTable } from './tables.tsx';
 
 export interface RunPageData {
   readonly run: GoldenRun;
   readonly summary: RunSummaryJson;
-  readonly history: readonly HistoricRun[];
+  /** From when on the trend is shown: the start of the run, where it lies before the range. */
+  readonly from: Date;
+  /** By measure. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
   /** Around the run, oldest first. */
   readonly deployments: readonly Deployment[];
   readonly notes: readonly Annotation[];
@@ -57,12 +59,11 @@ const MAX_FORBIDDEN = 50;
 export const chartedOfRun = charted.slice(0, 2);
 
 export function RunPage({ frame, data }: { readonly frame: Frame; readonly data: RunPageData }) {
-  const { run, summary, history, deployments, notes, baseline, diagnosis, queries, explained } = data;
+  const { run, summary, from, trends, deployments, notes, baseline, diagnosis, queries, explained } = data;
   const { range, visitor } = frame;
   const back = runPath(run.id);
   const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
   const formToken = visitor?.canAct === true ? visitor.formToken : null;
-  const from = history[0] === undefined || history[0].startedAt > range.from ? range.from : history[0].startedAt;
   return (
     <Page
       frame={frame}
@@ -198,7 +199,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
               title={name}
               from={from}
               until={range.until}
-              series={[{ name, points: pointsOf(history, measure) }]}
+              series={[{ name, points: trends.get(measure) ?? [] }]}
               marks={deployments.map(deploymentMark)}
               limits={[0, 1]}
               show={score}

@@ -2,14 +2,16 @@
  * The scores of each golden set in a review, where they ended and how they moved; and what the stages of the retriever
  * kept and lost of the relevant documents of a run.
  */
-import { TrendChart, type TrendMark } from '../../console/charts/trend-chart.tsx';
+import { TrendChart, type TrendMark, type TrendPoint } from '../../console/charts/trend-chart.tsx';
 import { Badge, Bounded, Bounds, Empty, type Fact, Missing, Section, Table } from '../../console/components.tsx';
 import { compact, count, plural, score, signed } from '../../console/format.ts';
+import type { Measure } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { Review, ReviewedSet } from '../../status/read-review.ts';
 import { percent } from '../../text/spelling.ts';
 import { ANSWER, type MovedQuestions, type RunStages, type SegmentScore, type StageStep } from '../rules/run.ts';
-import { charted, pointsOf } from './golden-page.tsx';
+import type { HistoricRun } from '../sql/run-results.ts';
+import { charted } from './golden-page.tsx';
 import { verdicts } from './tables.tsx';
 
 interface ScoresPartProps {
@@ -358,4 +360,12 @@ function LossBar({ stages }: { readonly stages: RunStages }) {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
+}
+
+/** Values of completed runs, oldest first. */
+function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {
+  return runs.flatMap(({ startedAt, scores }) => {
+    const found = scores.find((one) => one.measure === measure);
+    return found === undefined ? [] : [{ at: startedAt, value: found.mean, low: found.ciLow, high: found.ciHigh }];
+  });
 }

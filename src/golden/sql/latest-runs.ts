@@ -64,41 +64,45 @@ interface LatestRow {
   labels: RunLabels;
 }
 
+const NEWEST = 'r.golden_set_version desc, r.started_at desc';
+
 /**
- * Full runs, but those of versions that run beside an older one whose scores are exported. All of them are counted from
- * an index; the newest of each set are looked up in it.
+ * Full runs, but those of versions that run beside an older one whose scores are exported. They were counted as they were
+ * written, and the newest of each set are looked up in an index: history makes it no slower.
  */
 const latestSql = `
   with sets as (
-    select r.pipeline, r.golden_set, max(r.started_at) as last_attempt_at, o.from_version as newest_version,
+    select t.pipeline, t.golden_set, o.from_version as newest_version,
            jsonb_build_object(${runStatuses.map(countOf).join(', ')}) as statuses
-      from golden_runs r
-      left join golden_rotations o on o.pipeline = r.pipeline and o.golden_set = r.golden_set and o.ended_at is null
-     where r.purpose = 'full' and (o.from_version is null or r.golden_set_version <= o.from_version)
-     group by r.pipeline, r.golden_set, o.from_version
+      from golden_run_totals t
+      left join golden_rotations o on o.pipeline = t.pipeline and o.golden_set = t.golden_set and o.ended_at is null
+     where o.from_version is null or t.golden_set_version <= o.from_version
+     group by t.pipeline, t.golden_set, o.from_version
   )
-  select sets.pipeline, sets.golden_set, sets.last_attempt_at, sets.statuses,
+  select sets.pipeline, sets.golden_set, attempt.started_at as last_attempt_at, sets.statuses,
          ended.id as ended_id, ended.finished_at as ended_at, ended.forbidden_asked,
          extract(epoch from ended.finished_at - ended.started_at)::double precision as duration_seconds,
          completed.id as completed_id, completed.started_at as completed_started_at, completed.finished_at as completed_at,
          completed.segments_overflow, ${selectLabels('completed')}
     from sets
+   cross join lateral (
+      ${latestOf('true', 'r.started_at desc')}) attempt
     left join lateral (
-      ${newestOf("r.status in ('completed', 'void', 'failed')")}) ended on true
+      ${latestOf("r.status in ('completed', 'void', 'failed')", NEWEST)}) ended on true
     left join lateral (
-      ${newestOf("r.status = 'completed'")}) completed on true
+      ${latestOf("r.status = 'completed'", NEWEST)}) completed on true
    order by sets.pipeline, sets.golden_set`;
 
 function countOf(status: RunStatus): string {
-  return `'${status}', count(*) filter (where r.status = '${status}')`;
+  return `'${status}', coalesce(sum(t.runs) filter (where t.status = '${status}'), 0)`;
 }
 
-function newestOf(condition: string): string {
+function latestOf(condition: string, order: string): string {
   return `
       select * from golden_runs r
        where r.purpose = 'full' and r.pipeline = sets.pipeline and r.golden_set = sets.golden_set
          and (sets.newest_version is null or r.golden_set_version <= sets.newest_version) and ${condition}
-       order by r.golden_set_version desc, r.started_at desc limit 1`;
+       order by ${order} limit 1`;
 }
 
 type Results = Pick<NonNullable<LatestRun['completed']>, 'scores' | 'baseline'>;
@@ -198,14 +202,24 @@ interface SentinelRow {
 
 export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]> {
   const { rows } = await db.query<SentinelRow>(
-    `with sets as (
-       select pipeline, golden_set, max(started_at) as last_attempt_at
-         from golden_runs where purpose = 'sentinel' group by pipeline, golden_set
+    `with recursive sets as (
+       (select pipeline, golden_set from golden_runs where purpose = 'sentinel' order by pipeline, golden_set limit 1)
+       union all
+       select next.pipeline, next.golden_set
+         from sets
+        cross join lateral (
+          select pipeline, golden_set from golden_runs
+           where purpose = 'sentinel' and (pipeline, golden_set) > (sets.pipeline, sets.golden_set)
+           order by pipeline, golden_set limit 1) next
      )
-     select sets.pipeline, sets.golden_set, sets.last_attempt_at,
+     select sets.pipeline, sets.golden_set, attempt.started_at as last_attempt_at,
             ended.finished_at as ended_at, ended.reason is not null as has_fallen,
             completed.started_at as completed_started_at, completed.finished_at as completed_at
        from sets
+      cross join lateral (
+         select started_at from golden_runs r
+          where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'
+          order by r.started_at desc limit 1) attempt
        left join lateral (
          select finished_at, reason from golden_runs r
           where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'

@@ -10,6 +10,7 @@ import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentSco
 import { type RunFailure, runFailure } from '../rules/run-failure.ts';
 import type { ForbiddenResult, ForbiddenResults } from '../rules/unwanted-answers.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
+import { readLatestScores, readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
 
 export interface RunEnd {
   readonly status: Exclude<RunStatus, 'running'>;
@@ -270,8 +271,16 @@ const RUNS_LOOKED_THROUGH = 120;
 
 export type RunReads = ReturnType<typeof createRunReads>;
 
+type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
+
 export function createRunReads(pool: pg.Pool) {
   return {
+    /** As readScoreTrends. */
+    trends: (request: ScoreTrendRequest) => readScoreTrends(pool, request),
+
+    /** As readLatestScores. */
+    latestScores: (...request: AfterPool<typeof readLatestScores>) => readLatestScores(pool, ...request),
+
     /** The latest full runs of a set that started from `from` to before `until`, oldest first. */
     async history(request: {
       readonly pipeline: string;

@@ -1,12 +1,11 @@
 /** Live traffic and what users think of the answers. */
-import { measuredPoints, TrendChart, type TrendSeries } from '../../console/charts/trend-chart.tsx';
+import { TrendChart, type TrendPoint, type TrendSeries } from '../../console/charts/trend-chart.tsx';
 import { Age, Bounded, Empty, Missing, Section, Table } from '../../console/components.tsx';
 import { compact, count, duration, plural } from '../../console/format.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import { deploymentMark } from '../../deployments/deployments-page.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { gapWords } from '../../measures/rules/measure-table.ts';
-import type { Measurement } from '../../measures/rules/measurement.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
 import { percent } from '../../text/spelling.ts';
@@ -23,7 +22,7 @@ export interface TrafficPageData {
   readonly buckets: readonly TrafficBucket[];
   readonly bucketSeconds: number;
   /** Values of `trafficCharts` over time, all segments together. */
-  readonly series: ReadonlyMap<string, readonly Measurement[]>;
+  readonly series: ReadonlyMap<string, readonly TrendPoint[]>;
   /** The latest of every segment. */
   readonly latest: readonly MeasurementStatus[];
   readonly feedback: FeedbackSummary;
@@ -90,7 +89,7 @@ export function TrafficPage({ frame, data }: { readonly frame: Frame; readonly d
           )}
           {trafficCharts.map((measure) => {
             const { title: name, show } = shownMeasure(measure);
-            const points = measuredPoints(series.get(measure) ?? []);
+            const points = series.get(measure) ?? [];
             return (
               <TrendChart
                 key={measure}

@@ -3,7 +3,7 @@
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { distributions } from '../../console/charts/distribution-chart.tsx';
 import type { TimeRange } from '../../console/links.ts';
-import type { DensityPageData } from '../../density/density-page.tsx';
+import { charted, type DensityPageData } from '../../density/density-page.tsx';
 import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { readVariants } from '../../variants/variants-reads.ts';
@@ -23,8 +23,10 @@ export async function readDensityPage(
   looksForComplaints: boolean,
 ): Promise<DensityPageData> {
   const { from, until } = range;
-  const [density, [diagnosis], topics, deployments] = await Promise.all([
-    deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from, until }),
+  const measures = charted.map(({ measure }) => measure);
+  const [density, trends, [diagnosis], topics, deployments] = await Promise.all([
+    deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from: until, until }),
+    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures }, from, until),
     deps.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
     deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(deps, pipeline, from, until),
@@ -52,6 +54,7 @@ export async function readDensityPage(
   ]);
   return {
     density,
+    trends,
     diagnosis: diagnosis ?? null,
     distributions: distributions(reference, current, BINS),
     currentQueries: current?.queries ?? 0,
@@ -75,12 +78,7 @@ export async function readTrafficPage(
   const [status, buckets, series, [feedback], deployments] = await Promise.all([
     deps.readStatus(pipeline),
     deps.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
-    Promise.all(
-      trafficCharts.map(
-        async (measure) =>
-          [measure, await deps.measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, until)] as const,
-      ),
-    ),
+    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: trafficCharts }, from, until),
     deps.summarizeFeedback(pipeline, { from: feedbackFrom, until }),
     deploymentsWithin(deps, pipeline, from, until),
   ]);
@@ -89,7 +87,7 @@ export async function readTrafficPage(
     pipeline,
     buckets,
     bucketSeconds,
-    series: new Map(series),
+    series,
     latest: status.measurements,
     feedback,
     isFeedbackCut: feedbackFrom > from,

@@ -143,15 +143,34 @@ const bucketSql = `
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
    group by 1, 2 order by 1`;
 
-/** How near are the nearest chunks of live queries, by their weight? The last bin holds its upper end. */
+/** The time is cut into slices, and of each the first queries are read: a month costs what a day does. */
+const SLICES = 96;
+const READ_OF_SLICE = 50;
+
+/**
+ * How near are the nearest chunks of live queries, by their weight? The last bin holds its upper end. Where a slice has more
+ * queries than are read, those stand for all of it, by the part of its time that they fill.
+ */
 const coverageSql = `
-  with measured as (
-    select coalesce((c.nearest->0->>1)::double precision, -1) as similarity, 1 / (q.probability * c.thinning) as weight
-      from live_queries q
-      join query_coverage c using (received_on, pipeline, id)
-     where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
-       and q.received_on >= ($2::timestamptz at time zone 'UTC')::date
-       and c.status = 'measured'
+  with slices as (
+    select $2::timestamptz + i * ($3::timestamptz - $2::timestamptz) / ${SLICES} as since,
+           $2::timestamptz + (i + 1) * ($3::timestamptz - $2::timestamptz) / ${SLICES} as until
+      from generate_series(0, ${SLICES - 1}) i
+  ), measured as (
+    select coalesce((c.nearest->0->>1)::double precision, -1) as similarity,
+           1 / (q.probability * c.thinning)
+             * case when q.read < ${READ_OF_SLICE} then 1
+                    else extract(epoch from slices.until - slices.since) / greatest(extract(epoch from q.last - slices.since), 0.001) end as weight
+      from slices
+     cross join lateral (
+       select received_on, pipeline, id, probability, count(*) over () as read, max(occurred_at) over () as last
+         from (select received_on, pipeline, id, probability, occurred_at from live_queries
+                where pipeline = $1::text and occurred_at >= slices.since and occurred_at < slices.until
+                  -- What came more than a day late is left out, so that each slice reads its own days.
+                  and received_on between (slices.since at time zone 'UTC')::date and (slices.until at time zone 'UTC')::date + 1
+                order by occurred_at limit ${READ_OF_SLICE}) first) q
+      join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+     where c.status = 'measured'
   ), ends as (
     select least(min(similarity), $4::double precision) as low, greatest(max(similarity), $5::double precision) as high from measured
   )

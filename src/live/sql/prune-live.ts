@@ -24,9 +24,30 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
     for (const table of ['live_queries', 'feedback', 'query_coverage'])
       await pool.query(`delete from ${table} where pipeline = $1::text and received_on < $2::date`, [pipeline, first]);
   }
+  for (const pipeline of retentionDays.keys())
+    await pool.query(countByHourSql, [pipeline, dayAfter(now, -MINUTE_DAYS)]);
   for (const table of ['live_query_counts', 'sampling_minutes'])
     await pool.query(`delete from ${table} where minute < ($1::timestamp at time zone 'utc')`, [oldest]);
+  // What holds for a minute that is closed is stored with its queries; a replica that is late by a day closes it again.
+  await pool.query(
+    `delete from sampling_minutes where minute < ($1::timestamp at time zone 'utc') and closed_at is not null`,
+    [dayAfter(now, -1)],
+  );
 }
+
+/** Days that live queries stay counted by the minute; no window (`live.window`) is longer than 31 days. */
+const MINUTE_DAYS = 32;
+
+/** Minutes of a pipeline before a day (UTC) become hours, so that a page over months reads 60 times less. */
+const countByHourSql = `
+  with minutes as (
+    delete from live_query_counts
+     where pipeline = $1::text and minute < ($2::timestamp at time zone 'utc') and minute <> date_trunc('hour', minute, 'UTC')
+    returning pipeline, date_trunc('hour', minute, 'UTC') as hour, outcome, queries
+  )
+  insert into live_query_counts (pipeline, minute, outcome, queries)
+  select pipeline, hour, outcome, sum(queries) from minutes group by pipeline, hour, outcome order by pipeline, hour, outcome
+  on conflict (pipeline, minute, outcome) do update set queries = live_query_counts.queries + excluded.queries`;
 
 /** Tables of what was made of live queries, with the time that tells how old a row is. */
 const made = [

@@ -33,7 +33,8 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
   const data = {
     run,
     summary: await summarizeRun(stores.runs, run),
-    history: [],
+    from: NOON,
+    trends: new Map(),
     deployments: [],
     notes: [],
     baseline: null,

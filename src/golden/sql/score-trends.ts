@@ -1,0 +1,102 @@
+/** The scores of golden sets over time, few enough for a chart. */
+import type { Pool } from 'pg';
+import type { Measure } from '../../ir/metric-key.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+
+/** The score of a run over all queries at its largest cut-off. */
+export interface ScorePoint {
+  /** When the run started. */
+  readonly at: Date;
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface ScoreTrendRequest {
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+  readonly measures: readonly Measure[];
+}
+
+/** Bits of a time, of which each gives the lowest and the highest score. */
+const BUCKETS = 96;
+
+const ofRun = `
+  select mean, ci_low, ci_high from golden_run_scores s
+   where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = m.measure order by s.k desc limit 1`;
+
+/** Scores as numbers: of several the least has the lowest mean, and the greatest the highest. */
+const trendSql = `
+  select measure, min(score) as lowest, max(score) as highest
+    from (select m.measure, array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score
+            from golden_runs r
+           cross join unnest($5::text[]) as m (measure)
+           cross join lateral (${ofRun}) s
+           where r.pipeline = $1::text and r.golden_set = $2::text and r.purpose = 'full' and r.status = 'completed'
+             and r.started_at >= $3::timestamptz and r.started_at < $4::timestamptz) found
+   group by measure, floor((score[2] - extract(epoch from $3::timestamptz)::double precision) / $6::double precision)
+   order by measure, min(score[2])`;
+
+/** Completed full runs, by measure and oldest first: all of them, or the worst and the best of each bit of the time. */
+export async function readScoreTrends(
+  pool: Pool,
+  { pipeline, goldenSet, from, until, measures }: ScoreTrendRequest,
+): Promise<ReadonlyMap<string, readonly ScorePoint[]>> {
+  const { rows } = await pool.query<{ measure: Measure; lowest: number[]; highest: number[] }>(trendSql, [
+    pipeline,
+    goldenSet,
+    from,
+    until,
+    measures,
+    (until.getTime() - from.getTime()) / 1000 / BUCKETS,
+  ]);
+  const trends = new Map<string, ScorePoint[]>(measures.map((measure) => [measure, []]));
+  for (const { measure, lowest, highest } of rows) {
+    const points = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
+    // One run alone is both.
+    trends.get(measure)?.push(...(lowest[1] === highest[1] ? points.slice(1) : points));
+  }
+  return trends;
+}
+
+/** The latest completed runs of several sets within a time, by one measure; oldest first, keyed by `trendKey`. */
+export async function readLatestScores(
+  pool: Pool,
+  sets: readonly Pick<ScoreTrendRequest, 'pipeline' | 'goldenSet'>[],
+  { from, until, measure, limit }: Pick<ScoreTrendRequest, 'from' | 'until'> & LatestScores,
+): Promise<ReadonlyMap<string, readonly ScorePoint[]>> {
+  const { rows } = await pool.query<{ pipeline: string; goldenSet: string; score: number[] }>(
+    `select t.pipeline, t.golden_set as "goldenSet",
+            array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score
+       from unnest($1::text[], $2::text[]) as t (pipeline, golden_set)
+      cross join (select $5::text as measure) m
+      cross join lateral (
+        select id, started_at from golden_runs
+         where pipeline = t.pipeline and golden_set = t.golden_set and purpose = 'full' and status = 'completed'
+           and started_at >= $3::timestamptz and started_at < $4::timestamptz
+         order by started_at desc limit $6::integer) r
+      cross join lateral (${ofRun}) s
+      order by r.started_at`,
+    [sets.map((set) => set.pipeline), sets.map((set) => set.goldenSet), from, until, measure, limit],
+  );
+  const latest = new Map<string, ScorePoint[]>(sets.map((set) => [trendKey(set), []]));
+  for (const { score, ...set } of rows) latest.get(trendKey(set))?.push(pointOf(score));
+  return latest;
+}
+
+interface LatestScores {
+  readonly measure: Measure;
+  /** Of each set. */
+  readonly limit: number;
+}
+
+export function trendKey({ pipeline, goldenSet }: Pick<ScoreTrendRequest, 'pipeline' | 'goldenSet'>): string {
+  return JSON.stringify([pipeline, goldenSet]);
+}
+
+function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): ScorePoint {
+  return { at: new Date(epoch * 1000), value, low, high };
+}

@@ -1,0 +1,122 @@
+/** Measurements over time: as charts draw them, and as a backtest replays them. */
+import type { Pool } from 'pg';
+import { streamRows } from '../postgres/stream-rows.ts';
+import { DAY_MS } from '../time.ts';
+import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
+
+/** A measurement `m` as numbers: of several the least has the lowest value, and the greatest the highest. */
+export const asNumbers = `array[m.value, extract(epoch from m.window_end)::double precision,
+  coalesce(m.ci_low, '-infinity'), coalesce(m.ci_high, 'infinity')]`;
+
+/** Of a chart; each has the lowest and the highest value in it, so that no spike is lost. */
+const TREND_BUCKETS = 96;
+/** A longer time is read from the hours. */
+const MAX_BY_ROW_MS = 2 * DAY_MS;
+
+/** @param source rows with a measure and, as numbers, what is lowest and highest in them */
+function trendSql(source: string): string {
+  return `select measure, min(lowest) as lowest, max(highest) as highest
+    from (${source}) found
+   where lowest[2] >= extract(epoch from $4::timestamptz) and highest[2] < extract(epoch from $5::timestamptz)
+   group by measure, floor((lowest[2] - extract(epoch from $4::timestamptz)::double precision) / $6::double precision)
+   order by measure, min(lowest[2])`;
+}
+
+const ofSeries = `m.pipeline = $1::text and m.measure = any ($2::text[]) and m.segment = $3::text`;
+
+const trendOfRowsSql = trendSql(`
+  select m.measure, ${asNumbers} as lowest, ${asNumbers} as highest from measurements m
+   where ${ofSeries} and m.window_end >= $4::timestamptz and m.window_end < $5::timestamptz`);
+
+const trendOfHoursSql = trendSql(`
+  select m.measure, m.lowest, m.highest from measurement_hours m
+   where ${ofSeries} and m.hour >= date_trunc('hour', $4::timestamptz, 'UTC') and m.hour < $5::timestamptz`);
+
+interface TrendRow {
+  readonly measure: string;
+  readonly lowest: readonly number[];
+  readonly highest: readonly number[];
+}
+
+export interface TrendedSeries extends Pick<MeasurementSeries, 'pipeline' | 'segment'> {
+  readonly measures: readonly string[];
+}
+
+/** Of each bit of the time the lowest and the highest value, by measure. */
+export async function readTrends(
+  pool: Pool,
+  { pipeline, measures, segment }: TrendedSeries,
+  from: Date,
+  until: Date,
+): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> {
+  const lengthMs = until.getTime() - from.getTime();
+  const { rows } = await pool.query<TrendRow>(lengthMs > MAX_BY_ROW_MS ? trendOfHoursSql : trendOfRowsSql, [
+    pipeline,
+    measures,
+    segment,
+    from,
+    until,
+    lengthMs / 1000 / TREND_BUCKETS,
+  ]);
+  const trends = new Map(measures.map((measure) => [measure, [] as MeasuredPoint[]]));
+  for (const { measure, lowest, highest } of rows) {
+    const extremes = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
+    // One value alone is both.
+    trends.get(measure)?.push(...(lowest[1] === highest[1] ? extremes.slice(1) : extremes));
+  }
+  return trends;
+}
+
+function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): MeasuredPoint {
+  const bound = (of: number): number | null => (Number.isFinite(of) ? of : null);
+  return { at: new Date(epoch * 1000), value, low: bound(low), high: bound(high) };
+}
+
+/** What a measure was at a time, as charts draw it. */
+export interface MeasuredPoint {
+  readonly at: Date;
+  readonly value: number;
+  /** 95 % bounds; null for what has none. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** What a measure of a pipeline came to at one moment, by segment. */
+export interface MeasuredMoment {
+  readonly at: Date;
+  readonly values: readonly Pick<Measurement, 'kind' | 'segment' | 'value' | 'ciLow' | 'ciHigh' | 'n'>[];
+}
+
+/**
+ * The moments at which windows of a measure ended from `from` to before `until`, oldest first.
+ *
+ * @param segment null: all of them
+ * @throws as streamRows
+ */
+export async function* replayMeasure(
+  pool: Pool,
+  { pipeline, measure, segment }: Pick<MeasurementSeries, 'pipeline' | 'measure'> & { readonly segment: string | null },
+  from: Date,
+  until: Date,
+  signal: AbortSignal,
+): AsyncGenerator<MeasuredMoment> {
+  const sql = `select 'value' as kind, segment, window_end as at, value, ci_low as "ciLow", ci_high as "ciHigh", n from measurements
+    where pipeline = $1::text and measure = $2::text and window_end >= $3::timestamptz and window_end < $4::timestamptz
+      ${segment === null ? '' : 'and segment = $5::text'}
+    order by window_end, segment`;
+  const values = [pipeline, measure, from, until, ...(segment === null ? [] : [segment])];
+  type Row = MeasuredMoment['values'][number] & { readonly at: Date };
+  let moment: { readonly at: Date; readonly values: Row[] } | null = null;
+  for await (const rows of streamRows<Row>(pool, sql, values, signal)) {
+    for (const value of rows) {
+      const { at } = value;
+      if (moment?.at.getTime() === at.getTime()) {
+        moment.values.push(value);
+        continue;
+      }
+      if (moment !== null) yield moment;
+      moment = { at, values: [value] };
+    }
+  }
+  if (moment !== null) yield moment;
+}
