@@ -37,3 +37,13 @@ select pipeline, golden_set, golden_set_version, status, count(*) from golden_ru
 
 create trigger golden_runs_counted after insert or delete or update of status on golden_runs
   for each row execute function count_golden_run();
+
+alter table golden_runs
+  -- When its answers were deleted because they were old; null while they are there.
+  add column answers_gone_at timestamptz,
+  -- How many of them there were by outcome; null while they can be counted.
+  add column outcomes jsonb,
+  add check ((answers_gone_at is null) = (outcomes is null));
+
+create index golden_runs_with_answers on golden_runs (pipeline, golden_set, started_at)
+  where answers_gone_at is null and purpose = 'full';

@@ -32,6 +32,7 @@ create table judged_queries (
 
 create index judged_queries_due on judged_queries (pipeline, due_at) where state = 'open';
 create index judged_queries_time on judged_queries (pipeline, received_at);
+create index judged_queries_people on judged_queries (pipeline, people_draw, received_at, query_id) where is_for_people;
 
 -- What the documents said when they were given.
 create table judged_documents (

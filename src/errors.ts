@@ -88,6 +88,10 @@ export const errorTable = {
     kind: 'conflict',
     meaning: 'The golden run has no scores, since it did not complete.',
   },
+  answers_gone: {
+    kind: 'conflict',
+    meaning: 'The answers of an old golden run were deleted (`golden[].keep_answers`); its scores are kept.',
+  },
   run_not_running: { kind: 'conflict', meaning: 'The golden run has ended, so it cannot be cancelled.' },
   runs_not_comparable: {
     kind: 'conflict',

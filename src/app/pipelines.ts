@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
+import { durationMs } from '../config/times.ts';
 import { createEmbedder } from '../embedders/open-embedder.ts';
 import { RecalldError } from '../errors.ts';
 import { minuteOfDay } from '../golden/config.ts';
@@ -137,6 +138,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
     timezone: golden.timezone,
     quietHours: golden.quiet_hours.map(({ from, to }) => ({ from: minuteOfDay(from), to: minuteOfDay(to) })),
     maxQueriesPerDay: golden.max_queries_per_day,
+    keepAnswersMs: durationMs(golden.keep_answers),
     rotationRuns: golden.rotation_runs,
     settings: {
       cutoffs: [...new Set(golden.cutoffs)].toSorted((a, b) => a - b),

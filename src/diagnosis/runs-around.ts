@@ -140,7 +140,7 @@ export async function observeRun(
 ): Promise<ObservedRun> {
   const [now, side, labels, forbidden] = await Promise.all([
     readComparedSide(deps, run),
-    reference === null ? null : readComparedSide(deps, reference),
+    reference === null || reference.answersGoneAt !== null ? null : readComparedSide(deps, reference),
     deps.runs.staleLabels(run.id),
     readForbiddenResults(deps.runs, run),
   ]);
@@ -162,12 +162,14 @@ export async function observeRun(
             goneBefore: goneOf(reference.labels),
             stages: await readStages(deps, reference, run),
           },
-    previous: bad[0] === undefined ? null : await readComparedSide(deps, bad[0]),
+    previous: bad[0] === undefined || bad[0].answersGoneAt !== null ? null : await readComparedSide(deps, bad[0]),
     older: [],
   };
   const found = observedRun(seen);
   if ((found.reference?.answers.kept ?? 1) >= AS_BEFORE) return found;
-  const lookedBack = LOOKED_BACK.flatMap((place) => earlier[place] ?? []);
+  const lookedBack = LOOKED_BACK.flatMap((place) => earlier[place] ?? []).filter(
+    ({ answersGoneAt }) => answersGoneAt === null,
+  );
   const older = await Promise.all(
     lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(deps, one) })),
   );

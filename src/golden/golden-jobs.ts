@@ -155,10 +155,27 @@ const measureGoldenRepresentativenessJob = defineCronJob({
     forEachPipeline(pipelines, signal, (pipeline) => measureGoldenRepresentativeness(goldenUpkeep, pipeline, signal)),
 });
 
+const forgetGoldenAnswersJob = defineCronJob({
+  name: 'forget-golden-answers',
+  does: 'Deletes the answers of golden runs that are older than `keep_answers`, but for baselines, runs of incidents, and the first and the last run of a day. Scores stay.',
+  cron: '37 * * * *',
+  timeoutMs: 3_000_000,
+  retainSeconds: 3600,
+  async handle({ runs, pipelines, clock }: GoldenJobDeps, signal) {
+    const now = clock.now();
+    for (const { name: pipeline, golden } of pipelines) {
+      for (const { set: goldenSet, keepAnswersMs } of golden) {
+        await runs.forgetAnswers({ pipeline, goldenSet }, new Date(now.getTime() - keepAnswersMs), now, signal);
+      }
+    }
+  },
+});
+
 export const goldenJobs: readonly JobDefinition<GoldenJobDeps>[] = [
   runGoldenSetJob,
   askGoldenBatchJob,
   recoverGoldenRunsJob,
   recordGoldenDocumentsJob,
+  forgetGoldenAnswersJob,
   measureGoldenRepresentativenessJob,
 ];

@@ -163,6 +163,10 @@ export const runSummarySchema = z.object({
     lost: count.nullable().describe('Gone without anything in their place. They count 0 in comparisons.'),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
+  answers_gone_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When its answers were deleted because they were old (`keep_answers`); null while they are there.'),
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
     .describe('Forbidden documents that came back, asked twice, those at the top first.'),

@@ -5,6 +5,7 @@ import { RecalldError } from '../errors.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { Cron } from '../schedule/occurrences.ts';
+import { DAY_MS } from '../time.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule.ts';
 import { defaultNoAnswer } from './rules/unwanted-answers.ts';
@@ -72,6 +73,8 @@ export interface GoldenSchedule {
   readonly maxQueriesPerDay: number | null;
   /** Ticks at which a new version runs beside the old one before it takes over; 0: it takes over at once. */
   readonly rotationRuns: number;
+  /** How long the answers of its runs are kept. */
+  readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }
 
@@ -105,6 +108,7 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
       quietHours: [],
       maxQueriesPerDay: null,
       rotationRuns: 3,
+      keepAnswersMs: 180 * DAY_MS,
       settings: defaultSettings,
     }
   );

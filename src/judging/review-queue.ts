@@ -56,10 +56,13 @@ interface ReviewRow {
   documents: ReviewedDocument[];
 }
 
-/** Queries of people that can be read: `j` with its live query `q`. */
+/** Queries of people that can be read: `j` with its live query `q`, each looked up by its key. */
 const readable = `
-  judged_queries j join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
- where j.pipeline = $1::text and j.is_for_people and j.outcome = 'ok' and q.text is not null
+  judged_queries j
+ cross join lateral (
+   select text from live_queries
+    where received_on = j.received_on and pipeline = j.pipeline and id = j.query_id and text is not null limit 1) q
+ where j.pipeline = $1::text and j.is_for_people and j.outcome = 'ok'
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 1 is not null)`;
 
 /** Grades of a document `d` by a first and a second person. */

@@ -82,6 +82,7 @@ export const mcpTools: readonly Tool[] = [
     input: z.strictObject({ run_id: z.string(), limit: limit(1000, 50) }),
     answer: async ({ runs }, { run_id: id, limit: most }) => {
       const run = await findRun(runs, id);
+      // Of a run that is too old to have them `answers_gone_at` says so.
       const answers = await runs.answers(id);
       return {
         ...(await summarizeRun(runs, run)),

@@ -102,7 +102,7 @@ async function look(
   const ofVersion = looks.filter(({ goldenSetVersion }) => goldenSetVersion === version).length;
   const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MAX_RUNS } as const;
   const runs = (await deps.runs.list(filter)).filter(
-    ({ fingerprints }) => fingerprints['retriever'] === shadow.fingerprint,
+    ({ fingerprints, answersGoneAt }) => fingerprints['retriever'] === shadow.fingerprint && answersGoneAt === null,
   );
   if (!isLookDue(runs.length, ofVersion)) return;
   const pairs: (AnsweredPair & { readonly against: string })[] = [];
@@ -110,7 +110,7 @@ async function look(
   for (const one of runs) {
     const against = (await deps.runs.comparisons(one.id)).find(({ kind }) => kind === 'baseline')?.against;
     const beside = against === undefined ? null : await deps.runs.find(against);
-    if (beside === null) continue;
+    if (beside === null || beside.answersGoneAt !== null) continue;
     for (const { queryId } of await deps.runs.staleLabels(beside.id)) stale.add(queryId);
     const [before, after] = [await answersAsIn(deps, one, beside), await answersAsIn(deps, one, one)];
     pairs.push({ before, after, relevanceLevel: one.settings.relevanceLevel, against: beside.id });

@@ -127,6 +127,7 @@ export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
     forbidden: null,
     noAnswer: null,
     stages: null,
+    answersGoneAt: null,
     ...parts,
   };
 }
@@ -160,6 +161,7 @@ export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
     quietHours: [],
     maxQueriesPerDay: null,
     rotationRuns: 0,
+    keepAnswersMs: 180 * 86_400_000,
     settings: aRunSettings(),
     ...parts,
   };

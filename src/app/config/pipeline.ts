@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
 import { nameSchema } from '../../config/connection.ts';
-import { cronSchema, timezoneSchema } from '../../config/times.ts';
+import { cronSchema, durationSchema, timezoneSchema } from '../../config/times.ts';
 import { densitySchema } from '../../density/config.ts';
 import { embedderSchema } from '../../embedders/embedder.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
@@ -44,6 +44,11 @@ const goldenSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('Most queries a day of this set, from midnight in `timezone`; runs beyond it are skipped.'),
+  keep_answers: durationSchema('7d', '3650d')
+    .default('180d')
+    .describe(
+      'How long the answers of its runs are kept. Scores stay; so do the answers of baselines, of runs of incidents, and of the first and the last run of a day.',
+    ),
   rotation_runs: z
     .int()
     .min(0)

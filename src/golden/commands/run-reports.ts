@@ -98,6 +98,9 @@ export function formatRunSummary(run: RunSummaryJson): string {
     ...(run.reason === null ? [] : [run.reason]),
     ...(run.provisional ? ['It is still running: its scores are provisional, of the queries answered so far.'] : []),
     formatOutcomes(run),
+    ...(run.answers_gone_at === null
+      ? []
+      : [`Its answers were deleted on ${run.answers_gone_at.slice(0, 10)} (keep_answers); its scores are kept.`]),
     ...run.doubts,
     ...(run.failure === null ? [] : [`First error: ${run.failure.explanation}`]),
   ];

@@ -19,7 +19,7 @@ import { storedComparison } from '../rules/verdict.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
 import { comparedJson } from '../runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
-import { compareManyRuns, compareRunsById, findRun } from '../runs/stored-runs.ts';
+import { assertAnswers, compareManyRuns, compareRunsById, findRun } from '../runs/stored-runs.ts';
 import { formatMany, manyJson } from './compare.ts';
 import { formatRunComparison, formatRunSummary } from './run-reports.ts';
 
@@ -116,7 +116,11 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
   const { summary, answers } = await withCommandStore(settings, async (store) => {
     const { runs } = store;
     const run = await findRun(runs, id);
-    return { summary: await summarizeRunSoFar(store, run, settings.signal), answers: await runs.answers(id) };
+    if (options.perQuery) assertAnswers(run);
+    return {
+      summary: await summarizeRunSoFar(store, run, settings.signal),
+      answers: options.perQuery ? await runs.answers(id) : [],
+    };
   });
   if (options.json === true) {
     printJson(options.perQuery ? { ...summary, answers: answers.map(queryAnswerJson) } : summary);

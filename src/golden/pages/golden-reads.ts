@@ -37,9 +37,13 @@ async function readQueryTable(
   const view = queryViews.find((one) => one === query['view']) ?? 'worst';
   const page = pageOf(query);
   // A run that is not over, or did not come to trusted scores, is held against nothing.
-  const other = run.status === 'completed' && against?.status === 'completed' ? against : null;
+  const isHeld = run.status === 'completed' && against?.status === 'completed' && against.answersGoneAt === null;
+  const other = isHeld ? against : null;
   const from = (page - 1) * PAGE_SIZE;
-  const listed = await readRunTable(deps, run, other, { view, key, from, limit: PAGE_SIZE });
+  const listed =
+    run.answersGoneAt === null
+      ? await readRunTable(deps, run, other, { view, key, from, limit: PAGE_SIZE })
+      : { page: [], total: 0 };
   return {
     view,
     by: formatMetricKey(key),
@@ -204,6 +208,7 @@ async function readSide(
   query: GoldenQuery,
   chunkSeparator: string | undefined,
 ): Promise<QuerySide> {
+  if (run.answersGoneAt !== null) return { run, answer: null, scores: {} };
   const found = await deps.runReads.answer(run.id, query.id);
   const [answer = found] =
     found === null || chunkSeparator === undefined ? [] : answersByDocument([found], chunkSeparator);

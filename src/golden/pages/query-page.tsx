@@ -16,6 +16,7 @@ import { type Frame, Page } from '../../console/page.tsx';
 import { type Explained, verdictWords } from '../../explain/answers.ts';
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../model.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
+import { answersGone } from '../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { Difference } from './tables.tsx';
 
@@ -225,7 +226,13 @@ interface DocumentsProps {
 
 function Documents({ caption, side, documents, stale, words, move }: DocumentsProps) {
   const { answer } = side;
-  if (answer === null) return <Empty why="This run has no answer to the query: it was not asked, or not yet." />;
+  if (answer === null) {
+    const why =
+      side.run.answersGoneAt === null
+        ? 'This run has no answer to the query: it was not asked, or not yet.'
+        : answersGone(side.run);
+    return <Empty why={why} />;
+  }
   if (documents.length === 0) {
     const why =
       answer.outcome === 'empty'

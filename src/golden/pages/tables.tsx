@@ -18,6 +18,7 @@ import type { QueryOutcome } from '../../model.ts';
 import { type QueryView, queryViews } from '../rules/listed-queries.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-schema.ts';
+import { answersGone } from '../runs/stored-runs.ts';
 
 type Verdict = ComparedJson['verdict'];
 
@@ -267,7 +268,9 @@ export function QueryTable(props: { readonly frame: Frame; readonly run: GoldenR
           <button type="submit">Apply</button>
         </form>
       </div>
-      {rows.length === 0 ? (
+      {run.answersGoneAt !== null ? (
+        <Empty why={answersGone(run)} />
+      ) : rows.length === 0 ? (
         <Empty
           why={needsOther && against === null ? 'There is no earlier completed run to compare with.' : nothing[view]}
           {...(needsOther && against === null ? { todo: 'Pin a baseline, or wait for the next run of this set.' } : {})}

@@ -176,6 +176,8 @@ export interface GoldenRun extends NewRun {
   readonly noAnswer: NoAnswerResults | null;
   /** Null when its retriever tells of no stages, or it did not complete. */
   readonly stages: RunStages | null;
+  /** When its answers were deleted because they were old (`keep_answers`); null while they are there. */
+  readonly answersGoneAt: Date | null;
 }
 
 /** How many judged documents were looked up in the store, and what became of those that are gone; nulls without a probe. */

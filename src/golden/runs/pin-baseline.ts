@@ -5,7 +5,7 @@ import { judgedQueries } from '../rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { Reruns } from '../rules/run-noise.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
-import type { CompareDeps, GoldenStore, StoredRuns } from './stored-runs.ts';
+import { assertAnswers, type CompareDeps, type GoldenStore, type StoredRuns } from './stored-runs.ts';
 
 export interface PinReport {
   readonly baseline: GoldenBaseline;
@@ -31,7 +31,8 @@ export interface PinRequest {
  * Pins a completed run with the noise of its retriever, learned from clean runs alone (`chooseCleanRuns`). With fewer
  * than three of them the noise stays unknown.
  *
- * @throws RecalldError baseline_doubtful when queries of the run failed
+ * @throws RecalldError baseline_doubtful when queries of the run failed; answers_gone: later runs could not be compared
+ *   with it
  */
 export async function pinRun(
   store: GoldenStore,
@@ -39,6 +40,7 @@ export async function pinRun(
   { note, reruns, by, now, withFailures = false }: PinRequest,
   signal: AbortSignal,
 ): Promise<PinReport> {
+  assertAnswers(run);
   const { id: runId, pipeline, goldenSet } = run;
   const others = reruns ?? (await earlierReruns(store, run));
   const [own, ...facts] = await store.runs.facts([run, ...others], run);
@@ -123,6 +125,7 @@ async function earlierReruns({ runs }: Pick<StoredRuns, 'runs'>, run: GoldenRun)
 
 function isSameSetting(a: GoldenRun, b: GoldenRun): boolean {
   return (
+    a.answersGoneAt === null &&
     a.goldenSetVersion === b.goldenSetVersion &&
     JSON.stringify(a.settings.cutoffs) === JSON.stringify(b.settings.cutoffs) &&
     a.settings.relevanceLevel === b.settings.relevanceLevel &&

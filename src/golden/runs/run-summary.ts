@@ -53,6 +53,7 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
       lost: run.labels.lost,
       reason: run.labels.gap,
     },
+    answers_gone_at: run.answersGoneAt?.toISOString() ?? null,
     forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
     no_answer: run.noAnswer === null ? null : noAnswerJson(run.noAnswer),
     stages: run.stages === null ? null : stagesJson(run.stages),

@@ -47,7 +47,7 @@ export interface GoldenStore extends CompareDeps {
  * Compares over the queries that the set versions of both runs share, those of `stale` left out.
  *
  * @param side what the worker of the candidate has at hand already, or null to read it
- * @returns null when there is nothing that both can be compared by
+ * @returns null when there is nothing that both can be compared by, as when the answers of the baseline are gone
  */
 export async function compareStoredRuns(
   deps: CompareDeps,
@@ -58,6 +58,7 @@ export async function compareStoredRuns(
   signal: AbortSignal,
   side: ComparedSide | null = null,
 ): Promise<RunDifference[] | null> {
+  if (baseline.answersGoneAt !== null) return null;
   const after = side ?? (await readComparedSide(deps, candidate));
   const isSameVersion =
     baseline.goldenSet === candidate.goldenSet &&
@@ -86,12 +87,32 @@ export async function readComparedSide(deps: StoredRuns, run: GoldenRun): Promis
   return { queries: judgedQueries(queries), answers, settings: run.settings };
 }
 
-/** The answers of another run, with its documents named as in this one. */
+/**
+ * For all that reads answers: none would look like a retriever that answered nothing.
+ *
+ * @throws RecalldError answers_gone
+ */
+export function assertAnswers(run: Pick<GoldenRun, 'id' | 'startedAt' | 'answersGoneAt'>): void {
+  if (run.answersGoneAt !== null) throw new RecalldError('answers_gone', answersGone(run));
+}
+
+/** What there is to say of a run without its answers. */
+export function answersGone({ id, startedAt }: Pick<GoldenRun, 'id' | 'startedAt'>): string {
+  const day = startedAt.toISOString().slice(0, 10);
+  return `The answers of the run ${id} of ${day} were deleted, as golden[].keep_answers of the config says; its scores are kept. Baselines, runs of incidents, and the first and the last run of each day keep their answers.`;
+}
+
+/**
+ * The answers of another run, with its documents named as in this one.
+ *
+ * @throws RecalldError answers_gone
+ */
 export async function answersAsIn(
   { runs }: Pick<StoredRuns, 'runs'>,
   { settings: { chunkSeparator } }: GoldenRun,
   other: GoldenRun,
 ): Promise<readonly QueryAnswer[]> {
+  assertAnswers(other);
   const answers = await runs.answers(other.id);
   return chunkSeparator === undefined ? answers : answersByDocument(answers, chunkSeparator);
 }
@@ -144,7 +165,7 @@ export interface RunsCompared extends ComparedRuns {
  * @param measure by which queries are ordered, such as `ndcg@10`
  * @param extent `computed`: all segments, which takes seconds; `as_stored`: what was stored with the second run if it
  *   was compared with the first one, else over all queries alone
- * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
+ * @throws RecalldError run_unknown, run_not_completed, answers_gone, runs_not_comparable
  */
 export async function compareRunsById(
   store: GoldenStore,
@@ -225,13 +246,14 @@ export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promi
   throw new RecalldError('run_unknown', `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`);
 }
 
-/** @throws RecalldError run_unknown, run_not_completed */
+/** A run with scores and answers. @throws RecalldError run_unknown, run_not_completed, answers_gone */
 export async function findCompleted({ runs }: Pick<GoldenStore, 'runs'>, id: string): Promise<GoldenRun> {
   const run = await findRun(runs, id);
   if (run.status !== 'completed') {
     const message = `The run ${id} is ${run.status}; only a completed run has scores to compare with.`;
     throw new RecalldError('run_not_completed', message);
   }
+  assertAnswers(run);
   return run;
 }
 

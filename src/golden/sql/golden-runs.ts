@@ -30,9 +30,11 @@ import type { RunFailure } from '../rules/run-failure.ts';
 import type { Accepted } from '../rules/run-noise.ts';
 import type { ForbiddenResult } from '../rules/unwanted-answers.ts';
 import { readRunFacts } from './clean-runs.ts';
+import { forgetAnswers } from './kept-answers.ts';
 import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
 import { readAccepted, readComparedWithBaseline, readComparisons, readGoneLabels } from './run-comparisons.ts';
 import {
+  type AfterPool,
   type AnswerRow,
   finishRun,
   type RunEnd,
@@ -63,7 +65,7 @@ const selectRun = `
   select r.id, r.pipeline, r.golden_set as "goldenSet", r.golden_set_version as "goldenSetVersion", r.purpose, r.trigger,
          r.cause, r.query_ids as "queryIds", r.scheduled_for as "scheduledFor", r.settings, r.status, r.reason, r.doubts,
          r.started_at as "startedAt", r.deadline_at as "deadlineAt", r.finished_at as "finishedAt", r.fingerprints,
-         r.no_answer as "noAnswer", r.stages, coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}, ${selectForbidden('r')}
+         r.no_answer as "noAnswer", r.stages, r.answers_gone_at as "answersGoneAt", coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}, ${selectForbidden('r')}
     from golden_runs r
     join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version`;
 
@@ -279,6 +281,11 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     /** The latest sentinel of each pipeline and set that ever had one, for the exporter. */
     latestSentinels(): Promise<readonly LatestSentinel[]> {
       return readLatestSentinels(pool);
+    },
+
+    /** As forgetAnswers. @returns of how many runs */
+    forgetAnswers(...asked: AfterPool<typeof forgetAnswers>): Promise<number> {
+      return forgetAnswers(pool, ...asked);
     },
 
     /** Drops sentinels that started before a time; full runs are kept. */

@@ -199,13 +199,15 @@ export function selectLabels(run: string): string {
 }
 
 export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeCounts> {
-  const { rows } = await db.query<{ outcome: QueryOutcome; count: number }>(
-    `select outcome, count(*)::integer as count from golden_run_answers where run_id = $1::text group by outcome`,
+  const { rows } = await db.query<{ outcomes: Readonly<Partial<Record<QueryOutcome, number>>> }>(
+    `select coalesce(r.outcomes, (select jsonb_object_agg(outcome, n)
+                                    from (select outcome, count(*) as n from golden_run_answers
+                                           where run_id = r.id group by outcome) a), '{}') as outcomes
+       from golden_runs r where r.id = $1::text`,
     [runId],
   );
-  const counts = Object.fromEntries(queryOutcomes.map((outcome) => [outcome, 0])) as Record<QueryOutcome, number>;
-  for (const row of rows) counts[row.outcome] = row.count;
-  return counts;
+  const found = rows[0]?.outcomes ?? {};
+  return Object.fromEntries(queryOutcomes.map((outcome) => [outcome, found[outcome] ?? 0])) as OutcomeCounts;
 }
 
 export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailure | null> {
@@ -271,7 +273,8 @@ const RUNS_LOOKED_THROUGH = 120;
 
 export type RunReads = ReturnType<typeof createRunReads>;
 
-type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
+/** What a function takes behind the pool. */
+export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
 
 export function createRunReads(pool: pg.Pool) {
   return {

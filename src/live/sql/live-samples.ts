@@ -169,8 +169,9 @@ const coverageSql = `
                   -- What came more than a day late is left out, so that each slice reads its own days.
                   and received_on between (slices.since at time zone 'UTC')::date and (slices.until at time zone 'UTC')::date + 1
                 order by occurred_at limit ${READ_OF_SLICE}) first) q
-      join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
-     where c.status = 'measured'
+     cross join lateral (
+       select thinning, nearest from query_coverage
+        where received_on = q.received_on and pipeline = q.pipeline and id = q.id and status = 'measured' limit 1) c
   ), ends as (
     select least(min(similarity), $4::double precision) as low, greatest(max(similarity), $5::double precision) as high from measured
   )

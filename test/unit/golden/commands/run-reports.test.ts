@@ -120,6 +120,7 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
     metrics: {},
     segments: {},
     labels: { probed: null, stale: null, lost: null, reason: null },
+    answers_gone_at: null,
     forbidden: [],
     no_answer: null,
     stages: null,
