@@ -17,6 +17,7 @@ import { evaluationOfFiles } from './speed/evaluation-of-files.ts';
 import { evaluationOfShuffledRuns } from './speed/evaluation-of-shuffled-runs.ts';
 import { eventLoop } from './speed/event-loop.ts';
 import { goldenRun } from './speed/golden-run.ts';
+import { history } from './speed/history.ts';
 import { ingest } from './speed/ingest.ts';
 import { ingestDurable } from './speed/ingest-durable.ts';
 import { judging } from './speed/judging.ts';
@@ -42,6 +43,7 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   shadow,
   scrape: scrapeRow,
   'scrape-large': scrapeLarge,
+  history,
   start,
   demo,
 };

@@ -1,5 +1,8 @@
 /** Rows of a fleet that ran for weeks, written by the database itself: to send them all would take a day. */
 import type { Client } from 'pg';
+import { causes } from '../../src/diagnosis/rules/cause.ts';
+import { signNames } from '../../src/diagnosis/rules/signs.ts';
+import { asNumbers } from '../../src/measures/measurement-history.ts';
 
 export interface HistoryShape {
   readonly pipelines: number;
@@ -19,6 +22,9 @@ const INCIDENTS_A_DAY = 1;
 const TRANSITIONS_A_DAY = 8;
 const JUDGED_A_DAY = 200;
 const SHADOWED_A_DAY = 100;
+
+/** Older live queries are counted by the hour, as the daemon does. */
+const MINUTE_DAYS = 32;
 
 /** Measured each five minutes. */
 const liveMeasures = [
@@ -176,8 +182,12 @@ async function writeMeasurements(
     'pipeline, measure, segment, window_start, window_end, measured_at, value, ci_low, ci_high, ci_method, n, details';
   for (const month of monthsBetween(until, newest, oldest)) {
     await run(
-      `create table if not exists measurements_${month.replace('-', '')} partition of measurements
-         for values from ('${month}-01T00:00:00Z') to ('${nextMonth(month)}-01T00:00:00Z')`,
+      ['measurements', 'measurement_hours']
+        .map(
+          (table) => `create table if not exists ${table}_${month.replace('-', '')} partition of ${table}
+            for values from ('${month}-01T00:00:00Z') to ('${nextMonth(month)}-01T00:00:00Z')`,
+        )
+        .join(';'),
     );
   }
   const rows = (ofPipelines: string, measures: string, minutes: number): string => `
@@ -192,6 +202,18 @@ async function writeMeasurements(
   await run(`insert into measurements (${columns}) ${live}`, until, pipelines, liveMeasures);
   const hourly = rows(`'${FULL_PIPELINE}'`, '$2::text[]', 60);
   await run(`insert into measurements (${columns}) ${hourly}`, until, hourlyMeasures);
+  await run(
+    `insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
+     select pipeline, measure, segment, date_trunc('hour', window_end, 'UTC'), min(${asNumbers}), max(${asNumbers}) from measurements m
+      where window_end <= date_trunc('minute', $1::timestamptz) - $2::integer * interval '1 day'
+        and window_end > date_trunc('minute', $1::timestamptz) - $3::integer * interval '1 day'
+      group by 1, 2, 3, 4
+     on conflict (pipeline, measure, segment, hour) do update
+        set lowest = least(measurement_hours.lowest, excluded.lowest), highest = greatest(measurement_hours.highest, excluded.highest)`,
+    until,
+    newest,
+    oldest,
+  );
   if (newest > 0) return;
   await run(
     `insert into latest_measurements (${columns})
@@ -228,13 +250,13 @@ async function writeRecord(
     pipelines,
   );
   const sentence = 'It is a sentence of evidence with a number such as 0.55 in it, and what it was before.';
-  const ranked = ['missing_documents', 'retriever_change', 'embedding_change'].map((cause, index) => ({
+  const signs = signNames.slice(0, 8).map((name) => ({ name, state: 'fell', sentence }));
+  const ranked = causes.slice(0, 3).map((cause, index) => ({
     cause,
     probability: [0.9, 0.07, 0.03][index],
-    supporting: Array.from({ length: 3 }, () => ({ name: 'scores', state: 'fell', sentence })),
+    supporting: signs.slice(0, 3),
     opposing: [],
   }));
-  const signs = Array.from({ length: 8 }, () => ({ name: 'scores', state: 'fell', sentence }));
   await run(
     `insert into diagnoses (incident_id, said_at, cause, confidence, probability, summary, alarms, run_id, reference_run_id, findings)
      select i.id, i.opened_at + said * interval '1 minute', 'unknown', 'low', 0.9, 'ndcg@10 on faq fell.', array['ndcg@10 below 0.8 on faq'],
@@ -303,8 +325,13 @@ async function writeTraffic(
   );
   await run(
     `insert into live_query_counts (pipeline, minute, outcome, queries)
-     select 'p' || p, date_trunc('minute', $1::timestamptz) - i * interval '1 minute', 'ok', 10
-       from generate_series(0, $2::integer - 1) p cross join generate_series($3::integer, $4::integer) i`,
+     select 'p' || p, minute, 'ok', sum(10)
+       from generate_series(0, $2::integer - 1) p
+      cross join (select case when i < ${MINUTE_DAYS * 1440} then at else date_trunc('hour', at, 'UTC') end as minute
+                    from (select i, date_trunc('minute', $1::timestamptz) - i * interval '1 minute' as at
+                            from generate_series($3::integer, $4::integer) i) m) q
+      group by p, minute
+     on conflict (pipeline, minute, outcome) do nothing`,
     until,
     pipelines,
     newest * 1440 + 1,
