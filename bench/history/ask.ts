@@ -89,10 +89,10 @@ export async function readPages({ url }: Daemon, paths: readonly string[]): Prom
 
 /** The longest wait for /livez while the work goes on, in milliseconds. */
 export async function watchLivez({ url }: Daemon, work: () => Promise<unknown>): Promise<number> {
-  let isOver = false;
+  const over = new AbortController();
   let longest = 0;
   const watch = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const startedAt = performance.now();
       await (await fetch(`${url}/livez`)).arrayBuffer();
       longest = Math.max(longest, performance.now() - startedAt);
@@ -101,7 +101,7 @@ export async function watchLivez({ url }: Daemon, work: () => Promise<unknown>):
   };
   const watching = watch();
   await work();
-  isOver = true;
+  over.abort();
   await watching;
   return longest;
 }
@@ -189,7 +189,7 @@ export async function runJobs(daemon: Daemon, pipeline: string): Promise<Answere
       for (const round of [1, 2, 3]) {
         const { count } = await ranSoFar(daemon, name);
         await queue.enqueue(name, {}, `bench-${name}-${round}-${Date.now()}`);
-        while ((await ranSoFar(daemon, name)).count === count) await pause(20);
+        while ((await ranSoFar(daemon, name)).count === count) await pause(100);
       }
       const after = await ranSoFar(daemon, name);
       answered.push({

@@ -166,7 +166,7 @@ function historyConfig(url: string, pipelines: number): string {
     const full = `
     vector_store: {kind: qdrant, url: "http://127.0.0.1:9", collection: chunks}
     judged: {judge: {kind: none}, queries_per_day: 200}
-    shadow: [{name: other, retriever: {kind: http, url: "${url}/search"}}]`;
+    shadow: [{name: other, live_rate: 0, retriever: {kind: http, url: "${url}/search"}}]`;
     return `
   - name: p${index}
     retriever: {kind: http, url: "${url}/search"}

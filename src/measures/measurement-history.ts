@@ -1,6 +1,7 @@
 /** Measurements over time: as charts draw them, and as a backtest replays them. */
 import type { Pool } from 'pg';
 import { streamRows } from '../postgres/stream-rows.ts';
+import { finiteOrNull } from '../stats/descriptive.ts';
 import { DAY_MS } from '../time.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 
@@ -68,8 +69,7 @@ export async function readTrends(
 }
 
 function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): MeasuredPoint {
-  const bound = (of: number): number | null => (Number.isFinite(of) ? of : null);
-  return { at: new Date(epoch * 1000), value, low: bound(low), high: bound(high) };
+  return { at: new Date(epoch * 1000), value, low: finiteOrNull(low), high: finiteOrNull(high) };
 }
 
 /** What a measure was at a time, as charts draw it. */
