@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { statisticsOfCommands } from '../../../../src/golden/golden-statistics.ts';
 import { summarizeRun } from '../../../../src/golden/runs/run-summary.ts';
 import { compareRunsById, readComparedSide } from '../../../../src/golden/runs/stored-runs.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { statisticsOfCommands } from '../../../../src/golden/golden-statistics.ts';
 import { aFailedAnswer, anAnswer, aScore } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, importSet, minutes, putRun } from '../../../support/golden-runs.ts';
@@ -56,7 +56,14 @@ describe('the answers of old golden runs', () => {
   it('stay with baselines, also former ones, and with runs of incidents', async () => {
     const { stores, pipeline, ids, forget, withAnswers } = await aDayOfRuns(6);
     for (const place of [1, 2]) {
-      const pin = { pipeline, goldenSet: 'faq', runId: ids[place] ?? '', note: null, noise: {}, pinnedAt: minutes(place) };
+      const pin = {
+        pipeline,
+        goldenSet: 'faq',
+        runId: ids[place] ?? '',
+        note: null,
+        noise: {},
+        pinnedAt: minutes(place),
+      };
       await stores.baselines.pin(pin, 'a test', null);
     }
     await database.pool.query(
