@@ -82,9 +82,16 @@ export async function readPages({ url }: Daemon, paths: readonly string[]): Prom
       if (response.status !== 200) throw new Error(`${path} was answered with ${response.status}`);
       if (round > 0) times.push(performance.now() - startedAt);
     }
-    answered.push({ what: path.split('?')[0] ?? path, ms: median(times), bytes });
+    answered.push({ what: nameOf(path), ms: median(times), bytes });
   }
   return answered;
+}
+
+/** A path without its time, and the same whatever the number of an incident. */
+function nameOf(path: string): string {
+  const [name = path, query = ''] = path.split('?');
+  const kept = query.split('&').filter((part) => /^pipeline=/.test(part));
+  return [name.replace(/^(\/incidents\/)\d+$/, '$1:id'), ...kept].join('?');
 }
 
 /** The longest wait for /livez while the work goes on, in milliseconds. */
@@ -132,7 +139,9 @@ export async function runCommands({ folder }: Daemon, commands: readonly (readon
     const failed = runs.find(({ code }) => code !== 0 && code !== 1);
     if (failed !== undefined)
       throw new Error(`recalld ${command.join(' ')} ended with ${failed.code}: ${failed.stderr}`);
-    const name = command.filter((word) => !/^(run-|--|p\d|report\.)/.test(word)).join(' ');
+    const name = command
+      .filter((word) => !/^(run-|--(pipeline|out|force|from)|p\d|report\.|\d{4}-)/.test(word))
+      .join(' ');
     answered.push({ what: `recalld ${name}`, ms: Math.min(...runs.map(({ ms }) => ms)), bytes: 0 });
   }
   return answered;

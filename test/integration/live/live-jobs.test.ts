@@ -91,6 +91,32 @@ describe('the jobs of live traffic', () => {
     expect(await partitionsOf('measurements')).not.toContain('measurements_202509');
   });
 
+  it('count live queries of more than 32 days ago by the hour, and lose none', async () => {
+    const old = days(-40).getTime();
+    const counts = [0, 1, 59, 60, 38 * 1440, 38 * 1440 + 1].map((minute) => ({
+      pipeline: 'docs',
+      minute: new Date(old + minute * 60_000),
+      outcome: 'ok' as const,
+      queries: 10,
+    }));
+    await deps.traffic.record({ samples: [], counts, levels: [] });
+    const stored = async () => {
+      const { rows } = await database.pool.query<{ minute: Date; queries: string }>(
+        'select minute, queries from live_query_counts order by minute',
+      );
+      return rows.map(({ minute, queries }) => [(minute.getTime() - old) / 60_000, Number(queries)]);
+    };
+    for (const _round of [1, 2]) {
+      await run('keep-partitions', { retentionDays: async () => new Map([['docs', 100]]) });
+      expect(await stored()).toEqual([
+        [0, 30],
+        [60, 10],
+        [38 * 1440, 10],
+        [38 * 1440 + 1, 10],
+      ]);
+    }
+  });
+
   it('make room before they drop anything', async () => {
     const prune = () => Promise.reject(new Error('nothing can be dropped'));
     const later = { clock: new HandClock(days(20)), traffic: { ...deps.traffic, prune } };
