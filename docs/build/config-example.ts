@@ -208,6 +208,7 @@ pipelines:
           - {from: "22:00", to: "06:00"}
         max_queries_per_day: 50000   # left out, there is no limit
         rotation_runs: 3      # ticks at which a new version runs beside the old one
+        keep_answers: 180d    # how long the answers of its runs are kept; scores stay
 
     segments:
       keys: [language]        # each value of this tag is measured apart
