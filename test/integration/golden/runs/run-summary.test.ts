@@ -84,6 +84,7 @@ describe('the summary of a golden run', () => {
       forbidden: [],
       no_answer: null,
       stages: null,
+      answers_gone_at: null,
       baseline: null,
       deployment: null,
       verdict: 'ok',

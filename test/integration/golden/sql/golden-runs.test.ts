@@ -44,6 +44,7 @@ describe('a new run', () => {
       forbidden: null,
       noAnswer: null,
       stages: null,
+      answersGoneAt: null,
     });
   });
 
@@ -230,6 +231,7 @@ describe('the end of a run', () => {
       forbidden: null,
       noAnswer: null,
       stages: null,
+      answersGoneAt: null,
     });
     expect(new Set(await runs().scores(id))).toEqual(new Set(scores));
     expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
