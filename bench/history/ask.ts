@@ -90,7 +90,7 @@ export async function readPages({ url }: Daemon, paths: readonly string[]): Prom
 /** A path without its time, and the same whatever the number of an incident. */
 function nameOf(path: string): string {
   const [name = path, query = ''] = path.split('?');
-  const kept = query.split('&').filter((part) => /^pipeline=/.test(part));
+  const kept = query.split('&').filter((part) => part.startsWith('pipeline='));
   return [name.replace(/^(\/incidents\/)\d+$/, '$1:id'), ...kept].join('?');
 }
 

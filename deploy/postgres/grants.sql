@@ -9,7 +9,7 @@ begin
   for owned in
     with parents as (
       select c.oid from pg_class c
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('live_queries', 'feedback', 'query_coverage', 'measurements'))
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('live_queries', 'feedback', 'query_coverage', 'measurements', 'measurement_hours'))
     select c.oid from pg_class c
      where (c.oid in (select oid from parents) or c.oid in (select inhrelid from pg_inherits where inhparent in (select oid from parents)))
        and c.relkind in ('r', 'p') and c.relowner <> 'recalld_app'::regrole

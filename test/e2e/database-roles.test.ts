@@ -145,7 +145,7 @@ describe('the role that the daemon runs as', () => {
     expect(daemon.stderr()).not.toContain('permission denied');
   });
 
-  it('is no superuser, makes no roles and no databases, and owns nothing but the four tables that are kept by time', async () => {
+  it('is no superuser, makes no roles and no databases, and owns nothing but the five tables that are kept by time', async () => {
     const app = as('recalld_app');
     const { rows } = await app.query(
       `select current_user as name, rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as is_mighty
@@ -156,7 +156,13 @@ describe('the role that the daemon runs as', () => {
       `select relname as name from pg_class
         where relowner = current_user::regrole and relkind in ('r', 'p') and not relispartition order by 1`,
     );
-    expect(owned.rows.map(({ name }) => name)).toEqual(['feedback', 'live_queries', 'measurements', 'query_coverage']);
+    expect(owned.rows.map(({ name }) => name)).toEqual([
+      'feedback',
+      'live_queries',
+      'measurement_hours',
+      'measurements',
+      'query_coverage',
+    ]);
   });
 
   it('makes the partitions of each day, and retention drops them', async () => {
