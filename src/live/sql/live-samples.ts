@@ -137,7 +137,7 @@ interface BinRow {
 
 /** How many live queries came, and what became of them? */
 const bucketSql = `
-  select to_timestamp(floor(extract(epoch from minute) / $4::integer) * $4::integer) as start, outcome,
+  select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,
          sum(queries)::double precision as queries
     from live_query_counts
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
