@@ -2,7 +2,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../metrics/meter.ts';
 import { namingOutage } from '../postgres/outage.ts';
-import { streamRows } from '../postgres/stream-rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
 import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from './measurement-history.ts';

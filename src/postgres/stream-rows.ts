@@ -1,6 +1,6 @@
 /** Rows of one statement, a few at a time: a long history never lies in memory as a whole. */
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { namingOutage } from './pool.ts';
+import { namingOutage } from './outage.ts';
 
 const ROWS_AT_A_TIME = 500;
 

@@ -126,6 +126,7 @@ async function earlierReruns({ runs }: Pick<StoredRuns, 'runs'>, run: GoldenRun)
 function isSameSetting(a: GoldenRun, b: GoldenRun): boolean {
   return (
     a.answersGoneAt === null &&
+    a.answersGoneAt === null &&
     a.goldenSetVersion === b.goldenSetVersion &&
     JSON.stringify(a.settings.cutoffs) === JSON.stringify(b.settings.cutoffs) &&
     a.settings.relevanceLevel === b.settings.relevanceLevel &&

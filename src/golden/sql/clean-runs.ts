@@ -8,7 +8,11 @@ import type { GoldenRun } from '../rules/run.ts';
 /** Deployments of what answers a query; a new version of a golden set is none. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
-const FAILED = `('error', 'timeout')`;
+/** Queries of the run `r` that failed or timed out; their number is kept when its answers are gone. */
+const failedQueries = `
+  case when r.outcomes is null
+       then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
+       else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
 /** Holds for an incident `i` that was open during the run `r`. */
 const OPEN_DURING = `i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
@@ -19,7 +23,7 @@ const OPEN_DURING = `i.pipeline = r.pipeline and i.opened_at < coalesce(r.finish
  * that the baseline `$3` failed too, and the incidents that were open when it started, at `$4`.
  */
 export const isCleanBesideBaseline = `
-  not exists (select from golden_run_answers a where a.run_id = r.id and a.outcome in ${FAILED})
+  (${failedQueries}) = 0
   and not exists (select from golden_run_checks c
                    where c.run_id = r.id and c.is_beyond
                      and c.name not in (select name from golden_run_checks where run_id = $3::text and is_beyond))
@@ -41,7 +45,7 @@ export async function readRunFacts(
 ): Promise<readonly RunFacts[]> {
   const { rows } = await pool.query<FactsRow>(
     `select r.id as "runId",
-            (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ${FAILED}) as failed,
+            ${failedQueries} as failed,
             array(select distinct name from golden_run_checks c where c.run_id = r.id and c.is_beyond order by name) as "failedChecks",
             array(select i.id::text from incidents i where ${OPEN_DURING} order by i.id) as incidents,
             (select count(*)::integer from deployments d
