@@ -47,6 +47,7 @@ const run = [
   'metrics',
   'segments',
   'labels',
+  'answers_gone_at',
   'forbidden',
   'no_answer',
   'stages',
@@ -55,7 +56,7 @@ const run = [
   'checks',
   'verdict',
 ];
-const baseline = ['pipeline', 'golden_set', 'run_id', 'note', 'pinned_at', 'unpinned_at'];
+const baseline = ['pipeline', 'golden_set', 'run_id', 'note', 'left_out', 'pinned_at', 'unpinned_at'];
 const key = ['id', 'name', 'scopes', 'created_at', 'revoked_at'];
 const topic = [
   'window_end',
@@ -117,7 +118,21 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     keys: ['pipeline', 'days', 'negative_sessions', 'other_sessions', 'lacking', 'topics'],
     more: '`why` of a topic is null without `--why`; `lacking` says of which side (`negative`, `others`) there is too little.',
   },
-  'golden import': { is: 'object', keys: [...set, 'created', 'warnings', 'power'] },
+  'golden import': {
+    is: 'object',
+    keys: [
+      ...set,
+      'created',
+      'dry_run',
+      'warnings',
+      'power',
+      'columns',
+      'judgments_by_grade',
+      'document_count',
+      'tags',
+      'left_out',
+    ],
+  },
   'golden export': { is: 'object', keys: [...set, 'files'] },
   'golden list': { is: 'list', keys: set },
   'golden show': { is: 'object', keys: [...set, 'queries'] },
@@ -182,7 +197,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'queries',
     ],
   },
-  'baselines pin': { is: 'object', keys: [...baseline, 'noise', 'power'] },
+  'baselines pin': { is: 'object', keys: [...baseline, 'noise', 'doubts', 'power'] },
   'baselines list': { is: 'list', keys: baseline },
   'baselines unpin': { is: 'object', keys: ['pipeline', 'golden_set', 'unpinned'] },
   checks: {
@@ -195,6 +210,8 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'threshold',
       'verdict',
       'value',
+      'smallest_detectable_drop',
+      'blind',
       'explanation',
       'evaluated_at',
       'age_seconds',
@@ -266,8 +283,15 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     more: 'As the config file has them, with defaults and environment merged in; `llm` when it is set.',
   },
   migrate: { is: 'object', keys: ['applied', 'version'] },
-  eval: { is: 'object', keys: ['counts', 'metrics'], more: 'With `--per-query` also `per_query`.' },
-  compare: { is: 'object', keys: ['n', 'metrics', 'primary', 'verdict', 'smallest_detectable_difference'] },
+  eval: {
+    is: 'object',
+    keys: ['counts', 'mismatch', 'notes', 'metrics'],
+    more: 'With `--per-query` also `per_query`.',
+  },
+  compare: {
+    is: 'object',
+    keys: ['n', 'metrics', 'primary', 'verdict', 'smallest_detectable_difference', 'counts', 'mismatch', 'notes'],
+  },
   drift: {
     is: 'object',
     keys: [

@@ -37,7 +37,8 @@ const said = (content: string, reason = 'stop', message: object = {}) =>
 /** The source that a request is about. */
 function sourceOf({ body }: ReceivedRequest): string {
   const { messages } = JSON.parse(body) as { messages: { content: string }[] };
-  return /<<<\n([\s\S]*)\n>>>/.exec(messages[1]?.content ?? '')?.[1] ?? '';
+  const data = messages[1]?.content.split('\n').at(-1) ?? '{}';
+  return (JSON.parse(data) as { source?: string }).source ?? '';
 }
 
 /** Every fifth word of the source, so that it is found by them and nothing is quoted. */
