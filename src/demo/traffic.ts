@@ -219,7 +219,6 @@ export async function gradeAsPeople({ reviews, url }: Pick<TimeLapse, 'reviews' 
       pipeline: PIPELINE,
       document_id: document.id,
       grade: knownGrade(document.id, answers.get(questionOf(id)) ?? ''),
-      person: PERSON,
     })),
   );
   if (judgments.length === 0) return;

@@ -18,7 +18,7 @@ import { aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts';
 type AtEnd = (clean: () => Promise<void>) => void;
 
 const QUERIES = 40;
-/** Judged documents that are not in the store. */
+/** Judged documents that the manifest deleted from the store. */
 const GONE = 3;
 const DIMENSIONS = 8;
 const HOUR_MS = 3_600_000;
@@ -45,6 +45,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
   // Without the scheduler, whose ticks would measure before everything is there.
   const daemon = await startRecalld(['serve', '--roles', 'api,worker'], folder, {}, atEnd);
   await run(folder, ['golden', 'import', 'faq.csv', '--set', 'faq'], atEnd);
+  await withdrawGone(folder, atEnd);
   const baseline = await goldenRun(folder, atEnd);
   await run(folder, ['baselines', 'pin', baseline], atEnd);
   const change = ['deployments', 'add', '--pipeline', 'docs', '--kind', 'index', '--version', 'v8', '--note', 'ef 40'];
@@ -188,6 +189,17 @@ const scheduled = [
   'evaluate-checks',
   'diagnose-alarms',
 ];
+
+/** The manifest deleted the documents that the store does not have: their judgments are out of date. */
+async function withdrawGone(folder: string, atEnd: AtEnd): Promise<void> {
+  const database = await aDatabase(folder, atEnd);
+  await database.query(
+    `insert into index_documents (pipeline, id, place, deleted, since)
+     select 'docs', document_id, substr(document_id, 2)::bigint, true, now() from golden_judgments
+      where substr(document_id, 2)::integer >= $1::integer`,
+    [QUERIES - GONE],
+  );
+}
 
 /** What weeks of live queries, samples of the store and a sentinel would have come to, as the daemon stores it. */
 async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {

@@ -196,13 +196,19 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
       const other = open(otherwise);
       try {
         const client = await checkOut(other, signal);
-        [pool, otherwise] = [other, null];
-        void first.end();
-        return client;
+        if (pool === first) {
+          [pool, otherwise] = [other, null];
+          void first.end();
+          return client;
+        }
+        client.release();
       } catch (failure) {
         void other.end();
         throw tellsMore(error) ? error : failure;
       }
+      // Another call changed the way while this one tried it.
+      void other.end();
+      return checkOut(pool, signal);
     }
   };
 

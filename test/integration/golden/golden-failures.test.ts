@@ -142,7 +142,7 @@ describe('a golden run over', () => {
     store.hold(chunks(QUERIES, 'doc-'));
     const { labels, regression, state } = await next((text) => [text.replace('question ', 'doc-')]);
     expect(labels).toMatchObject({ verdict: 'warning', value: 1 });
-    expect(labels?.explanation).toContain('before you trust a fall of its scores');
+    expect(labels?.explanation).toContain('renew the judgments');
     expect(regression?.verdict).toBe('no_data');
     expect(state(labelsName)).toBe('warning');
   });
