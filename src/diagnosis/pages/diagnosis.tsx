@@ -189,6 +189,7 @@ const places: Record<Sign['name'], Place> = {
   ann_recall: measures,
   canary: measures,
   index_documents: onPage('index', 'missing', 'Index'),
+  index_retrieval: onPage('index', 'unretrievable', 'Index'),
   index_leftovers: onPage('index', 'orphaned', 'Index'),
   index_arrivals: onPage('index', 'index', 'Index'),
   index_models: onPage('index', 'other_model', 'Index'),

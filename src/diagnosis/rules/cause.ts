@@ -255,7 +255,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   empty_lists: { moves: answers, through: ['empty'] },
   filter: { moves: answers, through: ['empty', 'answers'] },
   live_traffic: { moves: ['live_errors', 'live_empty', 'feedback', 'relevance'], through: [] },
-  index_parameters: { moves: ['score', 'feedback', 'relevance', 'recall', 'latency'], through: ['answers'] },
+  index_parameters: { moves: ['score', 'feedback', 'relevance', 'recall', 'latency', 'index'], through: ['answers'] },
   index_lost_documents: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
   index_behind: { moves: ['index', 'density', 'feedback', 'relevance'], through: [] },
   corpus_changed: {

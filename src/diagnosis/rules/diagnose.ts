@@ -38,30 +38,37 @@ export function diagnose(observed: Observations): Findings {
   return { ...ranking, title, action, summary: summarise(ranking, effects, signs), signs };
 }
 
-/** What a part of the store may lack or hold without these showing it. */
-const wellStates: Readonly<Partial<Record<SignName, string>>> = {
+/** Healthy states that need not change while a part of the documents cannot be retrieved. */
+const answersHealthy = {
   score: 'steady',
   results: 'intact',
   documents: 'same',
-  labels: 'alive',
-  store_size: 'steady',
-  canary: 'same',
   density: 'steady',
   sentinel: 'stands',
+} as const;
+const countsHealthy = { labels: 'alive', store_size: 'steady' } as const;
+
+/** What a finding about documents that were looked up one by one says nothing about, by the sign that carries it. */
+const unaffectedBy: Readonly<
+  Partial<Record<SignName, readonly [state: string, healthy: Readonly<Partial<Record<SignName, string>>>]>>
+> = {
+  index_documents: ['missing', { ...answersHealthy, ...countsHealthy }],
+  index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
+  // The documents are there, so that counts and labels still speak against lost ones.
+  index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
+  index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
 };
 
 /**
- * Documents that were looked up by their ids are known to be missing, mixed or late: that golden questions and counts show
- * nothing of it does not speak against it, since they stand for others.
+ * Documents that were looked up by their ids are known to be missing, late, of another model or not retrieved. Golden
+ * queries and counts that do not show it stand for other documents, and do not speak against it.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {
-  const isKnown = signs.some(
-    ({ name, state }) =>
-      (name === 'index_documents' && state === 'missing') ||
-      (name === 'index_models' && state === 'mixed') ||
-      (name === 'index_arrivals' && state === 'late'),
-  );
-  return isKnown ? signs.filter(({ name, state }) => wellStates[name] !== state) : signs;
+  const found = signs.flatMap(({ name, state }) => {
+    const [wrong, healthy] = unaffectedBy[name] ?? [];
+    return wrong === state && healthy !== undefined ? [healthy] : [];
+  });
+  return signs.filter(({ name, state }) => !found.some((healthy) => healthy[name] === state));
 }
 
 function summarise(ranking: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string {

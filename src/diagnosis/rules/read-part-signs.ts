@@ -143,12 +143,13 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
     : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`);
 }
 
-/** The share that is wrong in the worst way counts where several are of one sign. */
+/** Of two kinds of finding under one sign, the one with the larger lower bound counts. */
 function readIndex(index: readonly WrongShare[]): Sign[] {
   const worstOf = (...kinds: readonly FindingKind[]): WrongShare | undefined =>
     index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow)[0];
-  const [missing, left, models] = [
-    worstOf('missing', 'unretrievable'),
+  const [missing, notFound, left, models] = [
+    worstOf('missing'),
+    worstOf('unretrievable'),
     worstOf('orphaned', 'superseded'),
     worstOf('other_model'),
   ];
@@ -157,6 +158,11 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
       missing,
       sign('index_documents', 'missing', said(missing)),
       sign('index_documents', 'whole', 'No document of the manifest is missing in the store.'),
+    ),
+    ...stated(
+      notFound,
+      sign('index_retrieval', 'not_found', said(notFound)),
+      sign('index_retrieval', 'found', 'Documents of the store are returned for their own text.'),
     ),
     ...stated(
       left,

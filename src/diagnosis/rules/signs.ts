@@ -54,6 +54,8 @@ export const signStates = {
   ann_recall: ['steady', 'fell'],
   /** The store against its manifest, where one is given. */
   index_documents: ['whole', 'missing'],
+  /** Whether documents of the store are returned for their own text. */
+  index_retrieval: ['found', 'not_found'],
   /** What the store should no longer hold, and old chunks beside new ones. */
   index_leftovers: ['none', 'some'],
   /** Whether changes of documents reach the store within the time that is allowed. */

@@ -137,6 +137,8 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     store_size: { steady: 0.3, fell: -1, emptied: -3 },
     ann_recall: { steady: -4, fell: 4 },
     index_settings: { changed: 3 },
+    index_retrieval: { not_found: 2.5, found: -1.5 },
+    index_models: { mixed: -2, one: 0.5 },
     canary: { changed: -3 },
     those_left: { stay: -1.5, move: 0.3 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
@@ -161,6 +163,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     sentinel: { fallen: 0.3 },
     those_left: { stay: 1, move: -3.5 },
     index_documents: { missing: 4, whole: -4 },
+    index_retrieval: { not_found: -2 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   index_behind: {
@@ -324,6 +327,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     deployment: { embedder: 1 },
     those_left: { stay: -2.5 },
     index_models: { mixed: 4.5, one: -1 },
+    index_retrieval: { not_found: 2.5, found: -1 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   uncovered_topic: {

@@ -268,6 +268,42 @@ describe('a diagnosis', () => {
     if (cause !== 'unknown') expect(found.confidence).not.toBe('low');
   });
 
+  const notRetrieved = { kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36 } as const;
+  const foreign = { kind: 'other_model', value: 0.3, ciLow: 0.2, n: 96, known: 29 } as const;
+  const whole = { kind: 'missing', value: 0, ciLow: 0, n: 20_000, known: 0 } as const;
+
+  it.each<[string, Parts]>([
+    ['another embedding model, where the index finds near vectors', {}],
+    ['another embedding model or the index, where its recall is unknown', { annRecall: null }],
+  ])('names %s, for documents that are stored but not retrieved', (_, parts) => {
+    const found = diagnose(observing({ alarmed: ['index'], index: [whole, notRetrieved], ...parts }));
+    const named = new Set([found.cause, besideOf(found.ranked, found.cause)?.cause]);
+    expect(named).toContain('embedding_model');
+    expect(named).not.toContain('index_lost_documents');
+    expect(found.signs).toContainEqual(expect.objectContaining({ name: 'index_retrieval', state: 'not_found' }));
+    const lost = found.ranked.find(({ cause }) => cause === 'index_lost_documents');
+    expect(lost?.probability).toBeLessThan(0.01);
+  });
+
+  it('names the embedding model where documents with foreign vectors are not retrieved', () => {
+    const found = diagnose(observing({ alarmed: ['index', 'score'], index: [whole, notRetrieved, foreign] }));
+    expect(found).toMatchObject({ cause: 'embedding_model', confidence: 'high' });
+    expect(found.ranked[0]?.supporting.map(({ name }) => name)).toContain('index_retrieval');
+  });
+
+  it('names lost documents where some are missing and others are not retrieved', () => {
+    const missing = { ...whole, value: 0.2, ciLow: 0.19, known: 4000 };
+    const found = diagnose(
+      observing({
+        alarmed: ['index'],
+        index: [missing, notRetrieved],
+        store: { before: 1000, now: 800 },
+        annRecall: null,
+      }),
+    );
+    expect(found.cause).toBe('index_lost_documents');
+  });
+
   it('takes no small topic for the cause of something else, before density has fallen for it', () => {
     const topics = [{ id: 't-1', trafficShare: 0.02, cause: 'new_demand' }] as const;
     const slow = { run: { latency95Ms: 500 }, topics };
