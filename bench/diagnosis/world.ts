@@ -79,6 +79,8 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
     : { density: null, topics: null };
   const observed: Observations = {
     alarmed: [],
+    onset: null,
+    samples: {},
     run,
     relevance: null,
     judge: null,

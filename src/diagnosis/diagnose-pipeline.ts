@@ -34,6 +34,7 @@ import {
   observeOwnWork,
   observeRecall,
   observeRelevance,
+  observeSamples,
   observeStore,
   observeTopics,
 } from './observe.ts';
@@ -77,6 +78,8 @@ export interface DiagnoseDeps extends StoredRuns {
 type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
 
 const MAX_DEPLOYMENTS = 50;
+/** How long a diagnosis waits for the parts of its pipeline. */
+const PATIENCE_MS = 30_000;
 
 /** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
 async function pipelinesToLookAt(
@@ -299,6 +302,9 @@ async function observe(
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
     alarmed: effects,
+    // The parts are probed just before an incident opens.
+    onset: new Date(onset.getTime() - PATIENCE_MS),
+    samples: observeSamples(measured),
     run: observedRun,
     live,
     relevance,
@@ -348,9 +354,6 @@ export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Pr
   }
   return answers;
 }
-
-/** How long a diagnosis waits for the parts of its pipeline. */
-const PATIENCE_MS = 30_000;
 
 /**
  * Measures the store, the embedder and the index now. A part that takes too long is left out: its own job measures it.

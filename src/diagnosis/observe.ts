@@ -5,6 +5,7 @@ import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import { failedShare, type GoldenRun } from '../golden/rules/run.ts';
+import { dailyIndexMeasures } from '../index-truth/measure-index.ts';
 import { LIVE_DROP } from '../judging/measure-judged.ts';
 import { dropStates } from '../judging/rules/judged-mean.ts';
 import { measuresOfScore } from '../judging/rules/judged-measures.ts';
@@ -25,6 +26,8 @@ import type {
   ObservedTopic,
   OwnWork,
 } from './rules/observations.ts';
+import type { Samples } from './rules/samples.ts';
+import type { SignName } from './rules/signs.ts';
 
 const MOSTLY_FAILED = 0.5;
 
@@ -58,6 +61,52 @@ export interface Interval {
   readonly opened: Date;
 }
 
+/** Share or recall behind each sign that is measured by schedule; of two the one that is less certain counts. */
+const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
+  live_errors: ['error_ratio'],
+  live_empty: ['zero_results_ratio'],
+  live_relevance: [LIVE_DROP],
+  judge: [JUDGE_DRIFT],
+  store_size: ['store_vectors'],
+  ann_recall: ['ann_recall'],
+  canary: ['embedding_canary_median'],
+  density: ['query_density'],
+  index_documents: ['index_missing_ratio'],
+  index_retrieval: ['index_not_retrievable_ratio'],
+  index_leftovers: ['index_orphaned_ratio', 'index_superseded_ratio'],
+  index_arrivals: ['index_lag_seconds'],
+  index_models: ['index_other_model_ratio'],
+};
+
+/** Signs of which a healthy state holds for those that were drawn alone; the others are counts, or fixed texts and pairs. */
+const drawn: ReadonlySet<string> = new Set<SignName>([
+  'live_errors',
+  'live_empty',
+  'ann_recall',
+  'index_documents',
+  'index_retrieval',
+  'index_leftovers',
+  'index_models',
+]);
+
+/** When and on how much each sign of a pipeline was measured last. */
+export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
+  const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
+    const newest = measures.flatMap((measure) => {
+      const value = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT)?.newest ?? null;
+      return value === null ? [] : [{ from: startOf(measure, value), n: value.n }];
+    });
+    if (newest.length === 0) return [];
+    const from = new Date(Math.min(...newest.map((one) => one.from.getTime())));
+    return [[name, { from, n: drawn.has(name) ? Math.min(...newest.map(({ n }) => n)) : null }] as const];
+  });
+  return Object.fromEntries(samples);
+}
+
+function startOf(measure: string, { windowStart, measuredAt }: NonNullable<LatestMeasurement['newest']>): Date {
+  return dailyIndexMeasures.has(measure) ? new Date(measuredAt.getTime() - DAY_MS) : windowStart;
+}
+
 /** The last value while all was well; else the first one before the alarm. */
 async function valueBefore(
   measurements: Pick<Measurements, 'series'>,
@@ -86,7 +135,7 @@ export async function observeRecall(
   interval: Interval,
 ): Promise<ObservedRecall | null> {
   const newest = trusted(latest, 'ann_recall');
-  if (newest === null || newest.measuredAt < interval.opened) return null;
+  if (newest === null || newest.measuredAt < interval.good) return null;
   const { value, ciHigh, details } = newest;
   const before = await valueBefore(measurements, 'ann_recall', interval);
   return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };

@@ -11,7 +11,13 @@ import { closingReasons, type Diagnosis, type Incident } from './rules/incident.
 import { besideOf } from './rules/rank-causes.ts';
 import type { Sign } from './rules/signs.ts';
 
-const sign = z.object({ sign: z.string(), state: z.string(), sentence: z.string() });
+const sign = z.object({
+  sign: z.string(),
+  state: z.string(),
+  sentence: z.string(),
+  from: z.iso.datetime().nullable().describe('Start of what was measured; null for the golden run itself.'),
+  n: z.number().nullable().describe('Size of the sample; null for what is none.'),
+});
 const cause = z
   .enum(causes)
   .describe('`unknown` unless one cause, or it and its alternative, are likelier than all others together.');

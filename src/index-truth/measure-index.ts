@@ -34,6 +34,13 @@ export const indexMeasureNames: readonly string[] = [
   INDEX_LAG,
 ];
 
+/** Measures that pool the last day, whatever the interval of a round. */
+export const dailyIndexMeasures: ReadonlySet<string> = new Set([
+  ...findingKinds.flatMap((kind) => (shareOfKind[kind].ofDay ? [shareOfKind[kind].measure] : [])),
+  INDEX_LAG_MEDIAN,
+  INDEX_LAG,
+]);
+
 /** What is not known while a phase cannot be gone through. */
 export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>> = {
   orphaned: [orphaned.measure],

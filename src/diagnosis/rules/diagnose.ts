@@ -18,6 +18,7 @@ import type { Observations, ObservedRun } from './observations.ts';
 import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
 import { readPartSigns } from './read-part-signs.ts';
 import { readRunSigns } from './read-run-signs.ts';
+import { sinceOnset } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 
 /** Longest summary, in characters: what an annotation of an alert or a line of a chat takes. */
@@ -31,9 +32,12 @@ export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'actio
 }
 
 export function diagnose(observed: Observations): Findings {
-  const signs = [...readRunSigns(observed.run), ...readPartSigns(observed)];
+  const signs = [...readRunSigns(observed.run), ...readPartSigns(observed)].map((sign) => {
+    const sample = observed.samples[sign.name];
+    return sample === undefined ? sign : { ...sign, from: sample.from.toISOString(), n: sample.n };
+  });
   const effects = effectsOf(observed, signs);
-  const ranking = rankCauses(undenied(signs), effects, failedShareOf(observed.run));
+  const ranking = rankCauses(undenied(sinceOnset(signs, observed.onset)), effects, failedShareOf(observed.run));
   const { title, action } = causeTexts[ranking.cause];
   return { ...ranking, title, action, summary: summarise(ranking, effects, signs), signs };
 }
@@ -53,6 +57,7 @@ const unaffectedBy: Readonly<
   Partial<Record<SignName, readonly [state: string, healthy: Readonly<Partial<Record<SignName, string>>>]>>
 > = {
   index_documents: ['missing', { ...answersHealthy, ...countsHealthy }],
+  gone_documents: ['lost', answersHealthy],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
   // The documents are there, so that counts and labels still speak against lost ones.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],

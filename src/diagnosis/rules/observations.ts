@@ -25,6 +25,7 @@ import {
   stageLoss,
   widestNdcg,
 } from './changed-answers.ts';
+import type { Samples } from './samples.ts';
 
 /** How the answers that changed since a good run go on from one bad run to the next. */
 export interface RepeatedAnswers {
@@ -134,6 +135,10 @@ function isAlike(a: readonly string[], b: readonly string[]): boolean {
 export interface Observations {
   /** What the checks in alarm are about; null when that is not known. */
   readonly alarmed: readonly EffectKind[] | null;
+  /** When it was first bad, as far as that is known; null when it is not. */
+  readonly onset: Date | null;
+  /** What the measured signs were measured on. */
+  readonly samples: Samples;
   /** The golden run that is looked at; null when none is in alarm and none ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;

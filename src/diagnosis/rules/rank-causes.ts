@@ -9,6 +9,7 @@ import {
   type NamedCause,
   weightOfUnexplained,
 } from './cause.ts';
+import { mostNats } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 import { weightOf } from './weights.ts';
 
@@ -72,7 +73,7 @@ export function rankCauses(
     if (cause === 'unknown') return Math.log(PRIOR_OF_UNKNOWN);
     if (!isPossible(cause, effects, failedShare)) return Number.NEGATIVE_INFINITY;
     const prior = Math.log((1 - PRIOR_OF_UNKNOWN) / (causes.length - 1));
-    const evidence = signs.map((sign) => weightOf(sign, cause));
+    const evidence = signs.map((sign) => weigh(sign, cause));
     const sum =
       evidence.reduce((total, weight) => total + weight, 0) + weightOfUnexplained(cause, effects, failedShare);
     return prior + (evidence.some((weight) => weight >= OWN_SIGN) ? sum : Math.min(0, sum));
@@ -93,7 +94,7 @@ function narrowed(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opp
 }
 
 function sidesOf(signs: readonly Sign[], cause: NamedCause): Pick<RankedCause, 'supporting' | 'opposing'> {
-  const weighed = signs.map((sign) => ({ sign, weight: weightOf(sign, cause) }));
+  const weighed = signs.map((sign) => ({ sign, weight: weigh(sign, cause) }));
   return {
     supporting: weighed
       .filter(({ weight }) => weight > 0)
@@ -133,7 +134,13 @@ function plausible([first, ...others]: readonly RankedCause[]): RankedCause[] {
 }
 
 function hasOwnSign({ cause, supporting: [strongest] }: RankedCause): boolean {
-  return cause !== 'unknown' && strongest !== undefined && weightOf(strongest, cause) >= OWN_SIGN;
+  return cause !== 'unknown' && strongest !== undefined && weigh(strongest, cause) >= OWN_SIGN;
+}
+
+/** What one sign says of a cause, in nats, as far as its sample carries it. */
+function weigh(sign: Sign, cause: NamedCause): number {
+  const most = mostNats(sign);
+  return Math.max(-most, Math.min(most, weightOf(sign, cause)));
 }
 
 function assertOneOfEach(signs: readonly Sign[]): void {

@@ -26,6 +26,8 @@ import { type Sign, sign } from './signs.ts';
 
 /** A store whose count moves by less is as it was. */
 const SIZE_CHANGED = 0.02;
+/** One that loses less than this may be corrected by a few documents; one that loses more may lose on. */
+const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;
 /** As the alert RecalldIndexRecallLow has it. */
 const MIN_RECALL = 0.9;
@@ -34,7 +36,7 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 /** What another embedding model changes about a store. */
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
-export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed'>): Sign[] {
+export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed' | 'onset' | 'samples'>): Sign[] {
   const {
     live,
     relevance,
@@ -124,7 +126,8 @@ function readStore(store: Observations['store']): Sign[] {
   if (before === null || before === 0) return [];
   const change = now / before - 1;
   const sentence = `The store holds ${now} vectors, ${before} before (${change < 0 ? '' : '+'}${percent(change)}).`;
-  if (Math.abs(change) < SIZE_CHANGED) return [sign('store_size', 'steady', sentence)];
+  if (Math.abs(change) < SIZE_CHANGED)
+    return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence)];
   return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence)];
 }
 

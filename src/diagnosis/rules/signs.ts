@@ -50,7 +50,8 @@ export const signStates = {
   /** The stage of the retriever that lost most of what the answers lost, where it tells of stages: the first, a filter, or another after it. */
   stage: ['steady', 'candidates', 'filter', 'later'],
   golden_set: ['same', 'new_version'],
-  store_size: ['steady', 'grew', 'fell', 'emptied'],
+  /** `shrank`: by 0.5 to 2 %, as in the first minutes of a slow loss. */
+  store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
   /** The store against its manifest, where one is given. */
   index_documents: ['whole', 'missing'],
@@ -75,6 +76,51 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
+/** States in which a sign shows no difference to before; none for a sign that is read of a difference alone. */
+export const healthyStates: { readonly [Name in SignName]: readonly (typeof signStates)[Name][number][] } = {
+  failures: ['none'],
+  failure_kind: [],
+  live_errors: ['none'],
+  live_empty: ['as_before'],
+  live_relevance: ['as_before'],
+  judge: ['same'],
+  latency: ['steady'],
+  warming: [],
+  empty_answers: ['as_before'],
+  answer_length: ['as_before'],
+  score: ['steady'],
+  results: ['intact'],
+  those_left: [],
+  order: ['as_before'],
+  documents: ['same'],
+  renamed: [],
+  variety: ['as_before'],
+  again: [],
+  older_answers: ['unlike'],
+  segment: ['spread'],
+  labels: ['alive'],
+  gone_documents: [],
+  judged: ['some'],
+  forbidden: ['none'],
+  stage: ['steady'],
+  golden_set: ['same'],
+  store_size: ['steady'],
+  ann_recall: ['steady'],
+  index_documents: ['whole'],
+  index_retrieval: ['found'],
+  index_leftovers: ['none'],
+  index_arrivals: ['in_time'],
+  index_models: ['one'],
+  index_settings: [],
+  canary: ['same'],
+  embedder: [],
+  deployment: ['none'],
+  density: ['steady'],
+  topics: ['none'],
+  sentinel: ['stands'],
+  own_work: ['done'],
+};
+
 /** One sign in the state it was found in. */
 export type Sign = {
   [Name in SignName]: {
@@ -82,6 +128,10 @@ export type Sign = {
     readonly state: (typeof signStates)[Name][number];
     /** One sentence with the numbers. Never a text of a query, nor an id of a query, user or document. */
     readonly sentence: string;
+    /** Start of what was measured (ISO 8601); null for the golden run itself, and what is known without a measurement. */
+    readonly from: string | null;
+    /** Size of the sample; null for what is none. */
+    readonly n: number | null;
   };
 }[SignName];
 
@@ -93,5 +143,5 @@ export function sign<Name extends SignName>(
   state: (typeof signStates)[Name][number],
   sentence: string,
 ): Sign {
-  return { name, state, sentence } as Sign;
+  return { name, state, sentence, from: null, n: null } as Sign;
 }

@@ -29,7 +29,7 @@ describe('incidents in PostgreSQL', () => {
     const pipeline = aPipeline();
     const said = aDiagnosis({
       pipeline,
-      signs: [{ name: 'canary', state: 'changed', sentence: 'Fixed texts have other vectors.' }],
+      signs: [{ name: 'canary', state: 'changed', sentence: 'Fixed texts have other vectors.', from: null, n: null }],
     });
     const alarm = anAlarm();
     await incidents().look([alarm], said, hours(0));

@@ -12,9 +12,23 @@ const failures: Sign = {
   name: 'failures',
   state: 'most',
   sentence: '40 of 40 golden queries failed.',
+  from: null,
+  n: null,
 };
-const size: Sign = { name: 'store_size', state: 'steady', sentence: 'The store holds 37 vectors.' };
-const topics: Sign = { name: 'topics', state: 'new_demand', sentence: 'Nobody asked about t-1 before.' };
+const size: Sign = {
+  name: 'store_size',
+  state: 'steady',
+  sentence: 'The store holds 37 vectors.',
+  from: null,
+  n: null,
+};
+const topics: Sign = {
+  name: 'topics',
+  state: 'new_demand',
+  sentence: 'Nobody asked about t-1 before.',
+  from: null,
+  n: null,
+};
 
 const diagnosis: Incident = anIncident({
   referenceRunId: 'run-0',

@@ -46,6 +46,8 @@ interface Parts extends Partial<Omit<Observations, 'run'>> {
 function observing({ run, answers, reference, ...parts }: Parts): Observations {
   return {
     alarmed: null,
+    onset: null,
+    samples: {},
     run: {
       goldenSet: 'faq',
       outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 },
@@ -302,6 +304,62 @@ describe('a diagnosis', () => {
       }),
     );
     expect(found.cause).toBe('index_lost_documents');
+  });
+
+  const onset = new Date('2026-11-20T12:00:00Z');
+  const [before, after] = [new Date(onset.getTime() - 60_000), new Date(onset.getTime() + 60_000)];
+  const lostOf = ({ ranked }: ReturnType<typeof diagnose>): number =>
+    ranked.find(({ cause }) => cause === 'index_lost_documents')?.probability ?? 0;
+
+  it('lets no index round from before the onset speak against a loss', () => {
+    const lossAt = (from: Date) =>
+      diagnose(
+        observing({
+          alarmed: ['score'],
+          answers: { ...fallen, vanished: 66, kept: 0.7 },
+          run: { labels: null },
+          store: null,
+          index: [whole],
+          onset,
+          samples: { index_documents: { from, n: 20_000 } },
+        }),
+      );
+    expect(lostOf(lossAt(before))).toBeGreaterThan(10 * lostOf(lossAt(after)));
+    expect(lossAt(before).signs).toContainEqual(
+      expect.objectContaining({ name: 'index_documents', from: before.toISOString(), n: 20_000 }),
+    );
+  });
+
+  it('lets 8 probes that found nothing hardly speak against the embedding model', () => {
+    const found = { ...notRetrieved, value: 0, ciLow: 0 };
+    const probed = (n: number) =>
+      diagnose(
+        observing({
+          alarmed: ['score'],
+          answers: { ...fallen, kept: 0.05 },
+          canary: null,
+          index: [{ ...found, n }],
+          onset,
+          samples: { index_retrieval: { from: after, n } },
+        }),
+      ).ranked.find(({ cause }) => cause === 'embedding_model')?.probability ?? 0;
+    expect(probed(8)).toBeGreaterThan(probed(200));
+  });
+
+  /** A store that loses 1 % a minute, after some minutes. */
+  const losing = (percentage: number): Parts => ({
+    alarmed: ['labels'],
+    run: { labels: { probed: 100, stale: 0, lost: percentage } },
+    answers: { vanished: 2 * percentage, kept: 1 - percentage / 100 },
+    store: { before: 1000, now: 1000 - 10 * percentage },
+    annRecall: null,
+    index: [whole],
+    onset,
+    samples: { index_documents: { from: before, n: 20_000 } },
+  });
+
+  it.each([1, 2, 3, 5, 8, 13, 30])('names a slow loss as a loss when %i %% are gone', (percentage) => {
+    expect(diagnose(observing(losing(percentage)))).toMatchObject({ cause: 'index_lost_documents' });
   });
 
   it('takes no small topic for the cause of something else, before density has fallen for it', () => {

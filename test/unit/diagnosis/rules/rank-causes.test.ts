@@ -5,7 +5,8 @@ import { besideOf, rankCauses } from '../../../../src/diagnosis/rules/rank-cause
 import { type Sign, signNames, signStates } from '../../../../src/diagnosis/rules/signs.ts';
 import { weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
 
-const aSign = (name: Sign['name'], state: string): Sign => ({ name, state, sentence: 'It was so.' }) as Sign;
+const aSign = (name: Sign['name'], state: string): Sign =>
+  ({ name, state, sentence: 'It was so.', from: null, n: null }) as Sign;
 
 /** Any signs that can be read together. */
 const anySigns = record(

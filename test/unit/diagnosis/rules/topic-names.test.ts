@@ -7,6 +7,8 @@ const topics: Sign = {
   name: 'topics',
   state: 'new_demand',
   sentence: 'Nobody asked about t-0f44e5208c (8 % of traffic), t-aaaaaaaaaa (2 % of traffic) before.',
+  from: null,
+  n: null,
 };
 const said = aDiagnosis({
   summary: 'People ask about t-0f44e5208c.',
