@@ -12,6 +12,7 @@ import { type ComparisonVerdict, storedComparison } from '../../golden/rules/ver
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { mean, moments } from '../../stats/descriptive.ts';
+import { hypergeometricUpperTail } from '../../stats/distributions.ts';
 import { studentTInterval } from '../../stats/intervals.ts';
 import type { EffectPart } from './cause.ts';
 
@@ -224,6 +225,13 @@ export interface HurtSegment {
   /** Mean loss of a query in it, and outside of it. */
   readonly inside: number;
   readonly outside: number;
+  /** Segments that it was chosen from. */
+  readonly searched: number;
+  /**
+   * Probability that as many of the hurt queries fall into it by chance (hypergeometric), times `searched` (Bonferroni); at
+   * most 1.
+   */
+  readonly chance: number;
 }
 
 /** @param stale ids of queries whose labels are not alive */
@@ -260,25 +268,41 @@ function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query:
 }
 
 const MIN_IN_SEGMENT = 5;
+/** A query that lost less may have lost it as its answers waver. */
+const HURT = 0.05;
+
+type QueryLoss = { readonly query: GoldenQuery; readonly loss: number };
 
 function hurtSegment(
-  losses: readonly { readonly query: GoldenQuery; readonly loss: number }[],
+  losses: readonly QueryLoss[],
   { settings: { segmentKeys, maxSegments } }: ComparedSide,
 ): HurtSegment | null {
-  const { segments } = groupBySegment(
+  const grouped = groupBySegment(
     losses.map(({ query }) => query),
     segmentKeys,
     maxSegments,
   );
-  const sum = (rows: readonly number[]): number => rows.reduce((total, row) => total + (losses[row]?.loss ?? 0), 0);
+  const segments = grouped.segments.filter(
+    ({ members }) => members.length >= MIN_IN_SEGMENT && losses.length - members.length >= MIN_IN_SEGMENT,
+  );
+  const lossOf = (row: number): number => losses[row]?.loss ?? 0;
   const total = losses.reduce((lost, { loss }) => lost + loss, 0);
-  const found = segments
-    .filter(({ members }) => members.length >= MIN_IN_SEGMENT && losses.length - members.length >= MIN_IN_SEGMENT)
-    .map(({ name, members }): HurtSegment => {
-      const inside = sum(members);
-      const others = losses.length - members.length;
-      return { name, n: members.length, inside: inside / members.length, outside: (total - inside) / others };
+  const found = segments.map(({ name, members }): HurtSegment => {
+    const lost = members.reduce((sum, row) => sum + lossOf(row), 0);
+    const chance = hypergeometricUpperTail(members.filter((row) => lossOf(row) >= HURT).length, {
+      size: losses.length,
+      marked: losses.filter(({ loss }) => loss >= HURT).length,
+      draws: members.length,
     });
+    return {
+      name,
+      n: members.length,
+      inside: lost / members.length,
+      outside: (total - lost) / (losses.length - members.length),
+      searched: segments.length,
+      chance: Math.min(1, chance * segments.length),
+    };
+  });
   return found.toSorted((a, b) => b.inside - b.outside - (a.inside - a.outside))[0] ?? null;
 }
 

@@ -266,12 +266,15 @@ function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Si
 const LOST = 0.02;
 /** A segment is alone with a loss when the others lost less than this share of what it lost. */
 const ALONE = 0.1;
+/** Chance from which on a segment that was chosen among several may be hurt by chance alone. */
+const BY_CHANCE = 0.05;
 
 function readSegment({ before, now, segment }: ScoreLoss): Sign[] {
   if (segment === null || before - now < LOST) return [];
-  const { name, n, inside, outside } = segment;
+  const { name, n, inside, outside, searched, chance } = segment;
   const isAlone = outside <= ALONE * inside && outside < 2 * LOST;
-  const sentence = `A query of ${name} lost ${inside.toFixed(3)} (${n} queries), one of the others ${outside.toFixed(3)}.`;
+  if (isAlone && chance > BY_CHANCE) return [];
+  const sentence = `A query of ${name} lost ${inside.toFixed(3)} (${n} queries), one of the others ${outside.toFixed(3)} (${searched} segments compared).`;
   return [sign('segment', isAlone ? 'one' : 'spread', sentence)];
 }
 

@@ -166,7 +166,7 @@ describe('a diagnosis', () => {
             before: 0.9,
             now: 0.7,
             parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
-            segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0 },
+            segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0, searched: 4, chance: 1e-6 },
           },
         },
       },
@@ -360,6 +360,19 @@ describe('a diagnosis', () => {
 
   it.each([1, 2, 3, 5, 8, 13, 30])('names a slow loss as a loss when %i %% are gone', (percentage) => {
     expect(diagnose(observing(losing(percentage)))).toMatchObject({ cause: 'index_lost_documents' });
+  });
+
+  it.each([
+    [0.001, 'one_segment'],
+    [0.2, 'unknown'],
+  ])('names a segment only where its loss is none of chance among those compared: at %d', (chance, cause) => {
+    const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
+    const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
+    const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment };
+    const found = diagnose(
+      observing({ alarmed: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
+    );
+    expect(found).toMatchObject({ cause });
   });
 
   it('takes no small topic for the cause of something else, before density has fallen for it', () => {

@@ -39,5 +39,35 @@ it('what other questions cost is told from what the same ones lost', () => {
 
 it('the segment that lost most stands beside all others', () => {
   const now = side((index) => ({ documents: documents(index < 10 ? 'x' : `d${index + 1}`) }));
-  expect(scoreLoss(right, now, new Set(), key)?.segment).toEqual({ name: 'tenant=acme', n: 10, inside: 1, outside: 0 });
+  expect(scoreLoss(right, now, new Set(), key)?.segment).toMatchObject({
+    name: 'tenant=acme',
+    n: 10,
+    inside: 1,
+    outside: 0,
+    searched: 2,
+  });
+});
+
+/** The chance that is stated of the segment that lost most, of so many of 10 queries each. */
+function chanceOf(segments: number, hurt: number): number {
+  const all = goldenQueries(10 * segments).map((query, index) => ({
+    ...query,
+    tags: { tenant: `t${Math.floor(index / 10)}` },
+  }));
+  const answered = (isHurt: (index: number) => boolean): ComparedSide => ({
+    queries: all,
+    answers: all.map(({ id: queryId }, index) =>
+      anAnswer({ queryId, documents: documents(isHurt(index) ? 'x' : `d${index + 1}`) }),
+    ),
+    settings: aRunSettings({ segmentKeys: ['tenant'] }),
+  });
+  const before = answered(() => false);
+  const now = answered((index) => index < hurt);
+  return scoreLoss(before, now, new Set(), key)?.segment?.chance ?? Number.NaN;
+}
+
+it('takes two hurt queries of one tenant out of twelve for chance, and five for a fault of the tenant', () => {
+  // 12 * C(10, 2) / C(120, 2)
+  expect(chanceOf(12, 2)).toBeCloseTo(0.0756, 4);
+  expect(chanceOf(12, 5)).toBeLessThan(1e-4);
 });
