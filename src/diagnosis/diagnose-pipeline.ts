@@ -245,13 +245,14 @@ async function lookInto(
   const known = open?.referenceRunId ?? null;
   const around = run === null ? noRuns : await runsAround(deps, run, { regressions, firstBad, known });
   const observed = await observe(deps, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
-  const { cause, confidence, probability, summary, ranked, signs }: Findings = diagnose(observed);
+  const { cause, confidence, probability, summary, also, ranked, signs }: Findings = diagnose(observed);
   return {
     pipeline: name,
     cause,
     confidence,
     probability,
     summary,
+    also,
     alarms: alarms.map((alarm) => alarm.name),
     runId: run?.id ?? null,
     referenceRunId: around.reference?.id ?? null,

@@ -44,7 +44,7 @@ const select = `
   select i.id, i.pipeline, i.opened_at as "openedAt", i.closed_at as "closedAt",
          i.closed_because as "closedBecause", i.severity, i.settled_at as "settledAt", i.course, d.said_at as "saidAt", d.cause, d.confidence, d.probability, d.summary,
          d.alarms, d.run_id as "runId", d.reference_run_id as "referenceRunId", d.findings -> 'ranked' as ranked,
-         d.findings -> 'signs' as signs,
+         d.findings -> 'signs' as signs, d.findings -> 'also' as also,
          coalesce((select jsonb_agg(jsonb_build_object('saidAt', e.said_at, 'cause', e.cause, 'confidence', e.confidence,
                                                        'summary', e.summary) order by e.id desc)
                      from diagnoses e where e.incident_id = i.id and e.id < d.id), '[]') as earlier
@@ -197,8 +197,8 @@ function worstOf(alarms: readonly Pick<Alarm, 'severity'>[]): Alarm['severity'] 
 }
 
 function saidValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown[] {
-  const { cause, confidence, probability, summary, alarms, ranked, signs, runId, referenceRunId } = diagnosis;
-  const findings = JSON.stringify({ ranked, signs });
+  const { cause, confidence, probability, summary, alarms, also, ranked, signs, runId, referenceRunId } = diagnosis;
+  const findings = JSON.stringify({ ranked, signs, also });
   return [incidentId, at, cause, confidence, probability, summary, [...alarms], runId, referenceRunId, findings];
 }
 

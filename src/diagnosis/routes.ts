@@ -6,7 +6,7 @@ import { identifier, numberedPageShape, parseRequest, toPage } from '../http/fie
 import { toWire } from '../http/wire.ts';
 import { severities } from '../model.ts';
 import type { Incidents } from './incidents.ts';
-import { causes, causeTexts, confidences, tellApart } from './rules/cause.ts';
+import { causes, causeTexts, confidences, effectKinds, tellApart } from './rules/cause.ts';
 import { closingReasons, type Diagnosis, type Incident } from './rules/incident.ts';
 import { besideOf } from './rules/rank-causes.ts';
 import type { Sign } from './rules/signs.ts';
@@ -33,6 +33,11 @@ const findingsShape = {
     .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
     .describe('What was measured does not tell these from the cause.'),
   tell_apart: z.string().nullable().describe('The look that tells the cause and its alternative apart.'),
+  also: z
+    .array(
+      z.object({ cause: z.enum(causes), confidence, probability: z.number(), effects: z.array(z.enum(effectKinds)) }),
+    )
+    .describe('Causes of what is in alarm and the cause cannot bring about.'),
   summary,
   action: z.string().describe('What to do first.'),
   alarms: z.array(z.string()).describe('Names of what was in alarm when it was said.'),

@@ -243,6 +243,7 @@ export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
     confidence: 'high',
     probability: 0.97,
     summary: 'Likely cause: the retriever is down (high confidence, 97 %).',
+    also: [],
     alarms: ['golden queries of faq fail'],
     runId: 'run-1',
     referenceRunId: null,

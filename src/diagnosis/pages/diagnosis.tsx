@@ -13,6 +13,7 @@ import {
 } from '../../console/links.ts';
 import type { QueryView } from '../../golden/rules/listed-queries.ts';
 import type { Verdict } from '../../model.ts';
+import { effectsText } from '../rules/also-causes.ts';
 import { type Cause, causeTexts, probabilityText, tellApart } from '../rules/cause.ts';
 import type { Incident } from '../rules/incident.ts';
 import { besideOf } from '../rules/rank-causes.ts';
@@ -47,6 +48,15 @@ export function DiagnosisPanel({ diagnosis, range, isBrief = false, isRecord = f
         {beside === null ? <span class="of">What to do: </span> : null}
         <Sentence>{beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)}</Sentence>
       </p>
+      {diagnosis.also.map((one) => (
+        <p key={one.cause} class="cause">
+          <span>Likely cause of {effectsText(one)}: </span>
+          <strong>{causeTexts[one.cause].title}</strong>{' '}
+          <span class="confidence">
+            {one.confidence} confidence, {probabilityText(one.probability)}
+          </span>
+        </p>
+      ))}
       <Evidence
         supporting={isBrief ? supporting.slice(0, MAX_IN_BRIEF) : supporting}
         opposing={opposing}

@@ -217,6 +217,25 @@ export const effectKinds = [
 
 export type EffectKind = (typeof effectKinds)[number];
 
+/** What to call each, as the object of "likely cause of". */
+export const effectTitles: Readonly<Record<EffectKind, string>> = {
+  score: 'the lower scores',
+  failures: 'the failed queries',
+  latency: 'the slow answers',
+  labels: 'the missing judged documents',
+  forbidden: 'the forbidden documents',
+  live_errors: 'the failed live queries',
+  live_empty: 'the live queries without a document',
+  feedback: 'the negative feedback',
+  relevance: 'the lower live relevance',
+  judge: 'the other grades of the judge',
+  density: 'the lower query density',
+  recall: 'the lower recall of the index',
+  canary: 'the changed embedding canary',
+  index: 'the findings of the index check',
+  runs: 'the golden runs that did not end',
+};
+
 /** The queries that a fall or a rise is made of. */
 export const effectParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers'] as const;
 
@@ -298,17 +317,20 @@ function explains(cause: NamedCause, { kind, size, parts }: Effect, failedShare:
 /** A cause that brings about less than this share of everything in alarm is not offered. */
 const MIN_EXPLAINED = 0.5;
 
+/** Whether a cause can bring about most of one thing that is in alarm. */
+export function canExplain(cause: NamedCause, effect: Effect, failedShare: number | null): boolean {
+  return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
+}
+
 /** Whether a cause can be behind at least one thing that is in alarm; without knowing of any, every cause can. */
 export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
-  return effects.length === 0 || effects.some((effect) => explains(cause, effect, failedShare) >= MIN_EXPLAINED);
+  return effects.length === 0 || effects.some((effect) => canExplain(cause, effect, failedShare));
 }
 
 /** What each thing in alarm that a cause leaves unexplained says against it, in nats. */
 const UNEXPLAINED = -1.5;
 
 export function weightOfUnexplained(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): number {
-  const left = effects.filter(
-    (effect) => effect.size > 0 && explains(cause, effect, failedShare) < MIN_EXPLAINED,
-  ).length;
+  const left = effects.filter((effect) => effect.size > 0 && !canExplain(cause, effect, failedShare)).length;
   return left * UNEXPLAINED;
 }

@@ -5,6 +5,7 @@ import { isBreach } from '../../checks/rules/threshold.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
 import type { JudgedMeasureName } from '../../measures/rules/measure-table.ts';
+import { type AlsoCause, alsoCauses, effectsText } from './also-causes.ts';
 import {
   type CauseText,
   causeTexts,
@@ -14,6 +15,7 @@ import {
   probabilityText,
   tellApart,
 } from './cause.ts';
+import { movedBy } from './moved-by.ts';
 import type { Observations, ObservedRun } from './observations.ts';
 import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
 import { readPartSigns } from './read-part-signs.ts';
@@ -27,6 +29,8 @@ export const MAX_SUMMARY_LENGTH = 300;
 export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'action'> {
   /** At most 300 characters. */
   readonly summary: string;
+  /** Causes of what is in alarm and the cause cannot bring about. */
+  readonly also: readonly AlsoCause[];
   /** Everything that was read. */
   readonly signs: readonly Sign[];
 }
@@ -37,9 +41,12 @@ export function diagnose(observed: Observations): Findings {
     return sample === undefined ? sign : { ...sign, from: sample.from.toISOString(), n: sample.n };
   });
   const effects = effectsOf(observed, signs);
-  const ranking = rankCauses(undenied(sinceOnset(signs, observed.onset)), effects, failedShareOf(observed.run));
+  const weighed = undenied(sinceOnset(signs, observed.onset));
+  const failedShare = failedShareOf(observed.run);
+  const ranking = rankCauses(weighed, effects, failedShare);
+  const also = alsoCauses(ranking, weighed, effects, failedShare);
   const { title, action } = causeTexts[ranking.cause];
-  return { ...ranking, title, action, summary: summarise(ranking, effects, signs), signs };
+  return { ...ranking, title, action, summary: summarise({ ...ranking, also }, effects, signs), also, signs };
 }
 
 /** Healthy states that need not change while a part of the documents cannot be retrieved. */
@@ -76,18 +83,26 @@ function undenied(signs: readonly Sign[]): readonly Sign[] {
   return signs.filter(({ name, state }) => !found.some((healthy) => healthy[name] === state));
 }
 
-function summarise(ranking: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string {
-  const { cause, ranked } = ranking;
+function summarise(
+  ranking: CauseRanking & Pick<Findings, 'also'>,
+  effects: readonly Effect[],
+  signs: readonly Sign[],
+): string {
+  const { cause, ranked, also } = ranking;
   const beside = besideOf(ranked, cause);
   if (cause === 'unknown') return joined(unknownSentences(ranking, effects, signs));
   const { title, action } = causeTexts[cause];
   const trust = `${ranking.confidence} confidence, ${probabilityText(ranking.probability)}`;
+  const others = also.map(
+    (one) =>
+      `Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence, ${probabilityText(one.probability)}).`,
+  );
   if (beside !== null) {
     const either = `${title} or ${causeTexts[beside.cause].title} (${trust} and ${probabilityText(beside.probability)})`;
-    return joined([`Likely cause: ${either}.`, tellApart(cause, beside.cause)]);
+    return joined([`Likely cause: ${either}.`, tellApart(cause, beside.cause), ...others]);
   }
   const evidence = ranked[0]?.supporting.slice(0, 2).map(({ sentence }) => sentence) ?? [];
-  return joined([`Likely cause: ${title} (${trust}).`, ...evidence, action]);
+  return joined([`Likely cause: ${title} (${trust}).`, ...others, ...evidence, action]);
 }
 
 /** A guess that is less likely is none. */
@@ -106,9 +121,10 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], 
     .slice(0, 2)
     .map(({ cause, probability }) => `${causeTexts[cause].title} (${probabilityText(probability)})`);
   const likeliest = guesses.length === 0 ? [] : [`Likeliest: ${guesses.join(', ')}.`];
-  const narrowed = ranked.flatMap(({ cause, supporting }) => (cause === 'unknown' ? supporting : []));
-  const known = narrowed.map(({ sentence }) => sentence);
-  return ['Cause unknown: what was measured does not tell.', ...known, ...likeliest, action];
+  const differences = ranked.flatMap(({ cause, supporting }) => (cause === 'unknown' ? supporting : []));
+  const [strongest, ...others] = differences.map(({ sentence }) => sentence);
+  const first = strongest === undefined ? [] : [strongest];
+  return ['Cause unknown: what was measured does not tell.', ...first, ...likeliest, action, ...others];
 }
 
 /** Leaves out what would make it too long. */
@@ -124,21 +140,6 @@ function joined(sentences: readonly string[]): string {
 
 /** A fall of a score that is no larger is not one. */
 const MIN_FALL = 0.005;
-
-/** The signs that say that something moved, by what can be in alarm. */
-const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
-  latency: ['latency', 'rose'],
-  labels: ['labels', 'some_gone', 'many_gone'],
-  forbidden: ['forbidden', 'some'],
-  live_errors: ['live_errors', 'some', 'most'],
-  live_empty: ['live_empty', 'rose'],
-  relevance: ['live_relevance', 'fell'],
-  judge: ['judge', 'changed'],
-  density: ['density', 'fell', 'fell_new_questions', 'fell_same_questions'],
-  recall: ['ann_recall', 'fell'],
-  canary: ['canary', 'changed'],
-  runs: ['own_work', 'overdue', 'failed'],
-};
 
 /** These are alarms wherever they are measured, without a check. */
 const alwaysAlarms: readonly EffectKind[] = ['failures', 'relevance', 'judge', 'recall', 'canary', 'runs'];

@@ -23,7 +23,7 @@ export interface Alarm {
 }
 
 /** What one look came to. */
-export interface Diagnosis extends Pick<Findings, 'cause' | 'confidence' | 'probability' | 'summary'> {
+export interface Diagnosis extends Pick<Findings, 'cause' | 'confidence' | 'probability' | 'summary' | 'also'> {
   readonly pipeline: string;
   /** Names of what was in alarm. */
   readonly alarms: readonly string[];

@@ -7,9 +7,10 @@ import {
   type Effect,
   isPossible,
   type NamedCause,
+  namedCauses,
   weightOfUnexplained,
 } from './cause.ts';
-import { mostNats } from './samples.ts';
+import { isHealthy, mostNats } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 import { weightOf } from './weights.ts';
 
@@ -35,7 +36,7 @@ export interface RankedCause {
   readonly cause: Cause;
   /** 0..1; all of them sum to 1. */
   readonly probability: number;
-  /** The signs that speak for it, the weightiest first. */
+  /** The signs that speak for it, the weightiest first; of `unknown` what differs most from before. */
   readonly supporting: readonly Sign[];
   /** The signs that speak against it, the weightiest first. */
   readonly opposing: readonly Sign[];
@@ -82,15 +83,25 @@ export function rankCauses(
   const ranked = causes
     .map((cause, index): RankedCause => {
       const probability = Math.exp((scores[index] ?? Number.NEGATIVE_INFINITY) - total);
-      return { cause, probability, ...(cause === 'unknown' ? narrowed(signs) : sidesOf(signs, cause)) };
+      return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause)) };
     })
     .toSorted((a, b) => b.probability - a.probability);
   return { ...named(ranked), ranked };
 }
 
-/** The stage at fault narrows down what nobody thought of, too. */
-function narrowed(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
-  return { supporting: signs.filter(({ name, state }) => name === 'stage' && state !== 'steady'), opposing: [] };
+/** More differences are not worth a person's time. */
+const MAX_DIFFERENCES = 4;
+
+/** What differs most from before, where nothing on the list explains it; the stage at fault first, which narrows it down. */
+function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
+  const strengthOf = (sign: Sign): number =>
+    sign.name === 'stage' ? Number.POSITIVE_INFINITY : Math.max(...namedCauses.map((cause) => weigh(sign, cause)));
+  const differences = signs
+    .filter((sign) => !isHealthy(sign))
+    .map((sign) => ({ sign, strength: strengthOf(sign) }))
+    .filter(({ strength }) => strength > 0)
+    .toSorted((a, b) => b.strength - a.strength);
+  return { supporting: differences.slice(0, MAX_DIFFERENCES).map(({ sign }) => sign), opposing: [] };
 }
 
 function sidesOf(signs: readonly Sign[], cause: NamedCause): Pick<RankedCause, 'supporting' | 'opposing'> {
@@ -138,7 +149,7 @@ function hasOwnSign({ cause, supporting: [strongest] }: RankedCause): boolean {
 }
 
 /** What one sign says of a cause, in nats, as far as its sample carries it. */
-function weigh(sign: Sign, cause: NamedCause): number {
+export function weigh(sign: Sign, cause: NamedCause): number {
   const most = mostNats(sign);
   return Math.max(-most, Math.min(most, weightOf(sign, cause)));
 }

@@ -76,30 +76,33 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
-/** States in which a sign shows no difference to before; none for a sign that is read of a difference alone. */
+/**
+ * States in which a sign shows no difference to before: none for a sign that is only read of a difference, all for one that
+ * only describes a difference that another sign shows.
+ */
 export const healthyStates: { readonly [Name in SignName]: readonly (typeof signStates)[Name][number][] } = {
   failures: ['none'],
-  failure_kind: [],
+  failure_kind: signStates.failure_kind,
   live_errors: ['none'],
   live_empty: ['as_before'],
   live_relevance: ['as_before'],
   judge: ['same'],
   latency: ['steady'],
-  warming: [],
+  warming: signStates.warming,
   empty_answers: ['as_before'],
   answer_length: ['as_before'],
   score: ['steady'],
   results: ['intact'],
-  those_left: [],
+  those_left: signStates.those_left,
   order: ['as_before'],
   documents: ['same'],
-  renamed: [],
+  renamed: signStates.renamed,
   variety: ['as_before'],
-  again: [],
+  again: signStates.again,
   older_answers: ['unlike'],
   segment: ['spread'],
   labels: ['alive'],
-  gone_documents: [],
+  gone_documents: signStates.gone_documents,
   judged: ['some'],
   forbidden: ['none'],
   stage: ['steady'],

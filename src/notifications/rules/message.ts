@@ -1,4 +1,5 @@
 /** Which message about an incident a receiver is due now, and what it says. */
+import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
@@ -123,15 +124,30 @@ export function messageOf(
 
 const LEFT_CONFIG = 'It left the config and is no longer evaluated. It was not seen to recover.';
 
-/** Titles and ways out alone: evidence may name a topic, which is in words of users. */
-function diagnosisOf({ settledAt, cause, confidence, ranked }: Incident): string {
+/** Differences that a message names where the cause is unknown. */
+const MAX_DIFFERENCES = 2;
+
+/** Titles and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
+function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): string {
   if (settledAt === null) return 'Cause not yet known.';
   const { title, action } = causeTexts[cause];
-  if (cause === 'unknown') return `Cause unknown. ${action}`;
+  if (cause === 'unknown') {
+    const differences = ranked
+      .flatMap((one) => (one.cause === 'unknown' ? one.supporting : []))
+      .filter(({ name }) => name !== 'topics')
+      .slice(0, MAX_DIFFERENCES);
+    return ['Cause unknown.', ...differences.map(({ sentence }) => sentence), action].join(' ');
+  }
+  const others = also.map(
+    (one) =>
+      ` Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence). ${causeTexts[one.cause].action}`,
+  );
   const beside = besideOf(ranked, cause);
-  if (beside === null) return `Likely cause: ${title} (${confidence} confidence). ${action}`;
-  const either = `${title} or ${causeTexts[beside.cause].title}`;
-  return `Likely cause: ${either} (${confidence} confidence). ${tellApart(cause, beside.cause)}`;
+  const first =
+    beside === null
+      ? `Likely cause: ${title} (${confidence} confidence). ${action}`
+      : `Likely cause: ${title} or ${causeTexts[beside.cause].title} (${confidence} confidence). ${tellApart(cause, beside.cause)}`;
+  return [first, ...others].join('');
 }
 
 /** `after 12 min`: how long a closed incident took. */

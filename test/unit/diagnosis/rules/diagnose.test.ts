@@ -375,6 +375,59 @@ describe('a diagnosis', () => {
     expect(found).toMatchObject({ cause });
   });
 
+  const lostDocuments: Parts = {
+    run: { labels: { probed: 100, stale: 0, lost: 33 } },
+    answers: { ...fallen, vanished: 66, kept: 0.7 },
+    store: { before: 1000, now: 670 },
+  };
+  const loss = {
+    measure: 'ndcg@10',
+    before: 0.9,
+    now: 0.6,
+    parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.3 },
+    segment: null,
+  };
+
+  it('names a cause for slow answers beside the one of a loss, which makes no query slow', () => {
+    const found = diagnose(
+      observing({
+        ...lostDocuments,
+        alarmed: ['score', 'latency'],
+        run: { ...lostDocuments.run, latency95Ms: 900 },
+        reference: { loss },
+      }),
+    );
+    expect(found.cause).toBe('index_lost_documents');
+    expect(found.also).toEqual([expect.objectContaining({ cause: 'retriever_slow', effects: ['latency'] })]);
+    expect(found.summary).toContain('Likely cause of the slow answers: the retriever is slow');
+  });
+
+  it('names a cause for lower scores beside the one of slow answers', () => {
+    const { cause, also } = diagnose(
+      observing({
+        alarmed: ['score', 'latency'],
+        run: { latency95Ms: 900 },
+        answers: { ...fallen, length: { before: 10, now: 3 }, cut: 1, kept: 0.3, keptOfThere: 0.4 },
+        reference: { loss },
+      }),
+    );
+    expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['cut_off_answers', 'retriever_slow']));
+  });
+
+  it('names one cause alone where it brings about all that is in alarm', () => {
+    expect(diagnose(observing({ ...lostDocuments, alarmed: ['labels', 'index'], reference: { loss } })).also).toEqual(
+      [],
+    );
+  });
+
+  it('shows what differs most where nothing on the list fits', () => {
+    const { cause, summary, ranked } = diagnose(observing({ answers: { ...fallen, kept: 0.8 } }));
+    const differences = ranked.find((one) => one.cause === 'unknown')?.supporting.map(({ name }) => name);
+    expect(cause).toBe('unknown');
+    expect(new Set(differences)).toEqual(new Set(['score', 'results']));
+    expect(summary).toMatch(/^Cause unknown: .* (ndcg@10 of answered queries|Queries still get)/);
+  });
+
   it('takes no small topic for the cause of something else, before density has fallen for it', () => {
     const topics = [{ id: 't-1', trafficShare: 0.02, cause: 'new_demand' }] as const;
     const slow = { run: { latency95Ms: 500 }, topics };

@@ -39,6 +39,25 @@ describe('the message of an incident', () => {
     expect(JSON.stringify([slackBody(message), pagerdutyBody(message, null)])).not.toContain('http');
   });
 
+  it('has what differs most where the cause is unknown, but no topic in words of users', () => {
+    const sign = { from: null, n: null, state: 'fell' } as const;
+    const supporting = [
+      { ...sign, name: 'topics', state: 'new_demand', sentence: 'Nobody asked about "visas" before.' } as const,
+      { ...sign, name: 'score', sentence: 'ndcg@10 fell: -0.200.' } as const,
+    ];
+    const ranked = [{ cause: 'unknown', probability: 0.6, supporting, opposing: [] }] as const;
+    const { diagnosis } = messageOf(anIncident({ cause: 'unknown', confidence: 'low', ranked }), 'opened', alone);
+    expect(diagnosis).toContain('Cause unknown. ndcg@10 fell: -0.200. Compare');
+    expect(diagnosis).not.toContain('visas');
+  });
+
+  it('has a cause for each thing that fires, where one cause cannot bring about all', () => {
+    const slow = { cause: 'retriever_slow', confidence: 'medium', probability: 0.8, effects: ['latency'] } as const;
+    const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', also: [slow] }), 'opened', alone);
+    expect(diagnosis).toContain('Likely cause: documents are gone from the index (high confidence).');
+    expect(diagnosis).toContain('Likely cause of the slow answers: the retriever is slow (medium confidence).');
+  });
+
   it('has one summary while the incident lasts', () => {
     const of = (event: 'opened' | 'closed') => messageOf(incident, event, alone).summary;
     expect(of('closed')).toBe(of('opened'));

@@ -1,0 +1,18 @@
+/** Which sign shows that what is in alarm moved. */
+import type { EffectKind } from './cause.ts';
+import type { SignName } from './signs.ts';
+
+/** The signs that say that something moved, by what can be in alarm. */
+export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
+  latency: ['latency', 'rose'],
+  labels: ['labels', 'some_gone', 'many_gone'],
+  forbidden: ['forbidden', 'some'],
+  live_errors: ['live_errors', 'some', 'most'],
+  live_empty: ['live_empty', 'rose'],
+  relevance: ['live_relevance', 'fell'],
+  judge: ['judge', 'changed'],
+  density: ['density', 'fell', 'fell_new_questions', 'fell_same_questions'],
+  recall: ['ann_recall', 'fell'],
+  canary: ['canary', 'changed'],
+  runs: ['own_work', 'overdue', 'failed'],
+};
