@@ -6,6 +6,7 @@ import { EXIT_CHECK_FAILED } from '../cli/exit.ts';
 import { type ConfiguredOptions, printJson, printLine, styled, withConfig } from '../cli/output.ts';
 import { type PipelineDiagnosis, readDiagnoses } from './diagnose-pipeline.ts';
 import type { FindingsJson } from './routes.ts';
+import { effectsText } from './rules/also-causes.ts';
 import { probabilityText } from './rules/cause.ts';
 
 interface DiagnoseOptions extends ConfiguredOptions {
@@ -50,6 +51,7 @@ function linesOf(findings: FindingsJson): string[] {
     confidence,
     probability,
     alternatives,
+    also,
     tell_apart: look,
     alarms,
     causes,
@@ -66,6 +68,10 @@ function linesOf(findings: FindingsJson): string[] {
     ...(first?.supporting ?? []).map((sentence) => `  + ${sentence}`),
     ...(first?.opposing ?? []).map((sentence) => `  - ${sentence}`),
     ...(look === null ? [] : [look]),
+    ...also.map(
+      (one) =>
+        `Likely cause of ${effectsText(one)}: ${styled('bold', nameOf(one.cause))} (${one.confidence} confidence, ${probabilityText(one.probability)})`,
+    ),
     `What to do: ${action}`,
     ...others.map(
       (other) =>

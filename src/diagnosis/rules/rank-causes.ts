@@ -92,10 +92,13 @@ export function rankCauses(
 /** More differences are not worth a person's time. */
 const MAX_DIFFERENCES = 4;
 
+/** The most that a sign says for any cause, in nats. */
+function strengthOf(sign: Sign): number {
+  return sign.name === 'stage' ? Number.POSITIVE_INFINITY : Math.max(...namedCauses.map((cause) => weigh(sign, cause)));
+}
+
 /** What differs most from before, where nothing on the list explains it; the stage at fault first, which narrows it down. */
 function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
-  const strengthOf = (sign: Sign): number =>
-    sign.name === 'stage' ? Number.POSITIVE_INFINITY : Math.max(...namedCauses.map((cause) => weigh(sign, cause)));
   const differences = signs
     .filter((sign) => !isHealthy(sign))
     .map((sign) => ({ sign, strength: strengthOf(sign) }))
