@@ -14,7 +14,7 @@ import type { FeedbackSource } from '../live/measure-live-traffic.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
-import { createExporter, type Exporter } from '../metrics/prometheus.ts';
+import { createExporter, type Exporter, LAG_INTERVAL_MS } from '../metrics/prometheus.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
 import { readProbeGauges } from '../probes/probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
@@ -23,6 +23,7 @@ import { createSchedule, type Schedule } from '../queue/node-cron.ts';
 import { readShadowGauges } from '../shadow/gauges.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
+import { createLagHistory, type LagHistory } from '../threads/lag-history.ts';
 import type { Clock } from '../time.ts';
 import { readVariantGauges } from '../variants/variants-reads.ts';
 import { createComputePool } from './compute.ts';
@@ -66,6 +67,7 @@ export interface Dependencies extends Database, FromConfig {
   readonly clock: Clock;
   readonly storage: Storage;
   readonly compute: Compute;
+  readonly ownLag: LagHistory;
   readonly explainTurns: ExplainTurns;
   readonly queue: JobQueue;
   readonly schedule: Schedule;
@@ -148,6 +150,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     clock,
     storage,
     compute,
+    ownLag: createLagHistory(clock, LAG_INTERVAL_MS / 1000),
     explainTurns: createExplainTurns({ limits: database.limits, clock, logger }),
     queue,
     schedule,

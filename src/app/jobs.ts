@@ -4,7 +4,7 @@
  */
 import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.ts';
 import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
-import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnose-pipeline.ts';
+import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnose-job.ts';
 import { messageOf, RecalldError } from '../errors.ts';
 import type { Timetable } from '../golden/gauges.ts';
 import { type GoldenJobDeps, goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';

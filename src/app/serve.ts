@@ -54,7 +54,7 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     const { otlp } = config.metrics;
     if (endpoint !== null && otlp?.send.includes('metrics') === true)
       cleanups.defer('metrics by OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
-    const stopWatching = watchEventLoop(meter);
+    const stopWatching = watchEventLoop(meter, (seconds) => dependencies.ownLag.record(seconds));
     cleanups.defer('event loop watch', async () => stopWatching());
     const clockWatch = await watchClock({
       clock,

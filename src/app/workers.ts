@@ -2,7 +2,7 @@
 
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
-import { diagnoseAlarmsJob } from '../diagnosis/diagnose-pipeline.ts';
+import { diagnoseAlarmsJob } from '../diagnosis/diagnose-job.ts';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';

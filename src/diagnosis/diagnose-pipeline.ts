@@ -1,8 +1,4 @@
-/**
- * Looks at a pipeline: what is in alarm, and what is likely behind it. The job that does so probes the parts of the
- * pipeline out of turn.
- */
-import { z } from 'zod';
+/** Looks at a pipeline: what is in alarm, and what is likely behind it. */
 import { type CheckStore, readCheckStates } from '../checks/check-store.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
@@ -18,10 +14,7 @@ import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
-import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-parts.ts';
-import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
-import { attemptEach, forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
+import type { LagHistory } from '../threads/lag-history.ts';
 import { type Clock, DAY_MS } from '../time.ts';
 import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, unjudged } from './alarms.ts';
 import type { Incidents, LookStored } from './incidents.ts';
@@ -70,6 +63,8 @@ export interface DiagnoseDeps extends StoredRuns {
   readonly incidents: Incidents;
   readonly densityPlans: readonly DensityPlan[];
   readonly intervalSeconds: IntervalOf;
+  /** Of the process that measures latencies; null in one that does not. */
+  readonly ownLag: Pick<LagHistory, 'lateShare'> | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -79,10 +74,10 @@ type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<re
 
 const MAX_DEPLOYMENTS = 50;
 /** How long a diagnosis waits for the parts of its pipeline. */
-const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 30_000;
 
 /** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
-async function pipelinesToLookAt(
+export async function pipelinesToLookAt(
   deps: DiagnoseDeps,
   pipelines: readonly WatchedPipeline[],
 ): Promise<readonly WatchedPipeline[]> {
@@ -105,7 +100,7 @@ async function pipelinesToLookAt(
  * @returns null when no alert fires
  * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
  */
-async function keepIncident(
+export async function keepIncident(
   deps: DiagnoseDeps,
   pipeline: WatchedPipeline,
   probeParts: ProbeParts,
@@ -320,7 +315,10 @@ async function observe(
     topics,
     sentinel:
       sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFallen },
-    ownWork: observeOwnWork(facts, observedRun, run, now),
+    ownWork: observeOwnWork(facts, observedRun, run, {
+      now,
+      lateShare: run === null ? null : (deps.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),
+    }),
   };
 }
 
@@ -355,57 +353,3 @@ export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Pr
   }
   return answers;
 }
-
-/**
- * Measures the store, the embedder and the index now. A part that takes too long is left out: its own job measures it.
- *
- * @returns why parts could not be measured, and their measurements not stored
- */
-async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<readonly unknown[]> {
-  const { name, store, embedder } = pipeline;
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-  const probes = await Promise.allSettled([
-    store === null ? undefined : probeStore(deps, name, store, bounded),
-    embedder === null ? undefined : probeEmbedder(deps, name, embedder, bounded),
-    measureAnnRecall(deps, pipeline, bounded),
-  ]);
-  signal.throwIfAborted();
-  const problems = probes.flatMap((probe) => (probe.status === 'rejected' ? [probe.reason] : []));
-  if (!bounded.aborted) return problems;
-  deps.logger.warn('a part did not answer in time for a diagnosis', { pipeline: name });
-  return problems.filter((problem) => problem !== bounded.reason);
-}
-
-export interface DiagnosisJobDeps {
-  readonly diagnose: DiagnoseDeps;
-  /** Has receivers notified of what was diagnosed, without waiting for the schedule of that. */
-  readonly requestNotifications: () => Promise<void>;
-  readonly probes: ProbeDeps;
-  readonly pipelines: readonly WatchedPipeline[];
-}
-
-export const diagnoseAlarmsJob = defineJob({
-  name: 'diagnose-alarms',
-  does: 'Finds the likely cause of firing alerts, twice a minute and at the end of each golden run; then calls `send-notifications`.',
-  // Left out, all pipelines.
-  payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
-  concurrency: 1,
-  attempts: 1,
-  backoffMs: 1000,
-  timeoutMs: 300_000,
-  retainSeconds: 600,
-  cron: '20,50 * * * * *',
-  async handle({ diagnose, requestNotifications, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
-    const asked = pipelines.filter(({ name }) => only === undefined || name === only);
-    const due = await pipelinesToLookAt(diagnose, asked);
-    if (due.length === 0) return;
-    const probe = (pipeline: WatchedPipeline, until: AbortSignal): Promise<readonly unknown[]> =>
-      probeParts(probes, pipeline, until);
-    await attemptEach(
-      [() => forEachPipeline(due, signal, (one) => keepIncident(diagnose, one, probe, signal)), requestNotifications],
-      signal,
-    );
-  },
-});
-
-export const diagnosisJobs: readonly JobDefinition<DiagnosisJobDeps>[] = [diagnoseAlarmsJob];

@@ -30,13 +30,15 @@ import type { Samples } from './rules/samples.ts';
 import type { SignName } from './rules/signs.ts';
 
 const MOSTLY_FAILED = 0.5;
+/** Where the event loop is held up for this share of a run, the 95th percentile of latency is recalld's own. */
+const STARVED = 0.1;
 
 /** Whether recalld starts the runs of one pipeline and brings them to an end; null without a set that runs by schedule. */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlarmFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
   ended: GoldenRun | null,
-  now: Date,
+  { now, lateShare }: { readonly now: Date; readonly lateShare: number | null },
 ): OwnWork | null {
   for (const { pipeline, goldenSet, lastAttemptAt } of latest) {
     const interval = intervalSeconds(pipeline, goldenSet);
@@ -48,7 +50,7 @@ export function observeOwnWork(
   // A run that its retriever failed is the retriever's failure.
   if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
     return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'it says no reason.' };
-  return { kind: 'done' };
+  return lateShare !== null && lateShare >= STARVED ? { kind: 'starved', lateShare } : { kind: 'done' };
 }
 
 const MAX_TOPICS = 20;

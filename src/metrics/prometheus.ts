@@ -290,21 +290,25 @@ function registerCatalogue(
   );
 }
 
-const INTERVAL_MS = 100;
+/** How often the event loop is watched. */
+export const LAG_INTERVAL_MS = 100;
 
 /**
  * Observes ten times a second by how much a timer comes late, which is how long whatever arrived meanwhile had to wait.
  * A wait is seen once, however long it was. Does not keep the process alive.
  *
+ * @param record takes each delay, too
  * @returns ends it
  */
-export function watchEventLoop(meter: Pick<Meter, 'observe'>): () => void {
-  let dueAt = performance.now() + INTERVAL_MS;
+export function watchEventLoop(meter: Pick<Meter, 'observe'>, record: (seconds: number) => void): () => void {
+  let dueAt = performance.now() + LAG_INTERVAL_MS;
   const timer = setInterval(() => {
     const now = performance.now();
-    meter.observe('recalld_event_loop_lag_seconds', {}, Math.max(0, now - dueAt) / 1000);
-    dueAt = now + INTERVAL_MS;
-  }, INTERVAL_MS);
+    const lag = Math.max(0, now - dueAt) / 1000;
+    meter.observe('recalld_event_loop_lag_seconds', {}, lag);
+    record(lag);
+    dueAt = now + LAG_INTERVAL_MS;
+  }, LAG_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

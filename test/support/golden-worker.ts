@@ -13,7 +13,7 @@ import { topicsTable } from '../../src/density/topics-table.ts';
 import { watchTable } from '../../src/density/watch-table.ts';
 import { createConfiguredParts } from '../../src/deployments/configured-parts.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
-import { diagnoseAlarmsJob } from '../../src/diagnosis/diagnose-pipeline.ts';
+import { diagnoseAlarmsJob } from '../../src/diagnosis/diagnose-job.ts';
 import { createIncidents } from '../../src/diagnosis/incidents.ts';
 import { askGoldenBatchJob, recoverGoldenRunsJob, runGoldenSetJob } from '../../src/golden/golden-jobs.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
@@ -152,6 +152,7 @@ export async function startGoldenWorker(
       incidents: createIncidents(pool),
       densityPlans: [],
       intervalSeconds: () => null,
+      ownLag: null,
       clock,
       logger,
     },

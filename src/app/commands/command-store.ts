@@ -105,6 +105,8 @@ export async function watching<T>(
       intervalSeconds: intervalsOf(pipelines, createTimetable(clock.now())),
       liveIntervalSeconds: liveIntervalSeconds(clock),
       explainTurns: createExplainTurns({ limits: store.limits, clock, logger }),
+      // A command did not measure what it reads.
+      ownLag: null,
       clock,
       logger,
     });

@@ -54,7 +54,8 @@ export function alsoCauses(
 
 /** Whether a sign can be of another fault than the first: it is healthy, shows what is left, or does not fit the first. */
 function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[]): boolean {
-  if (isHealthy(sign) || left.some(({ kind }) => movedBy[kind]?.[0] === sign.name)) return true;
+  if (isHealthy(sign) || sign.name === 'own_work' || left.some(({ kind }) => movedBy[kind]?.[0] === sign.name))
+    return true;
   return left.some(({ kind }) => !ofCalls.has(kind)) && first.every((cause) => weigh(sign, cause) <= 0);
 }
 

@@ -301,7 +301,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   judge: { moves: ['judge', 'relevance'], through: [] },
   forbidden_documents: { moves: ['forbidden'], through: [] },
   golden_labels: { moves: ['score', 'labels'], through: ['stale', 'unshared'] },
-  recalld: { moves: ['runs'], through: [] },
+  recalld: { moves: ['runs', 'latency'], through: [] },
 };
 
 /** The share of an effect that a cause can bring about, 0..1. */

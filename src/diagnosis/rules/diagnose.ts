@@ -41,12 +41,18 @@ export function diagnose(observed: Observations): Findings {
     return sample === undefined ? sign : { ...sign, from: sample.from.toISOString(), n: sample.n };
   });
   const effects = effectsOf(observed, signs);
-  const weighed = undenied(sinceOnset(signs, observed.onset));
+  const weighed = measurable(undenied(sinceOnset(signs, observed.onset)));
   const failedShare = failedShareOf(observed.run);
   const ranking = rankCauses(weighed, effects, failedShare);
   const also = alsoCauses(ranking, weighed, effects, failedShare);
   const { title, action } = causeTexts[ranking.cause];
   return { ...ranking, title, action, summary: summarise({ ...ranking, also }, effects, signs), also, signs };
+}
+
+/** Latencies that a starved recalld measured are its own. */
+function measurable(signs: readonly Sign[]): readonly Sign[] {
+  const isStarved = signs.some(({ name, state }) => name === 'own_work' && state === 'starved');
+  return isStarved ? signs.filter(({ name }) => name !== 'latency' && name !== 'warming') : signs;
 }
 
 /** Healthy states that need not change while a part of the documents cannot be retrieved. */

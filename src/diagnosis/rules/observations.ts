@@ -274,6 +274,8 @@ export interface ObservedTopic {
 
 export type OwnWork =
   | { readonly kind: 'done' }
+  /** The event loop was held up for this share of the run: its latencies are too long. */
+  | { readonly kind: 'starved'; readonly lateShare: number }
   /** No run was started for `intervals` intervals of the schedule. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
   /** A run did not end, although its retriever answered. */

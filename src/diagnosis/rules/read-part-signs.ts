@@ -280,6 +280,12 @@ function readOwnWork(work: OwnWork): Sign {
   switch (work.kind) {
     case 'done':
       return sign('own_work', 'done', 'Runs start on time and come to their end.');
+    case 'starved':
+      return sign(
+        'own_work',
+        'starved',
+        `recalld's event loop was held up for ${percent(work.lateShare)} of the run: its latencies are too long.`,
+      );
     case 'overdue':
       return sign(
         'own_work',

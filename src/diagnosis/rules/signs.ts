@@ -70,8 +70,8 @@ export const signStates = {
   density: ['steady', 'fell', 'fell_new_questions', 'fell_same_questions'],
   topics: ['none', 'new_demand', 'lost_content'],
   sentinel: ['stands', 'fallen'],
-  /** Of recalld: are its runs started, and do they come to an end? */
-  own_work: ['done', 'overdue', 'failed'],
+  /** Of recalld: are its runs started, do they come to an end, and can it measure times? */
+  own_work: ['done', 'overdue', 'failed', 'starved'],
 } as const;
 
 export type SignName = keyof typeof signStates;

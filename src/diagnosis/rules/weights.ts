@@ -386,7 +386,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   recalld: {
     failures: { some: -1, most: -1.5 },
     score: { fell: -3 },
-    own_work: { done: -5, overdue: 4, failed: 4 },
+    own_work: { done: -5, overdue: 4, failed: 4, starved: 4 },
   },
 };
 

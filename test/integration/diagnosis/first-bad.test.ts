@@ -63,6 +63,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     topics: topicsTable(pool),
     incidents: createIncidents(pool),
     pipelines: [pipeline],
+    ownLag: null,
     densityPlans: [],
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,

@@ -414,6 +414,26 @@ describe('a diagnosis', () => {
     expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['cut_off_answers', 'retriever_slow']));
   });
 
+  it('blames recalld for slow answers that it measured while it was starved', () => {
+    const starved: Parts = {
+      alarmed: ['latency'],
+      run: { latency95Ms: 900, slow: { queries: 20, early: 20 } },
+      ownWork: { kind: 'starved', lateShare: 0.4 },
+    };
+    expect(diagnose(observing(starved))).toMatchObject({ cause: 'recalld', confidence: 'medium' });
+    const { cause, also } = diagnose(
+      observing({
+        ...lostDocuments,
+        ...starved,
+        alarmed: ['score', 'latency'],
+        run: { ...lostDocuments.run, ...starved.run },
+        reference: { loss },
+      }),
+    );
+    expect(cause).toBe('index_lost_documents');
+    expect(also).toEqual([expect.objectContaining({ cause: 'recalld', effects: ['latency'] })]);
+  });
+
   it('names one cause alone where it brings about all that is in alarm', () => {
     expect(diagnose(observing({ ...lostDocuments, alarmed: ['labels', 'index'], reference: { loss } })).also).toEqual(
       [],
