@@ -68,13 +68,13 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: checksIn('warning') }],
     }),
     stat({
-      title: 'Checks without data',
+      title: 'Checks without data, or blind',
       description:
-        'Checks that nobody can judge: they breach nothing, whatever happens. Those that only wait for traffic are left out.',
+        'Checks that could not fail, whatever happens: those without data (not those that only wait for traffic), and regression checks that would not find a drop of twice their size.',
       unit: 'short',
       width: 4,
       steps: anyIsDoubtful,
-      queries: [{ expr: `${unjudged} or vector(0)` }],
+      queries: [{ expr: `(${unjudged} or vector(0)) + (sum(${maxBy(check, 'recalld_check_blind')}) or vector(0))` }],
     }),
     stat({
       title: 'Oldest scores, in intervals',

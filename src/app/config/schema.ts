@@ -79,7 +79,7 @@ const storageSchema = z.strictObject({
     .string()
     .regex(/^(embedded$|postgres(ql)?:\/\/)/, { error: 'must be `embedded` or a postgres:// URL' })
     .superRefine((url, context) => {
-      if (url !== 'embedded') refuseUrl(url, context);
+      if (/^postgres(ql)?:\/\//.test(url)) refuseUrl(url, context);
     })
     .default('embedded')
     .describe('`embedded` runs PostgreSQL from npm in `data_dir`; else a postgres:// URL.')

@@ -296,6 +296,7 @@ export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_check_n: told,
   recalld_check_since_timestamp_seconds: told,
   recalld_check_before: told,
+  recalld_check_smallest_detectable_drop: told,
   recalld_golden_stage_lost_ratio_ci_low: stacked,
   recalld_golden_stage_lost_ratio_ci_high: stacked,
   recalld_check_outage: 'It holds an alert back, and the alert on the retriever is shown.',

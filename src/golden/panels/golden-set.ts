@@ -234,14 +234,15 @@ function contextGraphs(): Builder<Panel>[] {
 function labelsAndRuns(): Builder<Panel>[] {
   return [
     graph({
-      title: 'Stale labels',
+      title: 'Judged documents gone from the store',
       description:
-        'Share of the judged documents that are gone from the store; absent when nobody could look. A fall of scores with a rise here is a matter of the labels first.',
+        'Superseded: the text is there under another id, or the manifest deleted it, so that the judgment is out of date. Lost: nothing took its place, so that retrieval is worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,
       queries: [
-        { expr: maxBy([], 'recalld_golden_stale_labels_ratio'), legend: 'stale' },
+        { expr: maxBy([], 'recalld_golden_lost_documents_ratio'), legend: 'lost' },
+        { expr: maxBy([], 'recalld_golden_stale_labels_ratio'), legend: 'superseded' },
         {
           expr: maxBy(['check', 'severity'], 'recalld_threshold', {
             check: { like: 'stale labels above .* on $golden_set' },

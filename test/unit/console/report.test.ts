@@ -221,7 +221,7 @@ describe('the report', () => {
       'fell to 0.90',
       'parental leave',
       'can both parents take leave at once',
-      '1.2 % 14 of 1 180; 3 queries lost all',
+      '1.2 % 14 of 1 180 gone, 0 lost; 3 queries lost all',
       '69.',
       '71.0 %',
       'Nobody tells recalld which pages were false',

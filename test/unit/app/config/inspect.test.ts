@@ -6,6 +6,7 @@ import { branches, isMapping, type JsonSchema } from '../../../../src/app/config
 import { redactConfig } from '../../../../src/app/config/inspect.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
+import { RecalldError } from '../../../../src/errors.ts';
 
 function parse(text: string, env: Readonly<Record<string, string>> = {}): Config {
   return parseConfig(text, 'recalld.yaml', env, () => '');
@@ -67,7 +68,16 @@ describe('the printed config', () => {
         };
         const storage = { url: url('postgres', canary) };
         const queue = { backend: 'redis', url: url('rediss', canary) };
-        expect(printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })))).not.toContain(canary);
+        // A URL that was cut by a character of its password is refused, without the password as well.
+        const shown = (): string => {
+          try {
+            return printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })));
+          } catch (error) {
+            if (error instanceof RecalldError) return error.message;
+            throw error;
+          }
+        };
+        expect(shown()).not.toContain(canary);
       }),
       { numRuns: 60 },
     );
