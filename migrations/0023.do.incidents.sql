@@ -30,7 +30,8 @@ select pipeline, opened_at, closed_at, 'critical', revised_at, revised_at,
                  'name', name, 'alert', 'RecalldCheckCritical', 'goldenSet', null, 'severity', 'critical',
                  'stands', case when closed_at is null then 'critical' end,
                  'openedAt', opened_at, 'endedAt', closed_at, 'criticalAt', jsonb_build_array(opened_at),
-                 'worst', jsonb_build_object('at', opened_at, 'text', name, 'value', null)))
+                 'recovered', null,
+                 'worst', jsonb_build_object('at', opened_at, 'headline', name, 'text', name, 'value', null)))
           from unnest(alarms) as name)
   from diagnoses where cardinality(alarms) > 0 order by id;
 update diagnoses d set incident_id = i.id

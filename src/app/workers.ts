@@ -12,7 +12,6 @@ import type { Meter } from '../metrics/meter.ts';
 import { sendNotificationsJob } from '../notifications/notification-jobs.ts';
 import { createJobRunner } from '../queue/job-queue.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
-import { alertSummaries } from './alerts/rule-file.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { replica } from './database.ts';
@@ -70,7 +69,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
   };
   const notifications = {
     ...dependencies,
-    message: { consoleUrl: config.alerts.console_base_url, summaries: alertSummaries() },
+    consoleUrl: config.alerts.console_base_url,
     meter: dependencies.exporter.meter,
   };
   const { statistics } = dependencies.compute;

@@ -1,9 +1,10 @@
 /** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
-import { alarmText } from '../checks/rules/alarm-text.ts';
+import { alarmHeadline, alarmText, recoveryText } from '../checks/rules/alarm-text.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
 import { isBreach } from '../checks/rules/threshold.ts';
 import type { KnownPart } from '../deployments/configured-parts.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
+import { describeFailure, type RunFailure } from '../golden/rules/run-failure.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
@@ -27,9 +28,9 @@ import {
 } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
 import { MIN_ANN_RECALL } from '../probes/alerts.ts';
-import { percent } from '../text/spelling.ts';
+import { durationText, percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
-import type { Alarm, AlarmCourse } from './rules/incident.ts';
+import type { Alarm, AlarmCourse, Recoveries } from './rules/incident.ts';
 
 export interface AlarmFacts {
   /** Runs and checks of other pipelines are passed over. */
@@ -65,6 +66,7 @@ function checkAlarms({ name: pipeline }: WatchedPipeline, { checks }: AlarmFacts
             alert: alertOf(check.kind, check.verdict),
             severity: check.verdict,
             goldenSet: check.goldenSet,
+            headline: alarmHeadline(check),
             text: `${alarmText(check)}.`,
             value: check.value,
             threshold: check.threshold,
@@ -95,6 +97,7 @@ function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): 
         name: `runs of ${goldenSet} are overdue`,
         alert: 'RecalldGoldenNotRunning',
         severity: 'critical',
+        headline: `golden set ${goldenSet} not run for ${(age / interval).toFixed(1)} intervals`,
         text,
       },
     ];
@@ -104,7 +107,8 @@ function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): 
   if (completed === null || ended.finishedAt > completed.finishedAt) {
     const name = `the latest run of ${goldenSet} did not complete`;
     const text = `The run of ${goldenSet} that ended at ${ended.finishedAt.toISOString()} did not complete.`;
-    alarms.push({ ...base, name, alert: 'RecalldGoldenRunFailed', severity: 'warning', text });
+    const headline = `golden run of ${goldenSet} did not complete`;
+    alarms.push({ ...base, name, alert: 'RecalldGoldenRunFailed', severity: 'warning', headline, text });
   }
   const failed = failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) {
@@ -114,12 +118,20 @@ function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): 
       alert: isOutage ? 'RecalldRetrieverNotAnswering' : 'RecalldRetrieverErrors',
       severity: isOutage ? 'critical' : 'warning',
       goldenSet,
-      text: `${percent(failed)} of the queries of the latest run of ${goldenSet} failed or timed out.`,
+      headline: `${isOutage ? 'retriever down' : `${percent(failed, 0)} of golden queries failed`}${errorIn(ended.failure)}`,
+      text: `${percent(failed)} of the queries of the latest run of ${goldenSet} failed or timed out.${
+        ended.failure === null ? '' : ` ${describeFailure(ended.failure)}`
+      }`,
       value: failed,
       threshold: ERRORS_SHARE,
     });
   }
   return alarms;
+}
+
+/** ` (connection refused)`: what most of the calls failed with. */
+function errorIn(failure: RunFailure | null): string {
+  return failure === null ? '' : ` (${failure.code.replace(/^http_/, 'HTTP ').replaceAll('_', ' ')})`;
 }
 
 /** Of what probes measure, as the alert rules on parts have it. */
@@ -134,6 +146,7 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
       ...base,
       name: 'the embedding canary moved',
       alert: 'RecalldEmbedderChanged',
+      headline: `embedding canary changed (median cosine ${median.value.toFixed(2)})`,
       text,
       value: null,
       threshold: null,
@@ -147,6 +160,7 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
       ...base,
       name,
       alert: 'RecalldIndexRecallLow',
+      headline: `recall of the index ${percent(recall.value, 0)}, below ${percent(MIN_ANN_RECALL, 0)}`,
       text,
       value: recall.value,
       threshold: MIN_ANN_RECALL,
@@ -168,6 +182,7 @@ function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Al
       alert: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
       severity: isConfirmed ? 'critical' : 'warning',
       goldenSet: null,
+      headline: `judged nDCG of live queries down by ${drop.value.toFixed(2)}`,
       text: `Judged nDCG of live queries lies ${drop.value.toFixed(2)} below the weeks before; ${by}.`,
       value: drop.value,
       threshold: 0,
@@ -180,6 +195,7 @@ function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Al
       alert: 'RecalldJudgeChanged',
       severity: 'warning',
       goldenSet: null,
+      headline: 'the judge of live queries changed',
       text: 'The judge of live queries gives fixed pairs other grades than at first.',
       value: null,
       threshold: null,
@@ -203,8 +219,33 @@ export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckS
     const check = checks.find((one) => one.pipeline === pipeline && one.name === name);
     if (stands === null || check?.verdict !== 'no_data') return [];
     const text = `${worst.text} Nothing has judged it since.`;
-    return [{ name, alert, severity: stands, goldenSet, text, value: null, threshold: null }];
+    const { headline } = worst;
+    return [{ name, alert, severity: stands, goldenSet, headline, text, value: null, threshold: null }];
   });
+}
+
+/**
+ * What was measured of the alarms that are over now, for the message that says so.
+ *
+ * @param course those of the open incident
+ */
+export function recoveriesOf(course: readonly AlarmCourse[], { checks, latest }: AlarmFacts): Recoveries {
+  return new Map(
+    course.flatMap(({ name, alert, goldenSet, stands }): [string, string][] => {
+      if (stands === null) return [];
+      const check = checks.find((one) => one.name === name);
+      const measured = check === undefined ? answersAgain(alert, goldenSet, latest) : recoveryText(check);
+      return measured === null ? [] : [[name, measured]];
+    }),
+  );
+}
+
+function answersAgain(alert: string, goldenSet: string | null, latest: readonly LatestRun[]): string | null {
+  if (alert !== 'RecalldRetrieverNotAnswering' && alert !== 'RecalldRetrieverErrors') return null;
+  const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
+  const failed = ended === null ? 1 : failedShare(ended.outcomes);
+  if (failed >= ERRORS_SHARE) return null;
+  return `retriever answers again (${percent(1 - failed, 0)} of golden queries)`;
 }
 
 /** The part of the config that an alarm is of; null where it is of none, or of one that no config ever had. */
@@ -238,7 +279,8 @@ export function carriedOver(
       part.kind === 'check'
         ? checks.some((check) => check.pipeline === part.pipeline && check.name === name)
         : golden.some(({ set }) => set === goldenSet);
-    return isOurs ? [] : [{ name, alert, severity: stands, goldenSet, text: worst.text, value: null, threshold: null }];
+    const { headline, text } = worst;
+    return isOurs ? [] : [{ name, alert, severity: stands, goldenSet, headline, text, value: null, threshold: null }];
   });
 }
 
@@ -261,6 +303,7 @@ function indexAlarms(measurements: readonly LatestMeasurement[], now: Date): Ala
             alert: 'RecalldIndexLate',
             severity: 'warning',
             goldenSet: null,
+            headline: `changes reach the index after ${durationText(lag.seconds)}, limit ${durationText(lag.allowed)}`,
             text: lagSentence(lag),
             value: lag.seconds,
             threshold: lag.allowed,
@@ -273,7 +316,10 @@ function indexAlarms(measurements: readonly LatestMeasurement[], now: Date): Ala
       if (alert === undefined) return [];
       const name = `documents of the index are ${findingWords[wrong.kind]}`;
       const text = wrongSentence(wrong);
-      return [{ name, alert, severity: 'warning', goldenSet: null, text, value: wrong.value, threshold: null }];
+      const headline = `${percent(wrong.value)} of the documents of the index are ${findingWords[wrong.kind]}`;
+      return [
+        { name, alert, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
+      ];
     });
   return [...wrong, ...late];
 }

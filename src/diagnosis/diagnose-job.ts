@@ -37,7 +37,7 @@ export interface DiagnosisJobDeps {
 
 export const diagnoseAlarmsJob = defineJob({
   name: 'diagnose-alarms',
-  does: 'Finds the likely cause of firing alerts, twice a minute and at the end of each golden run; then calls `send-notifications`.',
+  does: 'Finds the likely cause of firing alerts, every 15 seconds and at the end of each golden run; then calls `send-notifications`.',
   // Left out, all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
@@ -45,7 +45,7 @@ export const diagnoseAlarmsJob = defineJob({
   backoffMs: 1000,
   timeoutMs: 300_000,
   retainSeconds: 600,
-  cron: '20,50 * * * * *',
+  cron: '5,20,35,50 * * * * *',
   async handle({ diagnose, requestNotifications, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
     const due = await pipelinesToLookAt(diagnose, asked);

@@ -16,7 +16,7 @@ import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import type { LagHistory } from '../threads/lag-history.ts';
 import { type Clock, DAY_MS } from '../time.ts';
-import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, unjudged } from './alarms.ts';
+import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import {
   type Interval,
@@ -115,7 +115,7 @@ export async function keepIncident(
     // What is never seen well cannot be seen to have changed.
     const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
     const because = closingReasonOf(open, facts);
-    if (await incidents.close(name, clock.now(), because))
+    if (await incidents.close(name, clock.now(), because, recoveriesOf(open?.course ?? [], facts)))
       logger.info('all alerts are resolved', { pipeline: name, because });
     throwAny(problems);
     return null;
@@ -124,7 +124,7 @@ export async function keepIncident(
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(deps, name) : facts;
   const diagnosis = await lookInto(deps, pipeline, { alarms, open, facts: seen });
-  const stored = await incidents.look(alarms, diagnosis, at);
+  const stored = await incidents.look(alarms, diagnosis, at, recoveriesOf(open?.course ?? [], seen));
   if (stored === 'opened' || stored === 'said') {
     const { cause, confidence, summary } = diagnosis;
     logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });

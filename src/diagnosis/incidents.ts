@@ -15,6 +15,7 @@ import {
   type Incident,
   isFinal,
   isSaid,
+  type Recoveries,
   topicIdsIn,
   trendOf,
   withTopicNames,
@@ -91,12 +92,20 @@ export function createIncidents(pool: Pool) {
      * Takes a look at what rings down: opens an incident, or carries the open one on, and adds what the look came to
      * where that is to be said. The same look stored again, by a retry or a replica, changes nothing.
      */
-    look: (ringing: readonly Alarm[], diagnosis: Diagnosis, at: Date): Promise<LookStored> =>
-      inTransaction(pool, (client) => look(client, ringing, diagnosis, at)),
+    look: (
+      ringing: readonly Alarm[],
+      diagnosis: Diagnosis,
+      at: Date,
+      recoveries: Recoveries = new Map(),
+    ): Promise<LookStored> => inTransaction(pool, (client) => look(client, { ringing, diagnosis, recoveries }, at)),
 
     /** Nothing is in alarm any more. @returns whether there was one to close */
-    close: (pipeline: string, at: Date, because: ClosingReason = 'resolved'): Promise<boolean> =>
-      inTransaction(pool, (client) => closeIncident(client, pipeline, because, at)),
+    close: (
+      pipeline: string,
+      at: Date,
+      because: ClosingReason = 'resolved',
+      recoveries: Recoveries = new Map(),
+    ): Promise<boolean> => inTransaction(pool, (client) => closeIncident(client, pipeline, because, at, recoveries)),
 
     /** Newest first. */
     list({ pipeline, during, before, limit }: IncidentFilter): Promise<readonly Incident[]> {
@@ -122,6 +131,7 @@ export async function closeIncident(
   pipeline: string,
   because: ClosingReason,
   at: Date,
+  recoveries: Recoveries = new Map(),
 ): Promise<boolean> {
   const known = await lockOpen(client, pipeline);
   if (known === null) return false;
@@ -129,7 +139,7 @@ export async function closeIncident(
     `update incidents
         set closed_at = greatest($2::timestamptz, looked_at), closed_because = $3::text, course = $4::jsonb
       where id = $1::bigint`,
-    [known.id, at, because, JSON.stringify(followAlarms(known.course, [], at))],
+    [known.id, at, because, JSON.stringify(followAlarms(known.course, [], at, recoveries))],
   );
   return true;
 }
@@ -137,8 +147,11 @@ export async function closeIncident(
 /** The open incident is locked, so that of many replicas one decides what becomes of it. */
 async function look(
   client: PoolClient,
-  ringing: readonly Alarm[],
-  diagnosis: Diagnosis,
+  {
+    ringing,
+    diagnosis,
+    recoveries,
+  }: { readonly ringing: readonly Alarm[]; readonly diagnosis: Diagnosis; readonly recoveries: Recoveries },
   at: Date,
 ): Promise<LookStored> {
   const { pipeline } = diagnosis;
@@ -156,7 +169,7 @@ async function look(
   const known = await lockOpen(client, pipeline);
   // Closed in between: the next look opens another if there is still something in alarm.
   if (known === null || known.lookedAt > at) return 'outdated';
-  const course = followAlarms(known.course, ringing, at);
+  const course = followAlarms(known.course, ringing, at, recoveries);
   await client.query(
     `update incidents
         set course = $2::jsonb, severity = $3::text, looked_at = $4::timestamptz,

@@ -83,7 +83,8 @@ export const incidentSchema = z.object({
         opened_at: time,
         ended_at: time.nullable(),
         critical_at: z.array(time).describe('When it became critical.'),
-        worst: z.object({ at: time, text: z.string(), value: z.number().nullable() }),
+        worst: z.object({ at: time, headline: z.string(), text: z.string(), value: z.number().nullable() }),
+        recovered: z.string().nullable().describe('What was measured when it was over; null without a measurement.'),
       }),
     )
     .describe('Each alarm of it: when it rang, and how it was at its worst.'),

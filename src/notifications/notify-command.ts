@@ -34,20 +34,24 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
   const openedAt = systemClock.now();
   const opened: Message = {
     event: 'opened',
+    id: `recalld/test/${openedAt.toISOString()}/opened`,
     key: `recalld/test/${openedAt.toISOString()}`,
     pipeline: 'test',
     severity: 'warning',
     openedAt,
     closedAt: null,
     closedBecause: null,
-    summary: 'This is a test of recalld: nothing is wrong.',
+    summary: 'test: a message of `recalld notify`, nothing is wrong',
     lines: [],
-    diagnosis: 'There is no cause to look for.',
+    diagnosis: 'Nothing has to be done.',
     link,
     runbook: null,
   };
   const problem =
     (await receiver.send(opened, signal)) ??
-    (await receiver.send({ ...opened, event: 'closed', closedAt: systemClock.now() }, signal));
+    (await receiver.send(
+      { ...opened, event: 'closed', id: `${opened.key}/closed`, closedAt: systemClock.now() },
+      signal,
+    ));
   return { receiver: receiver.field, kind: receiver.kind, problem };
 }

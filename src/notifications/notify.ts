@@ -15,7 +15,6 @@ import {
   dueMessage,
   type IncidentToTell,
   JUST_CLOSED_MS,
-  type MessageSettings,
   messageOf,
   type NotificationEvent,
   type Notified,
@@ -26,7 +25,8 @@ export interface NotifyDeps {
   readonly incidents: Pick<Incidents, 'find'>;
   readonly notifications: Notifications;
   readonly receivers: readonly Receiver[];
-  readonly message: MessageSettings;
+  /** Where browsers reach recalld; null when it is not configured. */
+  readonly consoleUrl: string | null;
   readonly meter: Pick<Meter, 'increment'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,6 +42,7 @@ export async function notify(deps: NotifyDeps, signal: AbortSignal): Promise<voi
   const { receivers, notifications, clock } = deps;
   if (receivers.length === 0) return;
   await addDue(deps);
+  await notifications.discardOutdated(clock.now());
   const taken = await notifications.take(clock.now());
   const sent = await Promise.allSettled(taken.map((one) => send(deps, one, signal)));
   const errors = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
@@ -63,13 +64,15 @@ async function addDue({ notifications, receivers, clock }: NotifyDeps): Promise<
 }
 
 async function send(deps: NotifyDeps, due: DueNotification, signal: AbortSignal): Promise<void> {
-  const { incidents, notifications, receivers, message, meter, clock, logger } = deps;
+  const { incidents, notifications, receivers, consoleUrl, meter, clock, logger } = deps;
   const receiver = receivers.find(({ id }) => id === due.receiver);
   const incident = await incidents.find(due.incidentId);
   // The config may have lost who it was for.
   if (receiver === undefined || incident === null) return notifications.giveUp(due.id, clock.now());
+  // It closed since this was recorded; the last message says all that is still true.
+  if (due.event !== 'closed' && incident.closedAt !== null) return notifications.discard(due.id);
   const { kind, field } = receiver;
-  const problem = await receiver.send(messageOf(incident, due.event, message), signal);
+  const problem = await receiver.send(messageOf(incident, due.event, consoleUrl), signal);
   const now = clock.now();
   const told = { receiver: field, event: due.event, pipeline: incident.pipeline };
   if (problem === null) {
@@ -123,9 +126,11 @@ export function createNotifications(pool: Pool) {
     /** Incidents that are open or have just closed, and those whose end a receiver of their beginning has not been told. */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       const { rows } = await pool.query<KnownIncident>(
-        `select i.id, i.severity, i.closed_at as "closedAt", i.settled_at as "settledAt",
-                (select cause from diagnoses d where d.incident_id = i.id order by d.id desc limit 1) as cause
+        `select i.id, i.severity, i.opened_at as "openedAt", i.closed_at as "closedAt", i.settled_at as "settledAt",
+                d.cause, d.confidence
            from incidents i
+           join lateral (select cause, confidence from diagnoses
+                          where incident_id = i.id order by id desc limit 1) d on true
           where i.closed_at is null or i.closed_at > $1::timestamptz
              or exists (select 1 from notifications o
                          where o.incident_id = i.id and o.event = 'opened' and o.given_up_at is null
@@ -158,6 +163,20 @@ export function createNotifications(pool: Pool) {
          on conflict do nothing`,
         [incidentId, receiver, event, at],
       );
+    },
+
+    /** Drops what was to be sent now about a fault that is over: only the message that says so is still true. */
+    async discardOutdated(at: Date): Promise<void> {
+      await pool.query(
+        `delete from notifications n using incidents i
+          where i.id = n.incident_id and i.closed_at is not null and n.event <> 'closed'
+            and n.sent_at is null and n.given_up_at is null and n.next_attempt_at <= $1::timestamptz`,
+        [at],
+      );
+    },
+
+    async discard(id: string): Promise<void> {
+      await pool.query('delete from notifications where id = $1::bigint', [id]);
     },
 
     /** Those that are to be sent now; to one receiver in their order, and none behind a beginning that was given up. */

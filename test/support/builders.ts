@@ -260,6 +260,7 @@ export function anAlarm(parts: Partial<Alarm> = {}): Alarm {
     alert: 'RecalldRetrieverNotAnswering',
     severity: 'critical',
     goldenSet: 'faq',
+    headline: 'retriever down (HTTP 503)',
     text,
     value: 1,
     threshold: 0.05,

@@ -151,12 +151,6 @@ function named(labels: Readonly<Record<string, string>>, expr: string): string {
   );
 }
 
-/** The summary of each alert rule, by its name. */
-export function alertSummaries(): ReadonlyMap<string, string> {
-  const alerts = ruleGroups(defaultRuleSettings).flatMap((group) => group.alerts);
-  return new Map(alerts.map(({ alert, summary }) => [alert, summary]));
-}
-
 /** Alerts that only a config can give: what it names must be there, in every deployment of its job. */
 function configuredGroup({ pipelines, scrapeJob }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>

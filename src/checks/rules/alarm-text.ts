@@ -5,6 +5,7 @@
  */
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
 import { ALL_SEGMENT } from '../../model.ts';
+import { signed } from '../../text/spelling.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
 /** What a sentence on a check is made of, beside its numbers. */
@@ -28,6 +29,60 @@ export function alarmText(check: CheckState): string {
   if (verdict === 'ok') return text;
   const since = alarmSince(check);
   return `${text}${since === null ? '' : `, since ${moment(since)}`}${before === null ? '' : `; ${written(before, unit)} before`}`;
+}
+
+/** "nDCG@10 0.55, below 0.7": enough on a lock screen. */
+export function alarmHeadline(check: CheckState): string {
+  const { value, threshold, kind } = check;
+  const { limit, unit } = alarmWords(check);
+  if (kind === 'density_drift') return 'live queries are covered worse than in the baseline';
+  const is = value === null ? 'unknown' : brief(value, unit);
+  if (kind === 'regression') {
+    const [drop, allowed] = [-(value ?? 0), -threshold].map((number) => brief(number, unit));
+    return value === null
+      ? `${headlineSubject(check)} unknown`
+      : `${headlineSubject(check)} down by ${drop}, limit ${allowed}`;
+  }
+  return `${headlineSubject(check)} ${is}, ${limit === 'floor' ? 'below' : 'above'} ${brief(threshold, unit)}`;
+}
+
+/** "nDCG@10 recovered to 0.82"; null where nothing shows that it did. */
+export function recoveryText(check: CheckState): string | null {
+  const { kind, value, verdict } = check;
+  if (verdict !== 'ok') return null;
+  const subject = headlineSubject(check);
+  if (value === null || kind === 'density_drift') return `${subject} recovered`;
+  const { unit } = alarmWords(check);
+  return kind === 'regression'
+    ? `${subject} recovered (${signed(value, 2)} against the baseline)`
+    : `${subject} recovered to ${brief(value, unit)}`;
+}
+
+/** What a check watches, in a word or two. */
+function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): string {
+  const on = goldenSet === null ? '' : ` on ${goldenSet}`;
+  switch (kind) {
+    case 'floor':
+    case 'regression':
+      return `${measure.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR')}${on}`;
+    case 'stale_labels':
+      return `share of superseded documents${on}`;
+    case 'forbidden_results':
+      return `forbidden documents returned${on}`;
+    case 'density_drift':
+      return 'coverage of live queries';
+    case 'threshold': {
+      const where = segment === null || segment === ALL_SEGMENT ? '' : ` (${segment})`;
+      return `${measure.replaceAll('_', ' ').replace(/ seconds$/, '')}${where}`;
+    }
+  }
+}
+
+/** Three significant digits; times in milliseconds below a second. */
+function brief(value: number, unit: AlarmWords['unit']): string {
+  const rounded = (number: number): string => String(Number(number.toPrecision(3)));
+  if (unit === 'number') return rounded(value);
+  return Math.abs(value) < 1 ? `${rounded(1000 * value)} ms` : `${rounded(value)} s`;
 }
 
 export function alarmWords({

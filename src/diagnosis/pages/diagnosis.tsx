@@ -290,7 +290,8 @@ export function DiagnosisOf({
   if (state !== 'critical' && state !== 'warning') return null;
   return (
     <p class="of">
-      No diagnosis: causes are looked for twice a minute, behind golden runs, query density, the index and the embedder.
+      No diagnosis: causes are looked for every 15 seconds, behind golden runs, query density, the index and the
+      embedder.
     </p>
   );
 }

@@ -256,7 +256,7 @@ async function goodRunOf(
   return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
 }
 
-/** A run is looked into when it ends, and twice a minute. */
+/** A run is looked into when it ends, and every 15 seconds. */
 const LOOK_MS = 60_000;
 
 /** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */

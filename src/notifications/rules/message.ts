@@ -1,15 +1,19 @@
 /** Which message about an incident a receiver is due now, and what it says. */
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
-import type { Incident } from '../../diagnosis/rules/incident.ts';
+import type { AlarmCourse, Incident } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
 import type { Severity } from '../../model.ts';
+import { durationText } from '../../text/spelling.ts';
 import { HOUR_MS, MINUTE_MS } from '../../time.ts';
 
 export type NotificationEvent = 'opened' | 'updated' | 'closed';
 
-/** What of an incident decides who is told what. */
-export type IncidentToTell = Pick<Incident, 'severity' | 'closedAt' | 'settledAt' | 'cause'>;
+/** What of an incident decides which message is due. */
+export type IncidentToTell = Pick<
+  Incident,
+  'severity' | 'openedAt' | 'closedAt' | 'settledAt' | 'cause' | 'confidence'
+>;
 
 /** A message that was due to a receiver, in the order in which it came to be. */
 export interface Notified {
@@ -26,15 +30,22 @@ export interface ReceiverNeeds {
   readonly takesUpdates: boolean;
 }
 
-/** One that opened and closed between two looks is still told. */
+/** An incident that opened and closed between two rounds is still reported. */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** How long a message is tried that nobody takes. */
 const RETRY_MS = HOUR_MS;
 
 /**
- * One message opens an incident and one closes it; between them only who can take it without another sound is told of
- * another cause. Nobody is told of an end whose beginning never reached them.
+ * How old an incident is before its first message goes without a cause. With 15 s to the next round, a message comes at
+ * most 30 s after its incident opened.
+ */
+const CAUSE_WAIT_MS = 15_000;
+
+/**
+ * The first message waits for the cause for a short time. A follow-up comes when a cause becomes known or changes, and
+ * the last message when all alerts are resolved. An incident that is closed has no message but the last one: what it
+ * says of a fault would not be true any more. No message reports the end of what could not be delivered at all.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -46,16 +57,31 @@ export function dueMessage(
 ): NotificationEvent | null {
   if (incident.severity === 'warning' && minSeverity === 'critical') return null;
   const opened = known.find(({ event }) => event === 'opened');
-  const { closedAt, settledAt, cause } = incident;
-  if (opened === undefined) {
-    const isNews = closedAt === null || now.getTime() - closedAt.getTime() < JUST_CLOSED_MS;
-    return isNews ? 'opened' : null;
+  const { openedAt, closedAt, settledAt } = incident;
+  if (opened !== undefined && opened.givenUpAt !== null) return null;
+  if (closedAt !== null) {
+    if (known.some(({ event }) => event === 'closed')) return null;
+    const isNews = opened !== undefined || now.getTime() - closedAt.getTime() < JUST_CLOSED_MS;
+    return isNews ? 'closed' : null;
   }
-  if (opened.givenUpAt !== null) return null;
-  if (closedAt !== null) return known.some(({ event }) => event === 'closed') ? null : 'closed';
+  if (opened === undefined) {
+    const hasWaited = now.getTime() - openedAt.getTime() >= CAUSE_WAIT_MS;
+    return settledAt !== null || hasWaited ? 'opened' : null;
+  }
   const last = known.at(-1);
-  const isCorrection = takesUpdates && settledAt !== null && last?.sentAt != null && last.cause !== cause;
-  return isCorrection ? 'updated' : null;
+  return settledAt !== null && last?.sentAt != null && isFollowUp(incident, last.cause, takesUpdates)
+    ? 'updated'
+    : null;
+}
+
+/** What makes a sound is not worth a guess: it reports another cause once that is more than one. */
+function isFollowUp(
+  { cause, confidence }: Pick<IncidentToTell, 'cause' | 'confidence'>,
+  last: Cause | null,
+  takesUpdates: boolean,
+): boolean {
+  if (cause === last || (last === null && cause === 'unknown')) return false;
+  return takesUpdates || (cause !== 'unknown' && confidence !== 'low');
 }
 
 const FIRST_WAIT_MS = 10_000;
@@ -69,6 +95,8 @@ export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | nu
 
 export interface Message {
   readonly event: NotificationEvent;
+  /** The same each time that this message is sent, and for no other in the world. */
+  readonly id: string;
   /** The same for all messages of one incident, and for no other in the world. */
   readonly key: string;
   readonly pipeline: string;
@@ -76,68 +104,86 @@ export interface Message {
   readonly openedAt: Date;
   readonly closedAt: Date | null;
   readonly closedBecause: Incident['closedBecause'];
-  /** One line, the same while the incident lasts. */
+  /** Enough on a lock screen: `docs: nDCG@10 0.55, below 0.7`, `docs: nDCG@10 recovered to 0.82 after 2 h`. */
   readonly summary: string;
-  /** A line for each alarm, with its numbers. */
+  /** A line for each alert, with its numbers: how it is now, or how it was at its worst. */
   readonly lines: readonly string[];
-  /** What was likely behind it, or that nobody knows yet. */
+  /** The likely cause with its evidence and what to do, or that none is known yet. */
   readonly diagnosis: string;
-  /** The page of the incident and the runbook of its worst alarm; null where no address of the console is configured. */
+  /** The page of the incident and the runbook of its worst alert; null where no address of the console is configured. */
   readonly link: string | null;
   readonly runbook: string | null;
 }
 
-export interface MessageSettings {
-  /** Where browsers reach recalld; null when it is not configured. */
-  readonly consoleUrl: string | null;
-  /** Of the alert rules, by name, with the labels in them as templates of Prometheus write them. */
-  readonly summaries: ReadonlyMap<string, string>;
-}
-
-export function messageOf(
-  incident: Incident,
-  event: NotificationEvent,
-  { consoleUrl, summaries }: MessageSettings,
-): Message {
-  const { id, pipeline, severity, openedAt, closedAt, closedBecause, course } = incident;
+/** @param consoleUrl where browsers reach recalld; null when it is not configured */
+export function messageOf(incident: Incident, event: NotificationEvent, consoleUrl: string | null): Message {
+  const { id, pipeline, severity, openedAt, closedAt, closedBecause, saidAt, course } = incident;
   const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
-  const alert = course.find((one) => one.severity === severity)?.alert ?? '';
-  const summary = summaries.get(alert) ?? 'Retrieval of {{ $labels.pipeline }} is not as it should be.';
+  const worst = worstOf(incident);
+  const isOver = event === 'closed';
+  const key = `recalld/${pipeline}/${openedAt.toISOString()}/${id}`;
   return {
     event,
-    key: `recalld/${pipeline}/${openedAt.toISOString()}/${id}`,
+    id: event === 'updated' ? `${key}/updated/${saidAt.toISOString()}` : `${key}/${event}`,
+    key,
     pipeline,
     severity,
     openedAt,
     closedAt,
     closedBecause,
-    summary: summary.replaceAll('{{ $labels.pipeline }}', pipeline),
-    lines: [
-      ...(closedBecause === 'left_config' ? [LEFT_CONFIG] : []),
-      ...course.map(({ name, worst }) => `${name}: ${worst.text}`),
-    ],
-    diagnosis: diagnosisOf(incident),
+    summary: `${pipeline}: ${isOver ? endOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
+    lines: isOver
+      ? course.map(lineOfEnd)
+      : course.filter(({ stands }) => stands !== null).map(({ worst: { text } }) => text),
+    diagnosis: isOver ? causeThatWas(incident) : diagnosisOf(incident),
     link: console && `${console}/incidents/${id}`,
-    runbook: console && `${console}/runbooks/${alert}`,
+    runbook: console && `${console}/runbooks/${worst?.alert ?? ''}`,
   };
 }
 
-const LEFT_CONFIG = 'It left the config and is no longer evaluated. It was not seen to recover.';
+/** Of the most severe alerts one that still fires, else the one that came first. */
+function worstOf({ course, severity }: Incident): AlarmCourse | undefined {
+  const severe = course.filter((one) => one.severity === severity);
+  return severe.find(({ stands }) => stands !== null) ?? severe[0] ?? course[0];
+}
 
-/** Differences that a message names where the cause is unknown. */
-const MAX_DIFFERENCES = 2;
+function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlarmCourse | undefined): string {
+  const after = closedAt === null ? '' : ` after ${spanText(closedAt.getTime() - openedAt.getTime())}`;
+  if (closedBecause === 'left_config') return `closed${after}: ${LEFT_CONFIG}`;
+  return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
+}
 
-/** Titles and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
+const LEFT_CONFIG = 'it left the config and is no longer evaluated; it was not seen to recover';
+
+/** In no tense, so that nothing that is over reads as if it went on. */
+function lineOfEnd({ name, recovered, openedAt, endedAt, worst }: AlarmCourse): string {
+  const until = endedAt === null ? '' : ` to ${momentText(endedAt)}`;
+  const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
+  return `${name}: from ${momentText(openedAt)}${until}, at its worst ${worst.headline}.${end}`;
+}
+
+function momentText(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `45 s`, `12 min`, `2 h`, `2 h 5 min`. */
+function spanText(ms: number): string {
+  return ms < MINUTE_MS
+    ? `${Math.max(1, Math.round(ms / 1000))} s`
+    : durationText(ms / 1000).replace(/ 0 (?:min|h)$/, '');
+}
+
+/** So many signs that speak for a cause are evidence enough for a message. */
+const MAX_EVIDENCE = 2;
+
+/** Titles, evidence and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
 function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): string {
   if (settledAt === null) return 'Cause not yet known.';
   const { title, action } = causeTexts[cause];
-  if (cause === 'unknown') {
-    const differences = ranked
-      .flatMap((one) => (one.cause === 'unknown' ? one.supporting : []))
-      .filter(({ name }) => name !== 'topics')
-      .slice(0, MAX_DIFFERENCES);
-    return ['Cause unknown.', ...differences.map(({ sentence }) => sentence), action].join(' ');
-  }
+  const own = ranked.find((one) => one.cause === cause)?.supporting ?? [];
+  const evidence = own.filter(({ name }) => name !== 'topics').slice(0, MAX_EVIDENCE);
+  const because = evidence.map(({ sentence }) => ` ${sentence}`).join('');
+  if (cause === 'unknown') return `Cause unknown.${because} ${action}`;
   const others = also.map(
     (one) =>
       ` Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence). ${causeTexts[one.cause].action}`,
@@ -145,16 +191,14 @@ function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): 
   const beside = besideOf(ranked, cause);
   const first =
     beside === null
-      ? `Likely cause: ${title} (${confidence} confidence). ${action}`
-      : `Likely cause: ${title} or ${causeTexts[beside.cause].title} (${confidence} confidence). ${tellApart(cause, beside.cause)}`;
+      ? `Likely cause: ${title} (${confidence} confidence).${because} ${action}`
+      : `Likely cause: ${title} or ${causeTexts[beside.cause].title} (${confidence} confidence).${because} ${tellApart(cause, beside.cause)}`;
   return [first, ...others].join('');
 }
 
-/** `after 12 min`: how long a closed incident took. */
-function took({ openedAt, closedAt }: Message): string {
-  return closedAt === null
-    ? ''
-    : ` It took ${Math.max(1, Math.round((closedAt.getTime() - openedAt.getTime()) / MINUTE_MS))} min.`;
+function causeThatWas({ settledAt, cause, confidence }: Incident): string {
+  if (settledAt === null || cause === 'unknown') return 'Its cause stayed unknown.';
+  return `Diagnosed cause: ${causeTexts[cause].title} (${confidence} confidence).`;
 }
 
 /** What a service of the user's own gets. */
@@ -163,7 +207,7 @@ export function webhookBody(message: Message): object {
   return {
     version: 1,
     event: `incident.${event}`,
-    id: `${key}/${event}`,
+    id: message.id,
     incident: {
       key,
       pipeline,
@@ -184,9 +228,10 @@ export function webhookBody(message: Message): object {
 export function slackBody(message: Message): object {
   const { event, severity, summary, lines, diagnosis, link, runbook } = message;
   const end = message.closedBecause === 'left_config' ? 'Closed' : 'Resolved';
-  const head = event === 'closed' ? end : severity === 'critical' ? 'Critical' : 'Warning';
+  const start = severity === 'critical' ? 'Critical' : 'Warning';
+  const head = event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start;
   const escaped = [
-    `*${head}: ${forSlack(summary)}*${took(message)}`,
+    `*${head}: ${forSlack(summary)}*`,
     ...[...lines, diagnosis].map(forSlack),
     ...(link === null ? [] : [`<${forSlack(link)}|The incident> <${forSlack(runbook ?? link)}|The runbook>`]),
   ];
@@ -206,7 +251,7 @@ export function pagerdutyBody(message: Message, routingKey: string | null): obje
     ...common,
     event_action: 'trigger',
     payload: {
-      summary: [summary, ...lines].join(' ').slice(0, 1024),
+      summary: [summary, ...lines, diagnosis].join(' ').slice(0, 1024),
       source: pipeline,
       severity,
       timestamp: openedAt.toISOString(),

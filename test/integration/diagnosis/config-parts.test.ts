@@ -64,7 +64,7 @@ describe('a pipeline that leaves the config', () => {
           incidents: incidents(),
           notifications: createNotifications(database.pool),
           receivers,
-          message: { consoleUrl: null, summaries: new Map() },
+          consoleUrl: null,
           meter: { increment: () => undefined },
           clock: { now: () => at } as Parameters<typeof notify>[0]['clock'],
           logger: new MemoryLogger(),
@@ -73,7 +73,7 @@ describe('a pipeline that leaves the config', () => {
       );
     await follow(START, [docs, other]);
     await look(minutes(1));
-    await tell(minutes(1));
+    await tell(minutes(2));
     await follow(minutes(4), [other]);
     expect(await incidents().current(docs.name)).not.toBeNull();
     await follow(minutes(6), [other]);
@@ -83,12 +83,12 @@ describe('a pipeline that leaves the config', () => {
       { closedAt: minutes(6), closedBecause: 'left_config' },
     ]);
     const bodies = server.requests.map(
-      ({ body }) => JSON.parse(body) as { event: string; description: string; incident: object },
+      ({ body }) => JSON.parse(body) as { event: string; summary: string; incident: object },
     );
     expect(bodies.map(({ event }) => event)).toEqual(['incident.opened', 'incident.closed']);
     expect(bodies[1]).toMatchObject({
       incident: { closed_because: 'left_config' },
-      description: expect.stringContaining('left the config') as string,
+      summary: expect.stringContaining('left the config') as string,
     });
   });
 

@@ -54,7 +54,8 @@ describe('incidents in PostgreSQL', () => {
           openedAt: hours(0),
           endedAt: null,
           criticalAt: [hours(0)],
-          worst: { at: hours(0), text: alarm.text, value: 1 },
+          worst: { at: hours(0), headline: alarm.headline, text: alarm.text, value: 1 },
+          recovered: null,
         },
       ],
     });

@@ -39,15 +39,21 @@ function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConf
     incidents: incidents(),
     notifications: createNotifications(database.pool),
     receivers: made,
-    message: { consoleUrl: null, summaries: new Map() },
+    consoleUrl: null,
     meter: { increment: (_name, labels) => void counted.push(Object.values(labels).join(' ')) },
     clock,
     logger,
   };
 }
 
-const open = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
+const look = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
   incidents().look([anAlarm({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
+/** Opens an incident whose cause is confirmed. */
+async function open(...of: Parameters<typeof look>): Promise<void> {
+  await look(...of);
+  await clock.advance(12_000);
+  await look(...of);
+}
 const heard = (): string[] =>
   server.requests.map(({ body }) => {
     const { event, event_action: action } = JSON.parse(body) as Record<string, string>;
@@ -86,12 +92,11 @@ describe('the receivers of notifications', () => {
     server.respondWith(inTurn(status(503), status(503), json({})));
     await open();
     await notify(deps, never);
-    await incidents().close(pipeline, clock.now());
-    await notify(deps, never);
     await clock.advance(10_000);
     await notify(deps, never);
     await clock.advance(20_000);
     await notify(deps, never);
+    await incidents().close(pipeline, clock.now());
     await notify(deps, never);
     expect(heard()).toEqual(['incident.opened', 'incident.opened', 'incident.opened', 'incident.closed']);
     expect(counted).toEqual(['webhook failed', 'webhook failed', 'webhook sent', 'webhook sent']);
@@ -114,19 +119,66 @@ describe('the receivers of notifications', () => {
     expect(JSON.stringify(logger.lines)).not.toContain('SECRET');
   });
 
-  it('hear of no end whose beginning was given up while it waited behind it', async () => {
+  it('hear of no fault that is over, but of its end alone, when they took nothing while it lasted', async () => {
     const deps = depsFor({ kind: 'webhook' });
-    server.respondWith(status(500));
+    server.respondWith(inTurn(status(500), json({})));
     await open();
     await notify(deps, never);
     await incidents().close(pipeline, clock.now());
-    await clock.advance(61 * 60_000);
+    await clock.advance(20_000);
     await notify(deps, never);
-    expect(counted).toEqual(['webhook failed', 'webhook given_up']);
-    server.respondWith(json({}));
-    await clock.advance(60_000);
+    expect(heard()).toEqual(['incident.opened', 'incident.closed']);
+    await clock.advance(60 * 60_000);
     await notify(deps, never);
-    expect(heard()).toEqual(['incident.opened', 'incident.opened']);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('hear of the end alone of an incident that opened and closed between two rounds', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    await open();
+    await incidents().close(pipeline, clock.now());
+    await notify(deps, never);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.closed']);
+  });
+
+  it('wait for the cause, and get it in the first message, over a restart', async () => {
+    await look({ cause: 'unknown', confidence: 'low' });
+    await clock.advance(10_000);
+    await notify(depsFor({ kind: 'webhook' }), never);
+    expect(heard()).toEqual([]);
+    await look();
+    await notify(depsFor({ kind: 'webhook' }), never);
+    expect(heard()).toEqual(['incident.opened']);
+    expect(server.requests[0]?.body).toContain('Likely cause: the retriever is down');
+  });
+
+  it('get a first message without a cause after 15 seconds, and one follow-up when it becomes known', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    await look();
+    await clock.advance(15_000);
+    await notify(deps, never);
+    expect(server.requests[0]?.body).toContain('Cause not yet known.');
+    await look();
+    await notify(deps, never);
+    await clock.advance(15_000);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened', 'incident.updated']);
+    expect(server.requests[1]?.body).toContain('Likely cause: the retriever is down');
+  });
+
+  it('read at the end what it recovered to, and nothing of the fault in the present tense', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    await open();
+    await notify(deps, never);
+    await clock.advance(2 * 3_600_000);
+    const recoveries = new Map([[anAlarm().name, 'nDCG@10 recovered to 0.82']]);
+    await incidents().close(pipeline, clock.now(), 'resolved', recoveries);
+    await notify(deps, never);
+    expect(JSON.parse(server.requests[1]?.body ?? '')).toMatchObject({
+      summary: `${pipeline}: nDCG@10 recovered to 0.82 after 2 h`,
+    });
+    expect(server.requests[1]?.body).not.toContain(anAlarm().text);
   });
 
   it('hear of an end that nobody could tell for days', async () => {
@@ -146,16 +198,16 @@ describe('the receivers of notifications', () => {
     expect(heard()).toEqual(['text']);
   });
 
-  it('hear a corrected cause where that makes no sound', async () => {
+  it('hear a guess at another cause only where that makes no sound', async () => {
     const deps = depsFor({ kind: 'webhook' }, { kind: 'pagerduty' });
-    await open({ cause: 'unknown', confidence: 'low' });
+    await open();
     await notify(deps, never);
     await clock.advance(60_000);
-    await open();
+    await look({ cause: 'index_lost_documents', confidence: 'low', runId: 'run-2' });
     await notify(deps, never);
     await notify(deps, never);
     expect(heard().toSorted()).toEqual(['incident.opened', 'trigger', 'trigger']);
-    expect(server.requests.at(-1)?.body).toContain('Likely cause: the retriever is down');
+    expect(server.requests.at(-1)?.body).toContain('Likely cause: documents are gone');
   });
 });
 

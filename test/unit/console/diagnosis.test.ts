@@ -109,7 +109,7 @@ describe('a diagnosis on a page', () => {
 
   it('that is missing says why where something is in alarm, and nothing where all is well', () => {
     const none = (state: 'critical' | 'ok') => renderToString(h(DiagnosisOf, { state, diagnosis: null, range }));
-    expect(none('critical')).toContain('causes are looked for twice a minute');
+    expect(none('critical')).toContain('causes are looked for every 15 seconds');
     expect(none('ok')).toBe('');
   });
 });

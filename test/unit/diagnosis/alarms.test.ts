@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { statesOf } from '../../../src/checks/check-store.ts';
 import type { CheckStanding, CheckState } from '../../../src/checks/rules/check-state.ts';
-import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, trusted, unjudged } from '../../../src/diagnosis/alarms.ts';
+import {
+  type AlarmFacts,
+  alarmsOf,
+  carriedOver,
+  hasLeft,
+  recoveriesOf,
+  trusted,
+  unjudged,
+} from '../../../src/diagnosis/alarms.ts';
 import { followAlarms } from '../../../src/diagnosis/rules/incident.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
@@ -31,6 +39,8 @@ function alarmsOfVerdict(verdict: Verdict, minutes: number) {
   const standing = {
     pipeline: thresholdPipeline.name,
     name: NAME,
+    threshold: 0.3,
+    value: 0.5,
     verdict,
     since: NOON,
     trustedUntil,
@@ -97,6 +107,7 @@ describe('what is in alarm on a pipeline', () => {
         alert: 'RecalldCheckCritical',
         severity: 'critical',
         goldenSet: 'faq',
+        headline: 'nDCG@10 on faq 0.7, below 0.8',
         text: 'ndcg@10 is 0.7000, floor 0.8000, since 12:00 UTC on 2026-11-20.',
         value: 0.7,
         threshold: 0.8,
@@ -196,6 +207,23 @@ describe('what is in alarm on a pipeline', () => {
       'the index misses near neighbours',
     ]);
   });
+});
+
+it('says with which error the retriever fails, and what was measured when it answers again', () => {
+  const message = 'http://rag/search refuses connections';
+  const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
+  const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
+  const facts = { checks: [], measurements: [], intervalSeconds: () => 3600 };
+  const alarms = alarmsOf(pipeline, { ...facts, latest: [down] }, hours(1));
+  expect(alarms).toMatchObject([
+    { headline: 'retriever down (connection refused)', text: expect.stringContaining(message) as string },
+  ]);
+  const course = followAlarms([], alarms, hours(1));
+  const again = ended({ outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 } });
+  expect([...recoveriesOf(course, { ...facts, latest: [again] }).values()]).toEqual([
+    'retriever answers again (100 % of golden queries)',
+  ]);
+  expect(recoveriesOf(course, { ...facts, latest: [down] }).size).toBe(0);
 });
 
 describe('what rang before', () => {

@@ -37,9 +37,18 @@ describe('how an alarm goes', () => {
         openedAt: hours(0),
         endedAt: hours(3),
         criticalAt: [hours(1)],
-        worst: { at: hours(1), text: 'It is 0.04.', value: 0.04 },
+        worst: { at: hours(1), headline: anAlarm().headline, text: 'It is 0.04.', value: 0.04 },
+        recovered: null,
       },
     ]);
+  });
+
+  it('keeps what was measured when it was over, until it rings again', () => {
+    const recovered = 'nDCG@10 recovered to 0.82';
+    const over = followAlarms(looks([floor(0.04)]), [], hours(1), new Map([['floor', recovered]]));
+    expect(over).toMatchObject([{ recovered }]);
+    expect(followAlarms(over, [], hours(2))).toMatchObject([{ recovered, endedAt: hours(1) }]);
+    expect(followAlarms(over, [floor(0.04)], hours(2))).toMatchObject([{ recovered: null }]);
   });
 
   it('knows each time that it became critical, and one that comes back', () => {

@@ -35,25 +35,44 @@ describe('the message that is due', () => {
     expect(dueMessage({ ...warning, severity: 'critical' }, [], webhook, hours(2))).toBe('opened');
   });
 
-  it('tells of one that was over before anybody looked, and of none that is long over', () => {
-    expect(dueMessage(closed, [], webhook, new Date(hours(1).getTime() + 60_000))).toBe('opened');
+  it('is the last one alone for an incident that closed before the first was due, and none for one long over', () => {
+    expect(dueMessage(closed, [], webhook, new Date(hours(1).getTime() + 60_000))).toBe('closed');
     expect(dueMessage(closed, [], webhook, hours(2))).toBeNull();
   });
 
-  it('is no end of what nobody heard the beginning of', () => {
+  it('is no end of an incident whose first message was given up', () => {
     const lost = { ...sent('opened'), sentAt: null, givenUpAt: hours(1) };
     expect(dueMessage(closed, [lost], webhook, hours(2))).toBeNull();
   });
 
-  it('corrects the cause only where that makes no sound, and only once what is known is settled', () => {
-    const corrected = anIncident({ cause: 'index_lost_documents' });
-    expect(dueMessage(corrected, [sent('opened')], pagerduty, hours(1))).toBe('updated');
-    expect(dueMessage(corrected, [sent('opened', null)], pagerduty, hours(1))).toBe('updated');
-    expect(dueMessage(corrected, [sent('opened')], webhook, hours(1))).toBeNull();
-    expect(dueMessage({ ...corrected, settledAt: null }, [sent('opened', null)], pagerduty, hours(1))).toBeNull();
-    const known = [sent('opened'), sent('updated', 'index_lost_documents')];
-    expect(dueMessage(corrected, known, pagerduty, hours(1))).toBeNull();
-    expect(dueMessage(corrected, [{ ...sent('opened'), sentAt: null }], pagerduty, hours(1))).toBeNull();
+  it('waits for the cause for 15 seconds, and goes without it after that', () => {
+    const unsettled = anIncident({ settledAt: null });
+    const after = (seconds: number) => new Date(unsettled.openedAt.getTime() + seconds * 1000);
+    expect(dueMessage(unsettled, [], webhook, after(14))).toBeNull();
+    expect(dueMessage(unsettled, [], webhook, after(15))).toBe('opened');
+    expect(dueMessage(anIncident({ settledAt: after(10) }), [], webhook, after(10))).toBe('opened');
+  });
+
+  it('is one follow-up when a cause becomes known or changes', () => {
+    const changed = anIncident({ cause: 'index_lost_documents' });
+    for (const receiver of [webhook, pagerduty]) {
+      expect(dueMessage(changed, [sent('opened')], receiver, hours(1))).toBe('updated');
+      expect(dueMessage(changed, [sent('opened', null)], receiver, hours(1))).toBe('updated');
+      expect(dueMessage({ ...changed, settledAt: null }, [sent('opened', null)], receiver, hours(1))).toBeNull();
+      const known = [sent('opened'), sent('updated', 'index_lost_documents')];
+      expect(dueMessage(changed, known, receiver, hours(1))).toBeNull();
+      expect(dueMessage(changed, [{ ...sent('opened'), sentAt: null }], receiver, hours(1))).toBeNull();
+      expect(dueMessage({ ...changed, closedAt: hours(1) }, [sent('opened')], receiver, hours(1))).toBe('closed');
+    }
+  });
+
+  it('is no follow-up for a guess where each message makes a sound', () => {
+    const guessed = anIncident({ cause: 'index_lost_documents', confidence: 'low' });
+    expect(dueMessage(guessed, [sent('opened')], webhook, hours(1))).toBeNull();
+    expect(dueMessage(guessed, [sent('opened')], pagerduty, hours(1))).toBe('updated');
+    const unknown = anIncident({ cause: 'unknown', confidence: 'low' });
+    expect(dueMessage(unknown, [sent('opened', null)], webhook, hours(1))).toBeNull();
+    expect(dueMessage(unknown, [sent('opened', null)], pagerduty, hours(1))).toBeNull();
   });
 });
 

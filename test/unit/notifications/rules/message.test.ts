@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { followAlarms, type Incident } from '../../../../src/diagnosis/rules/incident.ts';
 import { messageOf, pagerdutyBody, slackBody, webhookBody } from '../../../../src/notifications/rules/message.ts';
-import { anIncident, NOON } from '../../../support/builders.ts';
+import { anAlarm, anIncident, NOON } from '../../../support/builders.ts';
 
 const incident = anIncident();
 const link = 'https://recalld.example.org/incidents/7';
-const summaries = new Map([
-  ['RecalldRetrieverNotAnswering', 'The retriever of {{ $labels.pipeline }} does not answer.'],
-]);
-const settings = { consoleUrl: 'https://recalld.example.org/', summaries };
-const alone = { consoleUrl: null, summaries };
+const settings = 'https://recalld.example.org/';
+const alone = null;
+const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
+
+/** An incident of one alert, over after so many minutes. */
+function over(minutes: number, recovered: string | null, parts: Partial<Incident> = {}): Incident {
+  const recoveries = new Map(recovered === null ? [] : [[anAlarm().name, recovered]]);
+  const course = followAlarms(incident.course, [], later(minutes), recoveries);
+  return anIncident({ closedAt: later(minutes), closedBecause: 'resolved', course, ...parts });
+}
 
 describe('the message of an incident', () => {
   it('has what holds with its numbers, the likely cause, what to do, and where to look', () => {
@@ -24,19 +30,30 @@ describe('the message of an incident', () => {
         closed_at: null,
         closed_because: null,
       },
-      summary: 'The retriever of docs does not answer.',
-      description: expect.stringContaining('100.0 % of the queries of the latest run of faq failed') as string,
+      summary: 'docs: retriever down (HTTP 503)',
+      description: '100.0 % of the queries of the latest run of faq failed or timed out.',
       diagnosis: expect.stringMatching(/^Likely cause: the retriever is down \(high confidence\)\. \w/) as string,
       console_url: link,
       runbook_url: 'https://recalld.example.org/runbooks/RecalldRetrieverNotAnswering',
     });
   });
 
-  it('says that the cause is not yet known before the second look, and leaves out a link that is not configured', () => {
+  it('names the evidence for the cause, but no topic, which is in words of users', () => {
+    const supporting = [
+      { from: null, n: null, name: 'topics', state: 'lost_content', sentence: 'Topic "visa".' },
+      { from: null, n: null, name: 'store_size', state: 'fell', sentence: '144 of 219 vectors remain.' },
+    ] as const;
+    const ranked = [{ cause: 'index_lost_documents', probability: 0.99, supporting, opposing: [] }] as const;
+    const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', ranked }), 'opened', alone);
+    expect(diagnosis).toContain('144 of 219 vectors remain.');
+    expect(diagnosis).not.toContain('visa');
+  });
+
+  it('says that the cause is not yet known before it is, and leaves out a link that is not configured', () => {
     const message = messageOf(anIncident({ settledAt: null }), 'opened', alone);
     expect(message).toMatchObject({ diagnosis: 'Cause not yet known.', link: null });
     expect(webhookBody(message)).not.toHaveProperty('console_url');
-    expect(JSON.stringify([slackBody(message), pagerdutyBody(message, null)])).not.toContain('http');
+    expect(JSON.stringify([slackBody(message), pagerdutyBody(message, null)])).not.toContain('http:');
   });
 
   it('has what differs most where the cause is unknown, but no topic in words of users', () => {
@@ -58,9 +75,36 @@ describe('the message of an incident', () => {
     expect(diagnosis).toContain('Likely cause of the slow answers: the retriever is slow (medium confidence).');
   });
 
-  it('has one summary while the incident lasts', () => {
-    const of = (event: 'opened' | 'closed') => messageOf(incident, event, alone).summary;
-    expect(of('closed')).toBe(of('opened'));
+  it('has an id of its own for each follow-up, which is the same when it is sent again', () => {
+    const [first, again, next] = [later(1), later(1), later(2)].map(
+      (saidAt) => messageOf(anIncident({ saidAt }), 'updated', alone).id,
+    );
+    expect(first).toBe(again);
+    expect(next).not.toBe(first);
+  });
+
+  it('says at the end what it recovered to and after how long, and nothing as if the fault went on', () => {
+    const message = messageOf(over(120, 'nDCG@10 recovered to 0.82'), 'closed', settings);
+    expect(message.summary).toBe('docs: nDCG@10 recovered to 0.82 after 2 h');
+    expect(message.lines.join(' ')).toContain('at its worst retriever down (HTTP 503)');
+    expect(JSON.stringify(message)).not.toContain(incident.course[0]?.worst.text);
+    expect(message.diagnosis).toBe('Diagnosed cause: the retriever is down (high confidence).');
+    expect(message.link).toBe(link);
+  });
+
+  it.each([
+    [0.5, 'docs: all alerts resolved after 30 s'],
+    [12, 'docs: all alerts resolved after 12 min'],
+    [125, 'docs: all alerts resolved after 2 h 5 min'],
+    [24 * 60, 'docs: all alerts resolved after 1 d'],
+  ])('says so where nothing was measured at the end, after %f minutes', (minutes, summary) => {
+    expect(messageOf(over(minutes, null), 'closed', alone).summary).toBe(summary);
+  });
+
+  it('does not claim that what left the config recovered', () => {
+    const { summary } = messageOf(over(12, null, { closedBecause: 'left_config' }), 'closed', alone);
+    expect(summary).toContain('closed after 12 min: it left the config');
+    expect(summary).toContain('not seen to recover');
   });
 
   it('escapes for Slack what it would take for a link or a mention', () => {
@@ -74,10 +118,9 @@ describe('the message of an incident', () => {
     expect(body).toContain(`<${link}|The incident>`);
   });
 
-  it('says how long it took when it is over', () => {
-    const over = anIncident({ closedAt: new Date(NOON.getTime() + 12 * 60_000) });
-    expect(slackBody(messageOf(over, 'closed', alone))).toMatchObject({
-      text: expect.stringMatching(/^\*Resolved: The retriever of docs does not answer\.\* It took 12 min\./) as string,
+  it('is resolved in Slack by its title', () => {
+    expect(slackBody(messageOf(over(12, 'MRR recovered to 0.9'), 'closed', alone))).toMatchObject({
+      text: expect.stringMatching(/^\*Resolved: docs: MRR recovered to 0\.9 after 12 min\*/) as string,
     });
   });
 

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { alarmHeadline, recoveryText } from '../../../../src/checks/rules/alarm-text.ts';
+import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
+import { aCheckState } from '../../../support/check-states.ts';
+
+const live = { kind: 'threshold', goldenSet: null } as const;
+const latency = { ...live, measure: 'retriever_latency_p95_seconds', threshold: 0.25 } as const;
+const regression = { kind: 'regression', threshold: -0.02 } as const;
+
+describe('the headline of an alert', () => {
+  it.each<[string, Partial<CheckState>]>([
+    ['nDCG@10 on faq 0.551, below 0.7', { value: 0.55123, threshold: 0.7 }],
+    ['nDCG@10 on faq down by 0.13, limit 0.02', { ...regression, value: -0.13 }],
+    [
+      'error ratio (lang=de) 0.2, above 0.05',
+      { ...live, measure: 'error_ratio', segment: 'lang=de', threshold: 0.05, value: 0.2 },
+    ],
+    ['retriever latency p95 351 ms, above 250 ms', { ...latency, value: 0.35123 }],
+    ['retriever latency p95 1.5 s, above 250 ms', { ...latency, value: 1.5 }],
+    ['nDCG@10 on faq unknown, below 0.8', { value: null }],
+  ])('is "%s"', (headline, parts) => {
+    expect(alarmHeadline(aCheckState(parts))).toBe(headline);
+  });
+});
+
+describe('what a check recovered to', () => {
+  it.each<[string | null, Partial<CheckState>]>([
+    ['nDCG@10 on faq recovered to 0.82', { verdict: 'ok', value: 0.82 }],
+    ['nDCG@10 on faq recovered (+0.01 against the baseline)', { ...regression, verdict: 'ok', value: 0.01 }],
+    ['retriever latency p95 recovered to 120 ms', { ...latency, verdict: 'ok', value: 0.12 }],
+    [null, { verdict: 'critical' }],
+    [null, { verdict: 'no_data', value: null }],
+  ])('is "%s"', (text, parts) => {
+    expect(recoveryText(aCheckState(parts))).toBe(text);
+  });
+});
