@@ -9,6 +9,8 @@ alter table check_states
   add column before double precision check (before > '-infinity' and before < 'infinity'),
   -- When the first measurement beyond the threshold was taken; null while none is.
   add column breached_since timestamptz,
+  -- The pinned run that the value is a difference to; null for a value by itself.
+  add column compared_with text,
   -- Until when the retriever was last seen not to answer, where that is all that broke the check.
   add column outage_until timestamptz;
 

@@ -4,6 +4,7 @@ import {
   asked,
   duration,
   maxBy,
+  moment,
   ofAlert,
   type RuleGroup,
   type RuleSettings,
@@ -34,7 +35,7 @@ const unmeasured = {
   on: ['pipeline'],
 };
 
-const drifting = 'What people ask of {{ $labels.pipeline }} is covered worse than in the baseline';
+const drifting = 'What people ask of {{ $labels.pipeline }} was covered worse than in the baseline';
 
 export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGroup {
   const hold = duration(holdSeconds);
@@ -53,8 +54,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       keepFiringFor: hold,
       by: check,
       dashboard: 'health',
-      summary: 'Retrieval of {{ $labels.pipeline }} is broken: a check is critical.',
-      description: `${alarm}. ${theCheck} is critical, and the luck of the draw of queries does not explain it.`,
+      summary: 'Retrieval of {{ $labels.pipeline }} breached a critical threshold.',
+      description: `${alarm}. ${theCheck} became critical; sampling noise does not explain it.`,
     },
     {
       alert: 'RecalldCheckWarning',
@@ -65,8 +66,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'health',
-      summary: 'Retrieval of {{ $labels.pipeline }} got worse: a check warns.',
-      description: `${alarm}. ${theCheck} is at warning.`,
+      summary: 'Retrieval of {{ $labels.pipeline }} breached a warning threshold.',
+      description: `${alarm}. ${theCheck} came to warning.`,
     },
     {
       alert: 'RecalldCheckNoData',
@@ -76,7 +77,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: unmeasured,
       dashboard: 'health',
-      summary: 'Nobody knows how retrieval of {{ $labels.pipeline }} is: a check has no data.',
+      summary: 'A check of {{ $labels.pipeline }} had no data.',
       description: `${alarm}. ${theCheck} has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`,
     },
     {
@@ -98,8 +99,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'golden',
-      summary: '{{ $labels.pipeline }}: judgments are out of date, since their documents were superseded.',
-      description: `${alarm}. ${theCheck} is at warning: judged documents have other ids or were deleted on purpose, so that their queries leave the comparison with the baseline.`,
+      summary: '{{ $labels.pipeline }}: judgments went out of date, since their documents were superseded.',
+      description: `${alarm}. ${theCheck} came to warning: judged documents got other ids or were deleted on purpose, so that their queries left the comparison with the baseline.`,
     },
     {
       alert: 'RecalldDensityDrift',
@@ -108,8 +109,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '1m',
       by: check,
       dashboard: 'density',
-      summary: 'Live queries of {{ $labels.pipeline }} are covered much worse than before.',
-      description: `${alarm}. ${drifting}, by more than chance and by enough to matter: a page-level alarm is open.`,
+      summary: 'Live queries of {{ $labels.pipeline }} were covered much worse than before.',
+      description: `${alarm}. ${drifting}, by more than chance and by enough to matter: a page-level alarm opened.`,
     },
     {
       alert: 'RecalldDensityDriftTicket',
@@ -122,7 +123,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       by: ['pipeline'],
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: 'Live queries of {{ $labels.pipeline }} are covered worse than before.',
+      summary: 'Live queries of {{ $labels.pipeline }} were covered worse than before.',
       description: `${drifting}: a ticket, or an alarm that the config does not page for${ticket}.`,
     },
   ];
@@ -132,25 +133,35 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
 const number =
   '{{ define "n" }}{{ if eq .arg0 "seconds" }}{{ humanizeDuration .arg1 }}{{ else }}{{ printf "%.4f" .arg1 }}{{ end }}{{ end }}';
 const written = '{{ template "n" (args $unit (. | first | value)) }}';
-const moment = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
 
-/** Of the check that the labels `pipeline` and `check` of the alert name. */
+/**
+ * Of the check that the labels `pipeline` and `check` of the alert name, as the replicas have it that see it breached: one
+ * that knows already that it recovered does not put its value into the text. In the past tense, since Alertmanager may
+ * send the text again when the check has recovered.
+ */
 function alarmTemplate(groupLabels: readonly string[]): string {
   const count = 'n = {{ . | first | value | printf "%.0f" }}';
   const bounds = `(95 % ${written} to ${asked('$in "_ci_high" $of', 'recalld_check_value', written)}${asked('$of', 'recalld_check_n', `, ${count}`)})`;
+  const notOk = ofAlert('$notOk', groupLabels, check).replace('}"', `,state!='ok'}"`);
   return [
-    `${number}{{ $unit := "" }}{{ $in := "" }}${ofAlert('$of', groupLabels, ['pipeline', 'check'])}`,
+    `${number}{{ $unit := "" }}{{ $in := "" }}${ofAlert('$series', groupLabels, check)}`,
+    `${notOk}{{ $of := print $series " and on (instance) recalld_check_state" $notOk " == 1" }}`,
     asked(
       '$of',
       'recalld_check_info',
       '{{ $unit = . | first | label "unit" }}{{ if eq $unit "seconds" }}{{ $in = "_seconds" }}{{ end }}{{ . | first | label "what" }}',
       'What "{{ $labels.check }}" watches',
     ),
-    asked('$in $of', 'recalld_check_value', ` is ${written}`, ' is not known'),
+    asked(
+      '$in $of',
+      'recalld_check_value',
+      `${asked('$of', 'recalld_check_info', '{{ if eq (. | first | label "limit") "floor" }} fell{{ else }} rose{{ end }}')} to ${written}`,
+      ' was not known',
+    ),
     asked('$in "_ci_low" $of', 'recalld_check_value', ` ${bounds}`, asked('$of', 'recalld_check_n', ` (${count})`)),
     asked('$of', 'recalld_check_info', ', {{ . | first | label "limit" }} '),
     asked('$in $of', 'recalld_threshold', written),
-    asked('$of', 'recalld_check_since_timestamp_seconds', `, since ${moment}`),
+    asked('$of', 'recalld_check_since_timestamp_seconds', `, from ${moment}`),
     asked('$in $of', 'recalld_check_before', `; ${written} before`),
   ].join('');
 }

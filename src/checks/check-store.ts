@@ -66,7 +66,7 @@ interface StandingRow extends Omit<StoredStanding, 'revision'> {
 /** Columns of check_states by the field that they hold. */
 const standingColumns = `pipeline, check_name as name, severity, threshold, verdict, since, last_known as "lastKnown",
   candidate, seen, measure, value, ci_low as "ciLow", ci_high as "ciHigh", n,
-  smallest_detectable_drop as "smallestDetectableDrop", before,
+  smallest_detectable_drop as "smallestDetectableDrop", before, compared_with as "comparedWith",
   breached_since as "breachedSince", outage_until as "outageUntil", segment, explanation, is_quiet as "isQuiet", evidence_at as "evidenceAt",
   judged_at as "judgedAt", trusted_until as "trustedUntil", evaluated_at as "evaluatedAt", revision`;
 
@@ -82,14 +82,14 @@ const advanceSql = `
       "lastKnown" text, candidate text, seen integer, measure text, value double precision, "ciLow" double precision,
       "ciHigh" double precision, n integer, "smallestDetectableDrop" double precision, before double precision, "breachedSince" timestamptz,
       "outageUntil" timestamptz, segment text, explanation text,
-      "isQuiet" boolean, "evidenceAt" timestamptz, "judgedAt" timestamptz, "trustedUntil" timestamptz,
+      "comparedWith" text, "isQuiet" boolean, "evidenceAt" timestamptz, "judgedAt" timestamptz, "trustedUntil" timestamptz,
       "evaluatedAt" timestamptz, revision bigint, "from" text, because text)
   ), taken as (
     insert into check_states as old (pipeline, check_name, severity, threshold, verdict, since, last_known, candidate,
       seen, measure, value, ci_low, ci_high, n, smallest_detectable_drop, before, breached_since, outage_until, segment, explanation, is_quiet,
-      evidence_at, judged_at, trusted_until, evaluated_at, revision)
+      evidence_at, judged_at, trusted_until, evaluated_at, compared_with, revision)
     select pipeline, name, severity, threshold, verdict, since, "lastKnown", candidate,
-      seen, measure, value, "ciLow", "ciHigh", n, "smallestDetectableDrop", before, "breachedSince", "outageUntil", segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", revision + 1
+      seen, measure, value, "ciLow", "ciHigh", n, "smallestDetectableDrop", before, "breachedSince", "outageUntil", segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", "comparedWith", revision + 1
       from steps order by pipeline, name
     on conflict (pipeline, check_name) do update
       set severity = excluded.severity, threshold = excluded.threshold, verdict = excluded.verdict,
@@ -98,7 +98,8 @@ const advanceSql = `
         n = excluded.n, smallest_detectable_drop = excluded.smallest_detectable_drop, before = excluded.before, breached_since = excluded.breached_since,
         outage_until = excluded.outage_until, segment = excluded.segment, explanation = excluded.explanation,
         is_quiet = excluded.is_quiet, evidence_at = excluded.evidence_at, judged_at = excluded.judged_at,
-        trusted_until = excluded.trusted_until, evaluated_at = excluded.evaluated_at, revision = excluded.revision
+        trusted_until = excluded.trusted_until, evaluated_at = excluded.evaluated_at,
+        compared_with = excluded.compared_with, revision = excluded.revision
       where old.revision = excluded.revision - 1
     returning pipeline, check_name
   ), noted as (

@@ -248,6 +248,7 @@ export function judgeChecks(
           pipeline: name,
           measure: check.measure,
           smallestDetectableDrop: null,
+          comparedWith: null,
           judgedAt: now,
           trustedUntil: new Date(now.getTime() + THRESHOLD_TRUST_MS),
           evaluatedAt: now,
@@ -273,6 +274,14 @@ function sameMeasure(stored: StoredStanding | null, measure: string): StoredStan
   return stored === null || stored.measure === measure ? stored : null;
 }
 
+/** How it was before; null for a difference to another baseline, which is not comparable with the one of now. */
+function comparableBefore(
+  { before, comparedWith }: StoredStanding,
+  judged: Pick<CheckStanding, 'comparedWith'>,
+): number | null {
+  return judged.comparedWith === null || judged.comparedWith === comparedWith ? before : null;
+}
+
 /** Whether the latest run of one of its sets found that the retriever does not answer. */
 function isOut({ name }: ChecksOfPipeline, { latest }: CheckFacts): boolean {
   return latest.some(
@@ -294,6 +303,7 @@ type Judged = Pick<
   | 'trustedUntil'
   | 'isQuiet'
   | 'smallestDetectableDrop'
+  | 'comparedWith'
 > &
   MeasuredValue &
   Pick<Look, 'isBeyond' | 'evidence'>;
@@ -301,7 +311,9 @@ type Judged = Pick<
 function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSeconds }: CheckFacts): Judged[] {
   const { name } = pipeline;
   return pipeline.golden.flatMap(({ set }) => {
-    const ended = latest.find((run) => run.pipeline === name && run.goldenSet === set)?.ended ?? null;
+    const found = latest.find((run) => run.pipeline === name && run.goldenSet === set);
+    const ended = found?.ended ?? null;
+    const baseline = found?.completed?.baseline?.against ?? null;
     const trustedMs = runTrustSeconds(intervalSeconds(name, set)) * 1000;
     const evidence = ended === null ? null : evidenceOf(ended);
     return goldenChecksOf(pipeline, set, shiftsOf(name, set)).map((check) => {
@@ -320,6 +332,7 @@ function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSe
         ciHigh,
         n,
         smallestDetectableDrop: judged?.smallestDetectableDrop ?? null,
+        comparedWith: check.kind === 'regression' && value !== null ? baseline : null,
         isBeyond: judged?.isBeyond ?? false,
         evidence,
         explanation: judged?.explanation ?? null,
@@ -355,6 +368,7 @@ function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: 
       pipeline,
       measure: 'density_drift',
       smallestDetectableDrop: null,
+      comparedWith: null,
       evidence: stored === null ? null : { from: stored.updatedAt, until: stored.updatedAt },
       judgedAt: stored?.updatedAt ?? null,
       trustedUntil: stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),
@@ -372,12 +386,14 @@ function follow(
 ): CheckStep {
   const { trustedUntil: until, explanation, value } = judged;
   const previous = sameMeasure(stored, judged.measure);
+  const remembered = previous === null ? null : { ...previous, before: comparableBefore(previous, judged) };
   const isTooOld = until !== null && now > until;
   const verdict = isTooOld ? 'no_data' : judged.verdict;
   const standing: CheckStanding = {
     ...judged,
-    ...rememberBreach(previous, { verdict, isBeyond: isBeyond && !isTooOld, value, evidence, outageAt }),
+    ...rememberBreach(remembered, { verdict, isBeyond: isBeyond && !isTooOld, value, evidence, outageAt }),
     verdict,
+    comparedWith: judged.comparedWith ?? previous?.comparedWith ?? null,
     since: previous?.verdict === verdict ? previous.since : now,
     lastKnown: verdict === 'no_data' ? (previous?.lastKnown ?? null) : verdict,
     candidate: null,

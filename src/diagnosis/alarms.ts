@@ -70,6 +70,7 @@ function checkAlarms({ name: pipeline }: WatchedPipeline, { checks }: AlarmFacts
             text: `${alarmText(check)}.`,
             value: check.value,
             threshold: check.threshold,
+            ...(check.comparedWith === null ? {} : { comparedWith: check.comparedWith }),
           },
         ]
       : [],
@@ -231,10 +232,11 @@ export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckS
  */
 export function recoveriesOf(course: readonly AlarmCourse[], { checks, latest }: AlarmFacts): Recoveries {
   return new Map(
-    course.flatMap(({ name, alert, goldenSet, stands }): [string, string][] => {
+    course.flatMap(({ name, alert, goldenSet, stands, worst }): [string, string][] => {
       if (stands === null) return [];
       const check = checks.find((one) => one.name === name);
-      const measured = check === undefined ? answersAgain(alert, goldenSet, latest) : recoveryText(check);
+      const measured =
+        check === undefined ? answersAgain(alert, goldenSet, latest) : recoveryText(check, worst.comparedWith ?? null);
       return measured === null ? [] : [[name, measured]];
     }),
   );

@@ -23,25 +23,25 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexMissing',
     ...above('missing'),
-    summary: `Documents are missing in the index of ${name}.`,
+    summary: `Documents were missing in the index of ${name}.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents that the manifest of ${name} names are not in its store.`,
   },
   {
     alert: 'RecalldIndexOrphaned',
     ...above('orphaned'),
-    summary: `The index of ${name} holds documents that it should no longer hold.`,
+    summary: `The index of ${name} held documents that it should no longer hold.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of what the store of ${name} holds is not in its manifest, or deleted there.`,
   },
   {
     alert: 'RecalldIndexSuperseded',
     ...above('superseded'),
-    summary: `Old versions of documents are live in the index of ${name}.`,
+    summary: `Old versions of documents were live in the index of ${name}.`,
     description: `Of at least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents of ${name}, chunks of more than one version are in the store.`,
   },
   {
     alert: 'RecalldIndexModelsMixed',
     ...above('other_model'),
-    summary: `The index of ${name} holds vectors of another model.`,
+    summary: `The index of ${name} held vectors of another model.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the stored vectors of ${name} are not those that its embedder makes of the stored texts.`,
   },
   {
@@ -52,7 +52,7 @@ const alerts: readonly AlertRule[] = [
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'density',
-    summary: `Changes take too long to arrive in the index of ${name}.`,
+    summary: `Changes took too long to arrive in the index of ${name}.`,
     description: `One in twenty changes of the last day took at least {{ $value | humanizeDuration }} (lower 95 % bound of the 95th percentile) to arrive in the store of ${name}, longer than late_after of its config allows.`,
   },
   {

@@ -30,7 +30,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '1h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} is not reached.`,
+    summary: `The judge of ${name} was not reached.`,
     description: `Live queries of ${name} could not be graded {{ $value | humanize }} times within three hours, because the judge, the retriever or the store did not answer. They wait, and are given up after a day.`,
   },
   {
@@ -41,7 +41,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '1h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} gives no grades.`,
+    summary: `The judge of ${name} gave no grades.`,
     description: `{{ $value | humanize }} documents of ${name} got no grade within six hours: the judge refused, or answered twice with no grade. Each counts as grade 0 in what the model says.`,
   },
   {
@@ -52,7 +52,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} does not grade as people do.`,
+    summary: `The judge of ${name} did not grade as people do.`,
     description: agreementText(groupLabels),
   },
   {
@@ -63,7 +63,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `Live queries of ${name} are answered worse than before.`,
+    summary: `Live queries of ${name} were answered worse than before.`,
     description: `The nDCG of live queries of ${name} lies {{ $value | printf "%.2f" }} below that of the weeks before, by the grades of people and, beyond chance, by those of the model too. The judge is what it was.`,
   },
   {
@@ -74,7 +74,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The model says that live queries of ${name} are answered worse than before.`,
+    summary: `By the judge, live queries of ${name} were answered worse than before.`,
     description: `The nDCG of live queries of ${name} lies {{ $value | printf "%.2f" }} below that of the weeks before by the grades of the model, which is what it was. People have not graded enough of these days to say whether it is so.`,
   },
   {

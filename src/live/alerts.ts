@@ -71,7 +71,7 @@ const traffic: readonly AlertRule[] = [
     by: pipeline,
     silentWhile: { alerts: ['RecalldRetrieverNotAnswering'], on: pipeline },
     dashboard: 'live',
-    summary: `Retrieval of ${name} fails most live queries.`,
+    summary: `Retrieval of ${name} failed most live queries.`,
     description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last 5 minutes failed or timed out.`,
   },
   {
@@ -83,7 +83,7 @@ const traffic: readonly AlertRule[] = [
     by: pipeline,
     silentWhile: told,
     dashboard: 'live',
-    summary: `Retrieval of ${name} fails some live queries.`,
+    summary: `Retrieval of ${name} failed some live queries.`,
     description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour failed or timed out.`,
   },
   {
@@ -95,7 +95,7 @@ const traffic: readonly AlertRule[] = [
     by: pipeline,
     silentWhile: told,
     dashboard: 'live',
-    summary: `Many live queries of ${name} find no document.`,
+    summary: `Many live queries of ${name} found no document.`,
     description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour were answered without any document, more than twice as many as usual.`,
   },
   {
@@ -107,7 +107,7 @@ const traffic: readonly AlertRule[] = [
     by: pipeline,
     silentWhile: told,
     dashboard: 'live',
-    summary: `Retrieval of ${name} is slow.`,
+    summary: `Retrieval of ${name} was slow.`,
     description: `The slowest 5 % of the live queries of ${name} in the last 15 minutes took {{ $value | humanizeDuration }} or longer, more than twice as long as usual.`,
   },
   {
@@ -136,7 +136,7 @@ and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_opinions', everybody)} >= 
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `Users of ${name} are less happy than before.`,
+    summary: `Feedback of the users of ${name} got worse than before.`,
     description: `At most {{ $value | humanizePercentage }} (upper 95 % bound) of the opinions of the last 24 hours on ${name} are positive, at least 5 points fewer than on the two days before.`,
   },
   {

@@ -124,6 +124,15 @@ export function asked(variable: string, metric: string, then: string, otherwise 
   return `{{ with query (print "${metric}" ${variable}) }}${then}${or}{{ end }}`;
 }
 
+/** For annotations: `.`, a Unix time, as people write it: `19:15 UTC on 2026-11-20`. */
+export const moment = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
+
+/**
+ * For annotations: when the condition last held. Prometheus leaves the text of an alert as it was while it is only kept
+ * firing, and Alertmanager sends it again with its group: without a time it would report a fault that is over.
+ */
+export const asOf = `{{ with query "time()" }}As of ${moment}.{{ end }}`;
+
 type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 
 type ValueOf<Name extends MetricName, Label> = Name extends keyof typeof labelValues

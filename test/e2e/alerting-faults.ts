@@ -34,8 +34,8 @@ const isOdd = (request: ReceivedRequest): boolean => questionOf(request) % 2 ===
 const isFewer = (request: ReceivedRequest): boolean => questionOf(request) % 5 < 2;
 const others = (request: ReceivedRequest) => rightAnswer(request).slice(1);
 
-const silent = (pipeline: string) => `The retriever of ${pipeline} does not answer.`;
-const broken = (pipeline: string) => `Retrieval of ${pipeline} is broken: a check is critical.`;
+const silent = (pipeline: string) => `The retriever of ${pipeline} did not answer.`;
+const broken = (pipeline: string) => `Retrieval of ${pipeline} breached a critical threshold.`;
 const none = /^100% of the 20 queries of the latest run of faq on \S+ failed or timed out/;
 /** A run that met the fault at its very end may have been the last good one. */
 const told = (value: string) =>
@@ -58,7 +58,7 @@ export const faults: readonly Fault[] = [
   outage('web-page', html()),
   outage('timeouts', hang()),
   wrong('partly-failing', when(isFewer, status(503), documents(rightAnswer)), '0\\.6000', {
-    chat: 'The retriever of partly-failing fails some queries.',
+    chat: 'The retriever of partly-failing failed some queries.',
   }),
   wrong('empty', documents([]), '0\\.0000'),
   wrong('other-documents', documents(others), '0\\.0000'),
@@ -92,14 +92,14 @@ export const faults: readonly Fault[] = [
   {
     pipeline: 'live-errors',
     broken: null,
-    page: 'Retrieval of live-errors fails most live queries.',
+    page: 'Retrieval of live-errors failed most live queries.',
     says: /^[\d.]+% of the live queries of live-errors in the last 5 minutes failed or timed out\./,
   },
   {
     pipeline: 'live-nothing',
     broken: null,
     page: null,
-    chat: 'Many live queries of live-nothing find no document.',
+    chat: 'Many live queries of live-nothing found no document.',
     says: /^[\d.]+% of the live queries of live-nothing in the last hour were answered without any document/,
   },
 ];

@@ -55,6 +55,7 @@ export function aCheckState(parts: Partial<CheckState> = {}): CheckState {
     before: 1,
     breachedSince: new Date('2026-11-20T19:15:30Z'),
     outageUntil: null,
+    comparedWith: null,
     segment: null,
     explanation: 'It is 0.0370.',
     judgedAt: new Date('2026-11-20T19:20:00Z'),

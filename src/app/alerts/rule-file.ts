@@ -13,6 +13,7 @@ import {
   type AlertRule,
   apart,
   asked,
+  asOf,
   dashboardUids,
   ofAlert,
   type RecordingRule,
@@ -69,7 +70,7 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
     labels: { severity: rule.severity, ...rule.labels },
     annotations: {
       summary: rule.summary,
-      description: rule.description,
+      description: `${rule.description} ${asOf}`,
       ...links(rule, settings),
       ...(isOfPipeline(rule) ? { diagnosis: diagnosis(settings) } : {}),
     },

@@ -18,17 +18,18 @@ export interface AlarmWords {
 }
 
 /**
- * "ndcg@10 is 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, since 19:15 UTC on 2026-11-20; 1.0000 before". What
- * is not known is left out. A check that holds is told without since and before.
+ * "ndcg@10 fell to 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, from 19:15 UTC on 2026-11-20; 1.0000 before", of
+ * a check that is not ok. What is not known is left out. In the past tense, so that it is true as well when it is read
+ * after the repair.
  */
 export function alarmText(check: CheckState): string {
   const { what, limit, unit } = alarmWords(check);
-  const { value, threshold, verdict, before } = check;
-  const is = value === null ? 'is not known' : `is ${written(value, unit)}${spread(check, unit)}`;
+  const { value, threshold, before } = check;
+  const came = limit === 'floor' ? 'fell to' : 'rose to';
+  const is = value === null ? 'was not known' : `${came} ${written(value, unit)}${spread(check, unit)}`;
   const text = `${what} ${is}, ${limit} ${written(threshold, unit)}`;
-  if (verdict === 'ok') return text;
   const since = alarmSince(check);
-  return `${text}${since === null ? '' : `, since ${moment(since)}`}${before === null ? '' : `; ${written(before, unit)} before`}`;
+  return `${text}${since === null ? '' : `, from ${moment(since)}`}${before === null ? '' : `; ${written(before, unit)} before`}`;
 }
 
 /** "nDCG@10 0.55, below 0.7": enough on a lock screen. */
@@ -46,13 +47,20 @@ export function alarmHeadline(check: CheckState): string {
   return `${headlineSubject(check)} ${is}, ${limit === 'floor' ? 'below' : 'above'} ${brief(threshold, unit)}`;
 }
 
-/** "nDCG@10 recovered to 0.82"; null where nothing shows that it did. */
-export function recoveryText(check: CheckState): string | null {
-  const { kind, value, verdict } = check;
+/**
+ * "nDCG@10 recovered to 0.82"; null where nothing shows that it did. A check that passes because another baseline was
+ * pinned is not said to have recovered.
+ *
+ * @param breachedAgainst the baseline that it was breached against; null for a value by itself
+ */
+export function recoveryText(check: CheckState, breachedAgainst: string | null): string | null {
+  const { kind, value, verdict, comparedWith } = check;
   if (verdict !== 'ok') return null;
   const subject = headlineSubject(check);
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
   const { unit } = alarmWords(check);
+  if (kind === 'regression' && comparedWith !== breachedAgainst)
+    return `${subject} passes against another baseline (${signed(value, 2)} against ${comparedWith})`;
   return kind === 'regression'
     ? `${subject} recovered (${signed(value, 2)} against the baseline)`
     : `${subject} recovered to ${brief(value, unit)}`;
@@ -89,12 +97,17 @@ export function alarmWords({
   kind,
   measure,
   segment,
-}: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment'>): AlarmWords {
+  comparedWith,
+}: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment' | 'comparedWith'>): AlarmWords {
   switch (kind) {
     case 'floor':
       return { what: measure, limit: 'floor', unit: 'number' };
     case 'regression':
-      return { what: `${measure} against the baseline`, limit: 'floor', unit: 'number' };
+      return {
+        what: `${measure} against ${comparedWith === null ? 'the baseline' : `baseline ${comparedWith}`}`,
+        limit: 'floor',
+        unit: 'number',
+      };
     case 'stale_labels':
       return { what: 'The share of judged documents that are superseded', limit: 'ceiling', unit: 'number' };
     case 'forbidden_results':

@@ -192,6 +192,8 @@ export interface CheckStanding extends SteadyVerdict, MeasuredValue, Breach {
   readonly explanation: string | null;
   /** Of a regression check: the drop that it would find with a chance of 0.8; null where that is unknown. */
   readonly smallestDetectableDrop: number | null;
+  /** The pinned run that the value is a difference to; null for a value by itself. */
+  readonly comparedWith: string | null;
   /** Whether it has no verdict for a reason that is no alarm: too little traffic, or a baseline that is still learnt. */
   readonly isQuiet: boolean;
   /** When the value that it was judged by was measured; null without a value. */
@@ -221,6 +223,7 @@ export interface CheckState
       | 'breachedSince'
       | 'outageUntil'
       | 'smallestDetectableDrop'
+      | 'comparedWith'
     > {
   /** When it came to stand at that; null when it was never evaluated. */
   readonly since: Date | null;
@@ -245,6 +248,7 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
       breachedSince: null,
       outageUntil: null,
       smallestDetectableDrop: null,
+      comparedWith: null,
       segment: null,
       explanation: null,
       judgedAt: null,
@@ -253,7 +257,8 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
     };
   }
   const { threshold, verdict, since, segment, explanation, judgedAt, trustedUntil, isQuiet } = standing;
-  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil, smallestDetectableDrop } = standing;
+  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil, smallestDetectableDrop, comparedWith } =
+    standing;
   const isTooOld = trustedUntil !== null && now > trustedUntil;
   return {
     ...configured,
@@ -263,6 +268,7 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
     breachedSince,
     outageUntil,
     smallestDetectableDrop: isTooOld ? null : smallestDetectableDrop,
+    comparedWith,
     segment,
     verdict: isTooOld ? 'no_data' : verdict,
     since: isTooOld && verdict !== 'no_data' ? trustedUntil : since,

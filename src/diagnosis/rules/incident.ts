@@ -22,6 +22,8 @@ export interface Alarm {
   /** What was measured, and what it is held against; null where it is not about a number. */
   readonly value: number | null;
   readonly threshold: number | null;
+  /** The pinned run that the value is a difference to; left out for a value by itself. */
+  readonly comparedWith?: string | null | undefined;
 }
 
 /** What one look came to. */
@@ -51,7 +53,7 @@ export interface AlarmCourse {
   readonly endedAt: Date | null;
   /** When it became critical; several times when it fell back in between. */
   readonly criticalAt: readonly Date[];
-  readonly worst: Pick<Alarm, 'headline' | 'text' | 'value'> & { readonly at: Date };
+  readonly worst: Pick<Alarm, 'headline' | 'text' | 'value' | 'comparedWith'> & { readonly at: Date };
   /** What was measured when it was last over: `nDCG@10 recovered to 0.82`; null while it rings, and without a measurement. */
   readonly recovered: string | null;
 }
@@ -110,7 +112,8 @@ export function followAlarms(
   ];
 }
 
-function begun({ name, alert, goldenSet, severity, headline, text, value }: Alarm, at: Date): AlarmCourse {
+function begun(alarm: Alarm, at: Date): AlarmCourse {
+  const { name, alert, goldenSet, severity } = alarm;
   return {
     name,
     alert,
@@ -120,7 +123,7 @@ function begun({ name, alert, goldenSet, severity, headline, text, value }: Alar
     openedAt: at,
     endedAt: null,
     criticalAt: severity === 'critical' ? [at] : [],
-    worst: { at, headline, text, value },
+    worst: worstAt(alarm, at),
     recovered: null,
   };
 }
@@ -133,7 +136,7 @@ function ended(course: AlarmCourse, at: Date, recoveries: Recoveries): AlarmCour
 function carriedOn(course: AlarmCourse, alarm: Alarm, at: Date): AlarmCourse {
   const { severity, stands, criticalAt, worst } = course;
   const isEscalated = course.severity === 'warning' && alarm.severity === 'critical';
-  const isWorst = isEscalated || isBeyond(alarm, worst.value);
+  const isWorst = isEscalated || isBeyond(alarm, worst);
   return {
     ...course,
     alert: isEscalated ? alarm.alert : course.alert,
@@ -141,15 +144,23 @@ function carriedOn(course: AlarmCourse, alarm: Alarm, at: Date): AlarmCourse {
     stands: alarm.severity,
     endedAt: null,
     criticalAt: alarm.severity === 'critical' && stands !== 'critical' ? [...criticalAt, at] : criticalAt,
-    worst: isWorst ? { at, headline: alarm.headline, text: alarm.text, value: alarm.value } : worst,
+    worst: isWorst ? worstAt(alarm, at) : worst,
     recovered: null,
   };
 }
 
-/** Whether a value is further beyond its threshold than another was. */
-function isBeyond({ value, threshold }: Alarm, than: number | null): boolean {
-  if (value === null || threshold === null || than === null) return false;
-  return than < threshold ? value < than : value > than;
+function worstAt({ headline, text, value, comparedWith }: Alarm, at: Date): AlarmCourse['worst'] {
+  return { at, headline, text, value, comparedWith };
+}
+
+/** Whether a value is further beyond its threshold than another was; false for differences to two baselines. */
+function isBeyond({ value, threshold, comparedWith }: Alarm, than: AlarmCourse['worst']): boolean {
+  if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
+  return than.value < threshold ? value < than.value : value > than.value;
+}
+
+function isSameBaseline(comparedWith: Alarm['comparedWith'], than: AlarmCourse['worst']): boolean {
+  return (comparedWith ?? null) === (than.comparedWith ?? null);
 }
 
 export type Trend = 'worse' | 'steady' | 'recovering';
@@ -168,8 +179,10 @@ function trendOfAlarm(course: readonly AlarmCourse[], alarm: Alarm): Trend {
   const known = course.find(({ name }) => name === alarm.name);
   if (known === undefined) return 'worse';
   if (known.severity === 'warning' && alarm.severity === 'critical') return 'worse';
-  if (known.worst.value === null || alarm.value === null || alarm.value === known.worst.value) return 'steady';
-  return isBeyond(alarm, known.worst.value) ? 'worse' : 'recovering';
+  const { worst } = known;
+  if (worst.value === null || alarm.value === null || alarm.value === worst.value) return 'steady';
+  if (!isSameBaseline(alarm.comparedWith, worst)) return 'steady';
+  return isBeyond(alarm, worst) ? 'worse' : 'recovering';
 }
 
 type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs'>;

@@ -27,6 +27,7 @@ function aStanding(pipeline: string, parts: Partial<CheckStanding> = {}): CheckS
     before: 0.01,
     breachedSince: null,
     outageUntil: null,
+    comparedWith: null,
     segment: 'all',
     explanation: 'It is 0.01.',
     isQuiet: false,

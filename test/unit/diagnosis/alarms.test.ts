@@ -108,7 +108,7 @@ describe('what is in alarm on a pipeline', () => {
         severity: 'critical',
         goldenSet: 'faq',
         headline: 'nDCG@10 on faq 0.7, below 0.8',
-        text: 'ndcg@10 is 0.7000, floor 0.8000, since 12:00 UTC on 2026-11-20.',
+        text: 'ndcg@10 fell to 0.7000, floor 0.8000, from 12:00 UTC on 2026-11-20.',
         value: 0.7,
         threshold: 0.8,
       },

@@ -1,7 +1,7 @@
 /** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
-import type { RuleSettings } from '../../../../src/metrics/alert-rules.ts';
+import { asOf, type RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { missing } from '../../../support/missing.ts';
 import {
   inputSeries,
@@ -13,7 +13,7 @@ import {
   writtenRules,
 } from '../../../support/promtool.ts';
 import { type AlertUnderTest, aCase, type CaseName, caseNames, inapplicable } from './cases.ts';
-import { type AlertFixture, both } from './fixture.ts';
+import { type AlertFixture, asOfMinute, both } from './fixture.ts';
 import { goldenFixtures } from './golden-fixtures.ts';
 import { indexFixtures } from './index-fixtures.ts';
 import { itselfFixtures } from './itself-fixtures.ts';
@@ -64,7 +64,7 @@ function underTest(fixture: AlertFixture): AlertUnderTest {
     silentWhile: catalogued.find(({ alert }) => alert === fixture.alert)?.silentWhile,
     annotations: {
       summary: fill(summary),
-      description: fixture.says,
+      description: `${fixture.says} ${asOfMinute(fixture.minutes ?? 60)}`,
       runbook_url,
       dashboard_url: fill(dashboard_url),
       console_url: fill(console_url),
@@ -156,6 +156,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
               exp_labels: { severity, ...labels },
               exp_annotations: {
                 ...annotations,
+                description: `${fixture.says} ${asOfMinute(30)}`,
                 diagnosis: 'Likely cause: retriever outage (high confidence).',
               },
             },
@@ -164,6 +165,54 @@ describe.skipIf(missing('promtool'))('an alert', () => {
       ],
     };
     expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
+  });
+
+  it('is worded by the replica that sees the breach, and keeps that text while it is only kept firing', () => {
+    const fixture = fixtures.find(({ alert }) => alert === 'RecalldCheckCritical');
+    if (fixture === undefined) throw new Error('there is no fixture of RecalldCheckCritical');
+    const { alert, annotations, severity, labels } = underTest(fixture);
+    const ok = [
+      ...checkStates(floorCheck, () => 'ok'),
+      signal('recalld_check_value', floorCheck, always(0.95)),
+      signal('recalld_check_value_ci_low', floorCheck, always(0.93)),
+      signal('recalld_check_value_ci_high', floorCheck, always(0.97)),
+    ];
+    const info = fixture.breaching.filter(({ name }) => name === 'recalld_check_info');
+    // The first replica by name is the one that knows already that the check recovered, and both do after 29 minutes.
+    const series = [
+      ...[...alive, ...info, ...ok].map((one) => inputSeries(one, both[0], { minutes: 35, step: 1 })),
+      ...[...alive, ...fixture.breaching].map((one) =>
+        inputSeries({ ...one, at: (minute) => (minute <= 29 ? one.at(minute) : 'stale') }, both[1], {
+          minutes: 35,
+          step: 1,
+        }),
+      ),
+    ];
+    const test: RuleTest = {
+      name: 'kept firing',
+      interval: '1m',
+      input_series: series,
+      alert_rule_test: [
+        {
+          eval_time: '35m',
+          alertname: alert,
+          exp_alerts: [
+            {
+              exp_labels: { severity, ...labels },
+              exp_annotations: { ...annotations, description: `${fixture.says} ${asOfMinute(29)}` },
+            },
+          ],
+        },
+      ],
+    };
+    expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
+  });
+
+  it('ends each description with the time at which it was last true', () => {
+    for (const { alert, annotations } of written) {
+      if (alert === undefined) continue;
+      expect([alert, annotations['description']?.endsWith(asOf)]).toEqual([alert, true]);
+    }
   });
 
   it.each([

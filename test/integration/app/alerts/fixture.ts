@@ -10,7 +10,7 @@ export interface AlertFixture {
   readonly healthy: readonly Signal[];
   /** The replicas that export what breaches; both unless it is the trouble of one. */
   readonly replicas?: readonly string[];
-  /** The whole description of the alert that fires. */
+  /** The description of the alert that fires, without the time that ends it. */
   readonly says: string;
   /** Minutes that are played; an hour unless the rule looks further back. */
   readonly minutes?: number;
@@ -21,3 +21,9 @@ export interface AlertFixture {
 }
 
 export const both = ['a:8321', 'b:8321'] as const;
+
+/** How a description ends that was last true at that minute. */
+export function asOfMinute(minute: number): string {
+  const [day = '', time = ''] = new Date(minute * 60_000).toISOString().split('T');
+  return `As of ${time.slice(0, 5)} UTC on ${day}.`;
+}

@@ -24,7 +24,7 @@ const incidents = (open: Readonly<Record<string, number>>) =>
   );
 
 const broken =
-  'ndcg@10 is 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, since 00:15 UTC on 1970-01-01; 0.9500 before';
+  'ndcg@10 fell to 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, from 00:15 UTC on 1970-01-01; 0.9500 before';
 const regressionCheck = { pipeline: 'docs', check: 'ndcg@10 regression by 0.02 on faq' };
 const unknownFloor = [
   signal('recalld_threshold', { ...floorCheck, severity: 'critical' }, always(0.8)),
@@ -136,14 +136,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'critical'),
       signal('recalld_check_outage', liveCheck, always(1)),
     ],
-    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is critical, and the luck of the draw of queries does not explain it.`,
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs became critical; sampling noise does not explain it.`,
   },
   {
     alert: 'RecalldCheckWarning',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'warning'), ...floorNumbers],
     healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
-    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is at warning.`,
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs came to warning.`,
   },
   {
     alert: 'RecalldCheckNoData',
@@ -156,7 +156,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'ndcg@10 is not known, floor 0.8000, since 00:00 UTC on 1970-01-01; 0.9500 before. The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.',
+    says: 'ndcg@10 was not known, floor 0.8000, from 00:00 UTC on 1970-01-01; 0.9500 before. The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.',
   },
   {
     alert: 'RecalldCheckBlind',
@@ -182,14 +182,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: staleCheck,
     breaching: [...checkStates(staleCheck, () => 'warning'), ...staleNumbers],
     healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
-    says: 'The share of judged documents that are superseded is 0.1400 (n = 50), ceiling 0.0200. The check "stale labels above 0.02 on faq" of docs is at warning: judged documents have other ids or were deleted on purpose, so that their queries leave the comparison with the baseline.',
+    says: 'The share of judged documents that are superseded rose to 0.1400 (n = 50), ceiling 0.0200. The check "stale labels above 0.02 on faq" of docs came to warning: judged documents got other ids or were deleted on purpose, so that their queries left the comparison with the baseline.',
   },
   {
     alert: 'RecalldDensityDrift',
     labels: densityCheck,
     breaching: [...checkStates(densityCheck, () => 'critical'), ...densityNumbers],
     healthy: [...checkStates(densityCheck, () => 'warning'), ...checkStates(floorCheck, () => 'critical')],
-    says: 'The evidence that queries are covered worse is 1.5000, ceiling 1.0000. What people ask of docs is covered worse than in the baseline, by more than chance and by enough to matter: a page-level alarm is open.',
+    says: 'The evidence that queries are covered worse rose to 1.5000, ceiling 1.0000. What people ask of docs was covered worse than in the baseline, by more than chance and by enough to matter: a page-level alarm opened.',
   },
   {
     alert: 'RecalldDensityDriftTicket',
@@ -197,7 +197,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // An open page that the check of the config carries on is not told twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'What people ask of docs is covered worse than in the baseline: a ticket, or an alarm that the config does not page for.',
+    says: 'What people ask of docs was covered worse than in the baseline: a ticket, or an alarm that the config does not page for.',
   },
   {
     alert: 'RecalldSentinelOverdue',

@@ -7,6 +7,7 @@ import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 import { missing } from '../../../support/missing.ts';
 import { inputSeries, type RuleTest, rulesOfAlert, runPromtool } from '../../../support/promtool.ts';
+import { asOfMinute } from './fixture.ts';
 import { always } from './signals.ts';
 
 const live = { kind: 'threshold', goldenSet: null } as const;
@@ -59,7 +60,7 @@ describe.skipIf(missing('promtool'))('Prometheus says', () => {
           exp_alerts: [
             {
               exp_labels: { severity, job: 'recalld', pipeline, check },
-              exp_annotations: { ...annotations[alertname], description },
+              exp_annotations: { ...annotations[alertname], description: `${description} ${asOfMinute(90)}` },
             },
           ],
         },
@@ -69,18 +70,18 @@ describe.skipIf(missing('promtool'))('Prometheus says', () => {
 
   const annotations: Readonly<Record<string, object>> = {
     RecalldCheckCritical: {
-      summary: 'Retrieval of docs is broken: a check is critical.',
+      summary: 'Retrieval of docs breached a critical threshold.',
       diagnosis: 'Cause not yet known.',
     },
     RecalldCheckNoData: {
-      summary: 'Nobody knows how retrieval of docs is: a check has no data.',
+      summary: 'A check of docs had no data.',
       diagnosis: 'Cause not yet known.',
     },
   };
 
   it.each(states)('of %s what recalld says', (name, parts) => {
     const state = aCheckState(parts);
-    const description = `${alarmText(state)}. The check "${state.name}" of docs is critical, and the luck of the draw of queries does not explain it.`;
+    const description = `${alarmText(state)}. The check "${state.name}" of docs became critical; sampling noise does not explain it.`;
     expect(verdictOn('RecalldCheckCritical', name, state, description)).toBe('');
   });
 

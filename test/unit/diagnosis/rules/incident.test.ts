@@ -51,6 +51,13 @@ describe('how an alarm goes', () => {
     expect(followAlarms(over, [floor(0.04)], hours(2))).toMatchObject([{ recovered: null }]);
   });
 
+  it('does not compare differences to two baselines', () => {
+    const drop = (value: number, comparedWith: string) => anAlarm({ value, threshold: -0.02, comparedWith });
+    const [course] = looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-2')]);
+    expect(course?.worst).toMatchObject({ value: -0.1, comparedWith: 'run-1' });
+    expect(looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-1')])[0]?.worst).toMatchObject({ value: -0.3 });
+  });
+
   it('knows each time that it became critical, and one that comes back', () => {
     const [course] = looks([floor(0.1)], [floor(0.7, 'warning')], [floor(0.1)], [], [floor(0.1)]);
     expect(course).toMatchObject({ criticalAt: [hours(0), hours(2), hours(4)], stands: 'critical', endedAt: null });
