@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import type { StoredStanding } from '../../../src/checks/check-store.ts';
+import { type CheckFacts, judgeChecks } from '../../../src/checks/evaluate-checks.ts';
+import { regressionCheckName } from '../../../src/checks/rules/regression.ts';
+import type { Verdict } from '../../../src/model.ts';
+import { aCompletedRun, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
+
+const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 1 } as const;
+const pipeline = aWatchedPipeline({ checks: goldenChecks({ regressions: [regression] }) });
+
+/** What an evaluation leaves of a run with that difference to a baseline, a minute after the one before. */
+function evaluate(
+  previous: StoredStanding | null,
+  minute: number,
+  run: { readonly against: string; readonly value: number; readonly verdict: Verdict },
+): StoredStanding {
+  const finishedAt = new Date(NOON.getTime() + minute * 60_000);
+  const { against, value, verdict } = run;
+  const latest = aLatestRun();
+  if (latest.ended === null) throw new Error('the builder makes a run that ended');
+  const name = regressionCheckName(regression, 'faq');
+  const measured = { value, ciLow: null, ciHigh: null, n: 40, isBeyond: verdict === 'critical', explanation: '' };
+  const checks = [{ name, severity: 'critical', threshold: -0.02, verdict, ...measured }] as const;
+  const facts: CheckFacts = {
+    latest: [
+      {
+        ...latest,
+        ended: { ...latest.ended, checks, finishedAt },
+        completed: aCompletedRun({ finishedAt, baseline: { kind: 'baseline', against, differences: [] } }),
+      },
+    ],
+    density: new Map(),
+    measurements: [],
+    shiftsOf: () => ({}),
+    intervalSeconds: () => 3600,
+    liveIntervalSeconds: 300,
+  };
+  const known = previous === null ? [] : [previous];
+  const [step] = judgeChecks({ pipelines: [pipeline], densityPlans: [] }, facts, known, finishedAt);
+  if (step === undefined) throw new Error('there is one check');
+  return { ...step.standing, revision: minute };
+}
+
+it('states a difference and how it was before against one baseline', () => {
+  const good = evaluate(null, 1, { against: 'run-1', value: 0.001, verdict: 'ok' });
+  const bad = evaluate(good, 2, { against: 'run-1', value: -0.1, verdict: 'critical' });
+  expect(bad).toMatchObject({ value: -0.1, before: 0.001, comparedWith: 'run-1' });
+  const pinned = evaluate(bad, 3, { against: 'run-2', value: -0.04, verdict: 'critical' });
+  expect(pinned).toMatchObject({ value: -0.04, before: null, comparedWith: 'run-2', breachedSince: bad.breachedSince });
+});
