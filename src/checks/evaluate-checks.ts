@@ -32,7 +32,7 @@ import {
   type StoredStanding,
   type WatchedChecks,
 } from './check-store.ts';
-import { type CheckStanding, type Look, nextStanding, rememberBreach } from './rules/check-state.ts';
+import { type CheckStanding, comparableBefore, type Look, nextStanding, rememberBreach } from './rules/check-state.ts';
 import {
   type CheckShifts,
   judgeThreshold,
@@ -272,14 +272,6 @@ function stepOf(standing: CheckStanding, previous: StoredStanding | null, becaus
 /** A check that keeps its name may come to watch something else; nothing of what was remembered is then of it. */
 function sameMeasure(stored: StoredStanding | null, measure: string): StoredStanding | null {
   return stored === null || stored.measure === measure ? stored : null;
-}
-
-/** How it was before; null for a difference to another baseline, which is not comparable with the one of now. */
-function comparableBefore(
-  { before, comparedWith }: StoredStanding,
-  judged: Pick<CheckStanding, 'comparedWith'>,
-): number | null {
-  return judged.comparedWith === null || judged.comparedWith === comparedWith ? before : null;
 }
 
 /** Whether the latest run of one of its sets found that the retriever does not answer. */

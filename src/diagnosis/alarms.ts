@@ -30,7 +30,7 @@ import { ALL_SEGMENT, type Severity } from '../model.ts';
 import { MIN_ANN_RECALL } from '../probes/alerts.ts';
 import { durationText, percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
-import type { Alarm, AlarmCourse, Recoveries } from './rules/incident.ts';
+import type { Alarm, AlarmCourse, ClosingReason, Recoveries } from './rules/incident.ts';
 
 export interface AlarmFacts {
   /** Runs and checks of other pipelines are passed over. */
@@ -262,6 +262,12 @@ function partOf({ name, goldenSet }: Pick<Alarm, 'name' | 'goldenSet'>, parts: r
 /** Whether it is of a check or a golden set that left the config. */
 export function hasLeft(alarm: Pick<Alarm, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): boolean {
   return partOf(alarm, parts)?.endedAt != null;
+}
+
+/** `left_config` when all that still stood is gone from the config. */
+export function closingReasonOf(course: readonly AlarmCourse[], parts: readonly KnownPart[]): ClosingReason {
+  const standing = course.filter(({ stands }) => stands !== null);
+  return standing.length > 0 && standing.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /**

@@ -5,7 +5,6 @@ import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { ConfiguredParts, KnownPart } from '../deployments/configured-parts.ts';
 import type { Deployments } from '../deployments/deployments.ts';
-import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import type { StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
@@ -16,7 +15,7 @@ import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import type { LagHistory } from '../threads/lag-history.ts';
 import { type Clock, DAY_MS } from '../time.ts';
-import { type AlarmFacts, alarmsOf, carriedOver, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
+import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import {
   type Interval,
@@ -33,14 +32,7 @@ import {
 } from './observe.ts';
 import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './routes.ts';
 import { alarmedBy, diagnose, type Findings } from './rules/diagnose.ts';
-import {
-  type Alarm,
-  type ClosingReason,
-  type Diagnosis,
-  type Incident,
-  topicIdsIn,
-  withTopicNames,
-} from './rules/incident.ts';
+import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 import {
   type BadWindow,
@@ -114,7 +106,7 @@ export async function keepIncident(
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
     const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
-    const because = closingReasonOf(open, facts);
+    const because = closingReasonOf(open?.course ?? [], facts.parts);
     if (await incidents.close(name, clock.now(), because, recoveriesOf(open?.course ?? [], facts)))
       logger.info('all alerts are resolved', { pipeline: name, because });
     throwAny(problems);
@@ -155,12 +147,6 @@ function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident
     ({ name }) => !own.some((one) => one.name === name),
   );
   return [...own, ...carried].filter((alarm) => !hasLeft(alarm, parts));
-}
-
-/** `left_config` when all that still stood is gone from the config. */
-function closingReasonOf(open: Incident | null, { parts }: PipelineFacts): ClosingReason {
-  const standing = open?.course.filter(({ stands }) => stands !== null) ?? [];
-  return standing.length > 0 && standing.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /** What is in alarm on a pipeline now, by what is stored; critical ones first. */
@@ -310,7 +296,8 @@ async function observe(
     canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    deployments: deployments.filter((one) => isBefore(one, onset)),
+    // A change after the first bad measurement did not bring it about; one that a probe saw may be older than it says.
+    deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     density: observedDensity,
     topics,
     sentinel:
@@ -324,11 +311,6 @@ async function observe(
 
 function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
   return new Date(Math.min(...times.flatMap((time) => (time === null ? [] : [time.getTime()]))));
-}
-
-/** A change that came after the first bad measurement did not bring it about; one that a probe saw may be older than it says. */
-function isBefore({ source, occurredAt }: Deployment, onset: Date): boolean {
-  return source === 'detected' || occurredAt <= onset;
 }
 
 export interface PipelineDiagnosis {

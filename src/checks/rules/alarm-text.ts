@@ -86,11 +86,14 @@ function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): str
   }
 }
 
+function threeDigits(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
 /** Three significant digits; times in milliseconds below a second. */
 function brief(value: number, unit: AlarmWords['unit']): string {
-  const rounded = (number: number): string => String(Number(number.toPrecision(3)));
-  if (unit === 'number') return rounded(value);
-  return Math.abs(value) < 1 ? `${rounded(1000 * value)} ms` : `${rounded(value)} s`;
+  if (unit === 'number') return threeDigits(value);
+  return Math.abs(value) < 1 ? `${threeDigits(1000 * value)} ms` : `${threeDigits(value)} s`;
 }
 
 export function alarmWords({

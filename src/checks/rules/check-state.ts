@@ -324,3 +324,11 @@ export function rememberBreach(previous: Breach | null, look: Look): Breach {
     outageUntil: isOfOutage ? reaches : null,
   };
 }
+
+/** How it was before; null for a difference to another baseline, which is not comparable with the one of now. */
+export function comparableBefore(
+  { before, comparedWith }: Pick<CheckStanding, 'before' | 'comparedWith'>,
+  judged: Pick<CheckStanding, 'comparedWith'>,
+): number | null {
+  return judged.comparedWith === null || judged.comparedWith === comparedWith ? before : null;
+}
