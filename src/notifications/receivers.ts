@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { proxySchema } from '../config/connection.ts';
 import { severities } from '../model.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../outbound/exchange.ts';
+import { parseBoundedJson } from '../text/json.ts';
 import { type Message, pagerdutyBody, type ReceiverNeeds, slackBody, webhookBody } from './rules/message.ts';
 
 const url = z
@@ -145,7 +146,7 @@ function problemOf(result: ExchangeResult, label: string): string | null {
 function refusalIn(body: string, label: string): string | null {
   let answer: unknown;
   try {
-    answer = JSON.parse(body);
+    answer = parseBoundedJson(body);
   } catch {
     return null;
   }
