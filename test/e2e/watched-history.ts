@@ -142,7 +142,8 @@ export function describeHistory(watched: () => WatchedService): void {
         openedAt: opened,
         endedAt: closed,
         criticalAt: [opened],
-        worst: { at: opened, text: 'error_ratio is 0.3.', value: 0.3 },
+        worst: { at: opened, headline: 'error ratio 0.3, above 0.2', text: 'error_ratio is 0.3.', value: 0.3 },
+        recovered: null,
       };
       await database.query(
         `with incident as (
