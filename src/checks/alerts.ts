@@ -87,7 +87,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '1h',
       by: check,
       dashboard: 'golden',
-      summary: '{{ $labels.pipeline }}: the check "{{ $labels.check }}" cannot see the drop that it watches for.',
+      summary: '{{ $labels.pipeline }}: a check cannot see the drop that it watches for.',
       description: `${ofAlert('$of', groupLabels, check)}${theCheck} passes, but it would only find a drop of ${asked('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3f" }}', 'unknown size')} or more${asked('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3f" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
     },
     {
