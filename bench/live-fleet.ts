@@ -14,7 +14,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { liveJobs, MAX_SAMPLES } from '../src/live/live-jobs.ts';
-import { measureFeedback, measureLiveTraffic } from '../src/live/measure-live-traffic.ts';
+import { measureFeedback } from '../src/live/measure-feedback.ts';
+import { measureLiveTraffic } from '../src/live/measure-live-traffic.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../src/live/sql/live-windows.ts';
 import { createMeasurements } from '../src/measures/measurements.ts';
@@ -60,18 +61,20 @@ try {
     keepsAll: false,
   }));
   const live = { windows: createLiveWindows(pool), measurements, clock: systemClock, logger: quiet, plans };
-  const feedbackSources = plans.map(({ pipeline, segmentKeys, maxSegments }) => ({
-    pipeline,
-    segmentKeys,
-    maxSegments,
-  }));
+  const feedback = {
+    traffic,
+    measurements,
+    clock: systemClock,
+    plans,
+    falseAlarms: { count: 1, periodMs: 90 * DAY_MS },
+  };
   const { signal } = new AbortController();
   for (const round of ['first', 'second']) {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
     const cpu = process.cpuUsage();
     const startedAt = performance.now();
-    await measureFeedback({ traffic, measurements, clock: systemClock, feedbackSources }, signal);
+    await measureFeedback(feedback, signal);
     const afterFeedback = performance.now();
     await measureLiveTraffic({ ...live, mostSamples: MAX_SAMPLES }, signal);
     const seconds = (performance.now() - startedAt) / 1000;

@@ -10,7 +10,6 @@ import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-
 import { readIndexGauges } from '../index-truth/measure-index.ts';
 import { judgingGauges } from '../judging/gauges.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
-import type { FeedbackSource } from '../live/measure-live-traffic.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
@@ -163,13 +162,4 @@ export async function openDependencies(settings: DependencySettings): Promise<De
 /** Days that the live queries of each pipeline are kept. */
 export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
-}
-
-/** Of which pipelines feedback is measured, and over which of its segments. */
-export function feedbackSources({ pipelines }: Config): FeedbackSource[] {
-  return pipelines.map(({ name, segments }) => ({
-    pipeline: name,
-    segmentKeys: segments.keys,
-    maxSegments: segments.max,
-  }));
 }

@@ -13,9 +13,10 @@ import { sendNotificationsJob } from '../notifications/notification-jobs.ts';
 import { createJobRunner } from '../queue/job-queue.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
 import type { ClockWatch } from './clock-watch.ts';
+import { periodBudget } from './config/alerts.ts';
 import type { Config } from './config/schema.ts';
 import { replica } from './database.ts';
-import { type Dependencies, feedbackSources, retentionDaysOf } from './dependencies.ts';
+import { type Dependencies, retentionDaysOf } from './dependencies.ts';
 import { type JobDeps, jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
 export interface Workers {
@@ -109,7 +110,13 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       plans: createLivePlans(config),
       mostSamples: MAX_SAMPLES,
     },
-    measureFeedback: { traffic, measurements, clock, feedbackSources: feedbackSources(config) },
+    measureFeedback: {
+      traffic,
+      measurements,
+      clock,
+      plans: createLivePlans(config),
+      falseAlarms: periodBudget(config.alerts.false_pages.per_pipeline),
+    },
     checkStore: dependencies.checkStore,
     evaluateChecks: (only?: readonly string[]) => evaluateChecks(checks, only),
     pipelines,

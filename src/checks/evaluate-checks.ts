@@ -82,6 +82,7 @@ const quietReasons: ReadonlySet<string> = new Set([
   'no_vectors',
   'too_few_sessions',
   'too_few_clicks',
+  'too_few_opinions',
   'too_few_queries',
   'too_few_labels',
   'no_reference',

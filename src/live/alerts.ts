@@ -20,9 +20,6 @@ const errors5m = 'pipeline:recalld_query_errors:ratio_rate5m';
 const errors1h = 'pipeline:recalld_query_errors:ratio_rate1h';
 const zeroResults1h = 'pipeline:recalld_query_zero_results:ratio_rate1h';
 const latency15m = 'pipeline:recalld_query_latency_seconds:p95_rate15m';
-const positiveRatio = 'pipeline:recalld_feedback_positive_ratio:max';
-
-const everybody = { segment: 'all', basis: 'all' } as const;
 
 /** Ratios are recorded without NaN: where there is no traffic there is no series. */
 const recordings: readonly RecordingRule[] = [
@@ -45,7 +42,6 @@ const recordings: readonly RecordingRule[] = [
     expr: `${quantileBy(0.95, pipeline, 'recalld_query_latency_seconds', '15m')}
 and ${observedBy(pipeline, 'recalld_query_latency_seconds', '15m', {}, null)} > 0`,
   },
-  { record: positiveRatio, expr: maxBy(pipeline, 'recalld_feedback_positive_ratio', everybody) },
 ];
 
 /** At least so many queries within the window. */
@@ -129,15 +125,14 @@ const feedback: readonly AlertRule[] = [
   {
     alert: 'RecalldFeedbackFell',
     severity: 'warning',
-    expr: `${maxBy(pipeline, 'recalld_feedback_positive_ratio_ci_high', everybody)}
-< avg_over_time(${positiveRatio}[2d] offset 1d) - 0.05
-and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_opinions', everybody)} >= 50`,
-    for: '30m',
-    keepFiringFor: '2h',
+    expr: `${maxBy(pipeline, 'recalld_feedback_latest_positive_ratio')}
+and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_drop_evidence_ratio')} >= 1`,
+    for: '1m',
+    keepFiringFor: '15m',
     by: pipeline,
     dashboard: 'live',
-    summary: `Feedback of the users of ${name} got worse than before.`,
-    description: `At most {{ $value | humanizePercentage }} (upper 95 % bound) of the opinions of the last 24 hours on ${name} are positive, at least 5 points fewer than on the two days before.`,
+    summary: `Positive feedback on ${name} dropped.`,
+    description: `{{ $value | humanizePercentage }} of the latest opinions on ${name} were positive. The share dropped by more than 5 points below its baseline within the live window.`,
   },
   {
     alert: 'RecalldFeedbackStopped',

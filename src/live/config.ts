@@ -104,11 +104,11 @@ export const liveSchema = z
   .strictObject({
     window: durationSchema('5m', '31d')
       .default('24h')
-      .describe('Length of the trailing window of live queries that is measured every 5 minutes.'),
+      .describe('Length of the trailing window of live queries and feedback that is measured every 5 minutes.'),
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the time before the window from which it is learnt, once a day, how often users click at each rank.',
+        'Length of the time before the window from which it is learnt, once a day, how often users click at each rank and which share of their opinions is positive.',
       ),
   })
   .prefault({})

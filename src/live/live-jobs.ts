@@ -7,13 +7,8 @@ import { attemptEach } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
 import type { Clock } from '../time.ts';
-import {
-  type LivePlan,
-  type MeasureFeedbackDeps,
-  type MeasureLiveDeps,
-  measureFeedback,
-  measureLiveTraffic,
-} from './measure-live-traffic.ts';
+import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
+import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
 /** Bounds of a share over so many samples are within a percent of it; more would only cost time and memory. */
@@ -133,7 +128,7 @@ const keepPartitionsJob = defineJob({
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback.',
+  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback and whether it dropped.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: (deps: LiveJobDeps, signal) =>

@@ -12,7 +12,7 @@ import type { Endpoint } from '../http/wire.ts';
 import { feedbackSummaryQuery } from '../status/schema.ts';
 import { type Clock, HOUR_MS } from '../time.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
-import { type FeedbackSource, withinSegments } from './measure-live-traffic.ts';
+import { type FeedbackSource, withinSegments } from './measure-feedback.ts';
 import {
   type FeedbackWindow,
   type OpinionTally,

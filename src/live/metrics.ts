@@ -13,6 +13,18 @@ export const liveUpkeepMetrics = {
     'measure',
     'reason',
   ]),
+  recalld_feedback_drop_evidence_ratio: storedGauge(
+    'Evidence that the share of positive opinions dropped by more than 5 points within the trailing window, over what fires RecalldFeedbackFell; 1 and more is an alert, 0 once the latest opinions are back. Without a drop it reaches 1 at most as often as alerts.false_pages.per_pipeline accepts.',
+    ['pipeline'],
+  ),
+  recalld_feedback_latest_positive_ratio: storedGauge(
+    'Share of positive opinions among the latest 50 or so of the trailing window.',
+    ['pipeline'],
+  ),
+  recalld_feedback_baseline_positive_ratio: storedGauge(
+    'Share of positive opinions in the baseline before the trailing window, which recalld_feedback_drop_evidence_ratio compares with.',
+    ['pipeline'],
+  ),
   recalld_live_measure_samples_read_ratio: storedGauge(
     'Share of the stored samples of the window that was read; below 1 when there were too many, which widens the bounds.',
     ['pipeline'],

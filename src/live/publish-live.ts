@@ -2,7 +2,14 @@
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import { type FeedbackDetails, SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
+import {
+  DROP_EVIDENCE,
+  type DropDetails,
+  type FeedbackDetails,
+  MIN_OPINIONS,
+  POSITIVE_RATIO,
+} from './measure-feedback.ts';
+import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
@@ -91,36 +98,54 @@ export function feedbackGauges(
   { pipelines, intervalSeconds }: LiveGaugesSettings,
   { measurements }: MeasuredRows,
 ): GaugesAt {
-  const own = measurements.filter(
-    ({ pipeline, measure }) => measure === 'feedback_positive_ratio' && pipelines.includes(pipeline),
-  );
-  return (now) => own.flatMap((one) => ratioSamples(one, now, INTERVALS_TO_TRUST * intervalSeconds));
+  const own = measurements.filter(({ pipeline }) => pipelines.includes(pipeline));
+  return (now) => {
+    const isTrusted: IsTrusted = ({ measuredAt }) =>
+      ageSeconds(measuredAt, now) <= INTERVALS_TO_TRUST * intervalSeconds;
+    return own.flatMap((one) => {
+      if (one.measure === POSITIVE_RATIO) return ratioSamples(one, isTrusted);
+      return one.measure === DROP_EVIDENCE ? dropSamples(one, isTrusted) : [];
+    });
+  };
+}
+
+function dropSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
+  if (gap !== null || newest === null || !isTrusted(newest)) return [];
+  const { positive_ratio: latest, baseline_positive_ratio: baseline } = newest.details as DropDetails;
+  return [
+    sample('recalld_feedback_drop_evidence_ratio', { pipeline }, newest.value),
+    sample('recalld_feedback_latest_positive_ratio', { pipeline }, latest),
+    sample('recalld_feedback_baseline_positive_ratio', { pipeline }, baseline),
+  ];
 }
 
 function ratioSamples(
-  { pipeline, segment, newest, gap }: LatestMeasurement,
-  now: Date,
-  longestSeconds: number,
+  { pipeline, segment, measure, newest, gap }: LatestMeasurement,
+  isTrusted: IsTrusted,
 ): GaugeSample[] {
   const last = gap ?? newest;
-  if (last === null || ageSeconds(last.measuredAt, now) > longestSeconds) return [];
+  if (last === null || !isTrusted(last)) return [];
   if (!isFeedback(last.details)) return [];
   const { explicit, implicit } = last.details;
   const all = {
     positive: explicit.positive + implicit.positive,
     negative: explicit.negative + implicit.negative,
   };
-  return Object.entries({ all, explicit, implicit }).flatMap(([basis, counts]) => {
+  const missing =
+    gap === null ? [] : [sample('recalld_live_measure_no_data', { pipeline, segment, measure, reason: gap.reason }, 1)];
+  const shares = Object.entries({ all, explicit, implicit }).flatMap(([basis, counts]) => {
     const labels = { pipeline, segment, basis };
-    const outcome = positiveRatio(counts);
-    if (outcome.kind !== 'ratio') return [sample('recalld_feedback_opinions', labels, 0)];
+    const n = counts.positive + counts.negative;
+    const outcome = positiveRatio(counts, MIN_OPINIONS);
+    if (outcome.kind !== 'ratio') return [sample('recalld_feedback_opinions', labels, n)];
     return [
-      sample('recalld_feedback_opinions', labels, outcome.n),
+      sample('recalld_feedback_opinions', labels, n),
       sample('recalld_feedback_positive_ratio', labels, outcome.value),
       sample('recalld_feedback_positive_ratio_ci_low', labels, outcome.low),
       sample('recalld_feedback_positive_ratio_ci_high', labels, outcome.high),
     ];
   });
+  return [...missing, ...shares];
 }
 
 /** What another version of us measured may lack them. */

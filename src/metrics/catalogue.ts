@@ -210,7 +210,7 @@ export const metricCatalogue = {
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Share of positive opinions among the positive and negative ones of the last 24 hours; of each user and query the latest counts. Measured every 5 minutes.',
+        'Share of positive opinions among the positive and negative ones of the trailing window (live.window); of each user and query the latest counts. Absent below 10 opinions. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     'Wilson',

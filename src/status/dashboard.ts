@@ -189,7 +189,7 @@ function liveTraffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Positive feedback',
-      description: 'Share of positive opinions among the positive and negative ones of the last 24 hours.',
+      description: 'Share of positive opinions among the positive and negative ones of the trailing window.',
       unit: 'percentunit',
       min: 0,
       max: 1,

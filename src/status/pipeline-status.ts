@@ -12,6 +12,7 @@ import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts'
 import { describeFailure } from '../golden/rules/run-failure.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { DROP_EVIDENCE, FEEDBACK_BASELINE } from '../live/measure-feedback.ts';
 import { SAMPLES_READ } from '../live/measure-live-traffic.ts';
 import { REFERENCE } from '../live/read-live-window.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
@@ -69,7 +70,7 @@ interface Reason {
 }
 
 /** Upkeep of a measure, which is no measure itself. */
-const internalMeasures: ReadonlySet<string> = new Set([REFERENCE]);
+const internalMeasures: ReadonlySet<string> = new Set([REFERENCE, FEEDBACK_BASELINE, DROP_EVIDENCE]);
 
 /** @param now that ages are reckoned from */
 export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, now: Date): PipelineStatus {

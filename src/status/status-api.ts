@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
+import type { Dependencies } from '../app/dependencies.ts';
 import { readCheckStates } from '../checks/check-store.ts';
 import {
   type ChecksDeps,
@@ -23,7 +23,7 @@ import { findPipeline } from '../golden/watched-pipeline.ts';
 import { pageOf, parseRequest, sliceAt } from '../http/fields.ts';
 import type { Endpoint } from '../http/wire.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
-import { liveIntervalSeconds } from '../live/live-jobs.ts';
+import { createLivePlans, liveIntervalSeconds } from '../live/live-jobs.ts';
 import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../live/live-routes.ts';
 import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
 import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';
@@ -144,7 +144,7 @@ type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authent
 export function createStatusApi(dependencies: Dependencies): StatusApi {
   const { config, pipelines, clock, traffic } = dependencies;
   const deps = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
-  const sources = feedbackSources(config);
+  const sources = createLivePlans(config);
   return {
     clock,
     checkStore: dependencies.checkStore,

@@ -2,9 +2,11 @@
 import type { Pool, PoolClient } from 'pg';
 import { dayAfter } from '../../postgres/upkeep.ts';
 import { columnsOf } from '../../postgres/values.ts';
+import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import {
   FEEDBACK_RETRY_MS,
   type FeedbackWindow,
+  type OpinionCounts,
   type OpinionTally,
   type Sentiment,
 } from '../rules/feedback/sentiment.ts';
@@ -128,6 +130,15 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
   }));
 }
 
+/** The latest of each opinion of a window, see `OpinionTally`; of the parameters pipeline, from and until. */
+const opinionsOfWindow = `
+  select kind, query_id, max(received_on) as received_on, max(occurred_at) as occurred_at, count(*) as feedback,
+         bool_or(counted) as is_counted,
+         (array_agg(sentiment order by occurred_at desc, received_at desc, id collate "C" desc))[1] as sentiment
+    from feedback
+   where pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
+   group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
+
 /**
  * Tallied here, since it takes seconds to fetch a day of feedback and to go through it in the process. The day of a query
  * is one of three, each looked up by itself: before PostgreSQL 18 a range of days reads all that a day holds.
@@ -139,13 +150,7 @@ export async function readOpinions(
   segmentKeys: readonly string[],
 ): Promise<OpinionTally[]> {
   const { rows } = await pool.query<OpinionTally>(
-    `with opinions as (
-       select kind, query_id, max(received_on) as received_on, count(*) as feedback, bool_or(counted) as is_counted,
-              (array_agg(sentiment order by occurred_at desc, received_at desc, id collate "C" desc))[1] as sentiment
-         from feedback
-        where pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
-        group by query_id, kind, document_id, case when document_id is null then rank end, user_hash
-     )
+    `with opinions as (${opinionsOfWindow})
      select o.kind, o.sentiment, coalesce(q.segments, '{}') as segments, sum(o.feedback)::integer as feedback,
             (count(*) filter (where o.is_counted))::integer as opinions
        from opinions o
@@ -160,4 +165,25 @@ export async function readOpinions(
     [pipeline, from, until, segmentKeys],
   );
   return rows;
+}
+
+/** Counted opinions by when the latest feedback of each occurred, in buckets that begin at multiples of their length since 1970. */
+export async function readOpinionBuckets(
+  pool: Pool,
+  pipeline: string,
+  { from, until }: FeedbackWindow,
+  bucketMs: number,
+): Promise<OpinionBucket[]> {
+  const { rows } = await pool.query<OpinionCounts & { at: Date }>(
+    `with opinions as (${opinionsOfWindow})
+     select date_bin($4::double precision * interval '1 millisecond', occurred_at, 'epoch'::timestamptz) as at,
+            (count(*) filter (where sentiment = 'positive'))::integer as positive,
+            (count(*) filter (where sentiment = 'negative'))::integer as negative
+       from opinions
+      where is_counted and sentiment <> 'neutral'
+      group by 1
+      order by 1`,
+    [pipeline, from, until, bucketMs],
+  );
+  return rows.map(({ at, positive, negative }) => ({ startMs: at.getTime(), positive, negative }));
 }

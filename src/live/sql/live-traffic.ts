@@ -5,11 +5,19 @@ import { unreachable } from '../../postgres/outage.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { createPartitions, dayAfter } from '../../postgres/upkeep.ts';
 import { DAY_MS } from '../../time.ts';
+import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
 import { type AskedQuery, areErased, type ErasureReport, eraseLate } from './erase-live.ts';
-import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
+import {
+  insertFeedback,
+  readCountedHours,
+  readOpinionBuckets,
+  readOpinions,
+  renewFeedback,
+  type StoredFeedback,
+} from './feedback-rows.ts';
 import { pruneLive } from './prune-live.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
 import {
@@ -67,6 +75,8 @@ export interface LiveTraffic {
    * that changed after the window is what it was then, and late feedback corrects a window that is read again.
    */
   opinions(pipeline: string, window: FeedbackWindow, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]>;
+  /** The counted opinions of such a window over time, for buckets with any. */
+  opinionBuckets(pipeline: string, window: FeedbackWindow, bucketMs: number): Promise<readonly OpinionBucket[]>;
   /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
   dimensions(pipeline: string, learn: number | null): Promise<number | null>;
   /** Makes the length of the vectors of a pipeline what its config says. */
@@ -151,6 +161,7 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     unreadableSince: (since) => readUnreadable(pool, since),
     countedHours: (days) => explained(readCountedHours(pool, days)),
     opinions: (...asked) => readOpinions(pool, ...asked),
+    opinionBuckets: (...asked) => readOpinionBuckets(pool, ...asked),
     dimensions: (pipeline, learn) => explained(knownDimensions(pool, pipeline, learn)),
     fixDimensions: (pipeline, dimensions) => explained(fixDimensions(pool, pipeline, dimensions)),
     async replicas(since) {

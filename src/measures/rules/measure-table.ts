@@ -66,6 +66,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   too_few_sessions: 'too few sessions',
   too_few_queries: 'too few live queries',
   too_few_clicks: 'too few clicks',
+  too_few_opinions: 'too few opinions',
   unsupported: 'the store cannot tell',
   store_empty: 'the store has no vectors',
   store_failed: 'the store did not answer',

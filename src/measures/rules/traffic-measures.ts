@@ -73,7 +73,7 @@ export const trafficMeasures = {
   feedback_positive_ratio: {
     title: 'Positive feedback',
     means: 'the share of positive opinions',
-    note: 'Of the opinions that users stated or showed.',
+    note: 'Of the opinions that users stated or showed in the window.',
     scale: 'share',
     every: 'live',
     judged: { worse: 'below', unit: 'share', leastN: 30, confirm: 3, of: 'traffic' },

@@ -1,6 +1,7 @@
 /** From what people said in a window to the gauges of feedback. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { measureFeedback } from '../../../src/live/measure-live-traffic.ts';
+import { measureFeedback } from '../../../src/live/measure-feedback.ts';
+import type { LivePlan } from '../../../src/live/measure-live-traffic.ts';
 import { feedbackGauges } from '../../../src/live/publish-live.ts';
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
@@ -13,6 +14,7 @@ import { aSample, aStoredFeedback } from '../../support/live-traffic.ts';
 import { aMeasurement, hours, latestAt } from '../../support/measurements.ts';
 
 const database = useDatabase();
+const HOUR = 3_600_000;
 let pipelines = 0;
 let people = 0;
 
@@ -26,16 +28,31 @@ const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeed
   });
 
 /** The gauges so many seconds after noon, when this was measured. */
-async function gaugesAt(seconds: number, feedback: readonly StoredFeedback[], watched?: string) {
+async function gaugesAt(
+  seconds: number,
+  feedback: readonly StoredFeedback[],
+  watched?: string,
+  parts: Partial<LivePlan> = {},
+) {
   const pipeline = `docs-${(pipelines += 1)}`;
   const traffic = createLiveTraffic(database.pool, 'a');
   const samples = ['en', 'de', 'fr'].map((lang) => aSample({ pipeline, id: lang, segments: { lang } }));
   await traffic.record({ samples, counts: [], levels: [] });
   await traffic.recordFeedback(feedback.map((one) => ({ ...one, pipeline })));
   const measurements = createMeasurements(database.pool);
-  const feedbackSources = [{ pipeline, segmentKeys: ['lang'], maxSegments: 1 }];
+  const plan: LivePlan = {
+    pipeline,
+    windowMs: 24 * HOUR,
+    baselineMs: 7 * 24 * HOUR,
+    segmentKeys: ['lang'],
+    maxSegments: 1,
+    keepsAll: true,
+    ...parts,
+  };
   const clock = new HandClock(NOON);
-  await measureFeedback({ traffic, measurements, clock, feedbackSources }, new AbortController().signal);
+  const falseAlarms = { count: 1, periodMs: 90 * 24 * HOUR };
+  const deps = { traffic, measurements, clock, plans: [plan], falseAlarms };
+  await measureFeedback(deps, new AbortController().signal);
   const settings = { pipelines: [watched ?? pipeline], intervalSeconds: 300 };
   const gauges = feedbackGauges(settings, { measurements: await measurements.latest(NOON) });
   return gauges(new Date(NOON.getTime() + seconds * 1000));
@@ -49,17 +66,20 @@ function valuesOf(samples: readonly GaugeSample[], name: string, segment = 'all'
   );
 }
 
+/** The value of a gauge that a pipeline has one of. */
+const of = (samples: readonly GaugeSample[], name: string) => samples.find((sample) => sample.name === name)?.value;
+
 describe('the gauges of feedback', () => {
   it('are the positive ratio with its bounds and n, for all of it and for explicit and implicit feedback', async () => {
     const samples = await gaugesAt(60, [
       ...said(15),
       ...said(133, { sentiment: 'negative' }),
       ...said(9, { sentiment: 'neutral' }),
-      ...said(2, { kind: 'click' }),
+      ...said(12, { kind: 'click' }),
     ]);
-    expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual({ all: 150, explicit: 148, implicit: 2 });
+    expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual({ all: 160, explicit: 148, implicit: 12 });
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio')).toEqual({
-      all: 17 / 150,
+      all: 27 / 160,
       explicit: 15 / 148,
       implicit: 1,
     });
@@ -83,6 +103,59 @@ describe('the gauges of feedback', () => {
     expect(valuesOf(samples, 'recalld_feedback_opinions', 'lang=en')).toMatchObject({ all: 3 });
     expect(valuesOf(samples, 'recalld_feedback_opinions', 'other')).toMatchObject({ all: 2 });
     expect(samples.filter(({ labels }) => labels['segment'] === 'lang=de')).toEqual([]);
+  });
+
+  it('have no ratio below 10 opinions, and say that there were too few', async () => {
+    const samples = await gaugesAt(60, said(9));
+    expect(valuesOf(samples, 'recalld_feedback_positive_ratio')).toEqual({});
+    expect(valuesOf(samples, 'recalld_feedback_opinions')).toMatchObject({ all: 9 });
+    expect(samples).toContainEqual({
+      name: 'recalld_live_measure_no_data',
+      labels: expect.objectContaining({ measure: 'feedback_positive_ratio', reason: 'too_few_opinions' }),
+      value: 1,
+    });
+  });
+
+  it('are of the live window of the config', async () => {
+    const feedback = [
+      ...said(20, { occurredAt: hours(-2) }),
+      ...said(10, { sentiment: 'negative', occurredAt: hours(-0.5) }),
+    ];
+    const samples = await gaugesAt(60, feedback, undefined, { windowMs: HOUR });
+    expect(valuesOf(samples, 'recalld_feedback_positive_ratio')).toMatchObject({ all: 0 });
+    expect(valuesOf(samples, 'recalld_feedback_opinions')).toMatchObject({ all: 10 });
+  });
+
+  it('show a drop from 0.8 to 0.33 within the window, against the baseline before it', async () => {
+    const usually = Array.from({ length: 100 }, (_, i) =>
+      said(1, { sentiment: i % 5 === 0 ? 'negative' : 'positive', occurredAt: hours(-72 + i / 2) }),
+    ).flat();
+    const lately = Array.from({ length: 60 }, (_, i) =>
+      said(1, { sentiment: i % 3 === 0 ? 'positive' : 'negative', occurredAt: hours(-3 + i / 21) }),
+    ).flat();
+    const drop = (samples: readonly GaugeSample[]) =>
+      ['drop_evidence', 'latest_positive', 'baseline_positive'].map((part) =>
+        of(samples, `recalld_feedback_${part}_ratio`),
+      );
+    const [evidence, latest, baseline] = drop(await gaugesAt(60, [...usually, ...lately]));
+    expect(evidence).toBeGreaterThanOrEqual(1);
+    expect(latest).toBeCloseTo(0.33, 1);
+    expect(baseline).toBeCloseTo(0.8, 1);
+    const [calm] = drop(await gaugesAt(60, usually));
+    expect(calm).toBeLessThan(1);
+  });
+
+  it('show a drop of a service that is younger than its window', async () => {
+    const young = Array.from({ length: 200 }, (_, i) =>
+      said(1, { sentiment: i % 5 === 0 || i > 140 ? 'negative' : 'positive', occurredAt: hours(-6 + i / 34) }),
+    ).flat();
+    const samples = await gaugesAt(60, young);
+    expect(of(samples, 'recalld_feedback_drop_evidence_ratio')).toBeGreaterThanOrEqual(1);
+  });
+
+  it('show no evidence of a drop without a baseline', async () => {
+    const samples = await gaugesAt(60, said(20, { sentiment: 'negative' }));
+    expect(samples.map(({ name }) => name)).not.toContain('recalld_feedback_drop_evidence_ratio');
   });
 
   it('are withheld when they are older than three intervals', async () => {

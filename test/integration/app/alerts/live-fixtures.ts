@@ -9,13 +9,11 @@ const DAY = 1440;
 /** Counts until that minute, then stands still. */
 const stopping = (perMinute: number, end: number) => (minute: number) => perMinute * Math.min(minute, end);
 
-function opinions(ratioAt: (minute: number) => number, count: number): Signal[] {
-  const everybody = { ...docs, segment: 'all', basis: 'all' };
+function opinions(latest: number, evidence: number): Signal[] {
   return [
-    signal('recalld_feedback_positive_ratio', everybody, ratioAt),
-    signal('recalld_feedback_positive_ratio_ci_low', everybody, (m) => ratioAt(m) - 0.05),
-    signal('recalld_feedback_positive_ratio_ci_high', everybody, (m) => ratioAt(m) + 0.05),
-    signal('recalld_feedback_opinions', everybody, always(count)),
+    signal('recalld_feedback_latest_positive_ratio', docs, always(latest)),
+    signal('recalld_feedback_baseline_positive_ratio', docs, always(0.8)),
+    signal('recalld_feedback_drop_evidence_ratio', docs, always(evidence)),
   ];
 }
 
@@ -62,11 +60,9 @@ export const liveFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldFeedbackFell',
     labels: docs,
-    breaching: opinions((m) => (m < DAY + 60 ? 0.8 : 0.5), 100),
-    healthy: opinions((m) => (m % 60 < 30 ? 0.8 : 0.76), 100),
-    minutes: DAY + 360,
-    step: 5,
-    says: 'At most 55% (upper 95 % bound) of the opinions of the last 24 hours on docs are positive, at least 5 points fewer than on the two days before.',
+    breaching: opinions(0.33, 40),
+    healthy: opinions(0.7, 0.2),
+    says: '33% of the latest opinions on docs are positive. The share dropped by more than 5 points below its baseline within the live window.',
   },
   {
     alert: 'RecalldFeedbackStopped',

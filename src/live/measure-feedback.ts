@@ -1,0 +1,222 @@
+/** Opinions of the trailing window -> their positive share by segment, and the evidence that it dropped. */
+import type { FalsePageBudget } from '../density/rules/alarm.ts';
+import { OTHER_SEGMENT } from '../golden/rules/golden-set.ts';
+import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
+import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import type { LivePlan } from './measure-live-traffic.ts';
+import {
+  bucketLengthMs,
+  type FeedbackBaseline,
+  feedbackBaseline,
+  feedbackDrop,
+} from './rules/feedback/feedback-drop.ts';
+import {
+  type OpinionCounts,
+  type OpinionTally,
+  type PositiveRatioOutcome,
+  positiveRatio,
+  positiveRatios,
+} from './rules/feedback/sentiment.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
+
+export const POSITIVE_RATIO = 'feedback_positive_ratio';
+export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
+/** The share of the time before the window, with what it takes to compare with it. */
+export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
+
+export interface MeasureFeedbackDeps {
+  readonly traffic: Pick<LiveTraffic, 'opinions' | 'opinionBuckets'>;
+  readonly measurements: Pick<Measurements, 'record' | 'latest'>;
+  readonly clock: Clock;
+  readonly plans: readonly LivePlan[];
+  /** How often a drop may be reported of one pipeline without one. */
+  readonly falseAlarms: FalsePageBudget;
+}
+
+/** How many opinions of each basis there were, beside the value over both. */
+export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
+  readonly explicit: OpinionCounts;
+  readonly implicit: OpinionCounts;
+}
+
+/** What is stored with the evidence of a drop. */
+export interface DropDetails extends Readonly<Record<string, unknown>> {
+  readonly baseline_positive_ratio: number;
+  /** Of the latest opinions. */
+  readonly positive_ratio: number;
+  /** Most likely beginning of the drop. */
+  readonly since: string;
+}
+
+/**
+ * Measures the feedback of every pipeline; doing it again changes nothing but what came in since.
+ *
+ * @throws as forEachPipeline
+ */
+export async function measureFeedback(deps: MeasureFeedbackDeps, signal: AbortSignal): Promise<void> {
+  const latest = await deps.measurements.latest(deps.clock.now());
+  await forEachPipeline(deps.plans, signal, async (plan) => {
+    const until = new Date(Math.floor(deps.clock.now().getTime() / MINUTE_MS) * MINUTE_MS);
+    const positive = await measurePositiveRatios(deps, plan, until);
+    await deps.measurements.record(positive);
+    const known = latest.find(({ pipeline, measure }) => pipeline === plan.pipeline && measure === FEEDBACK_BASELINE);
+    await measureDrop(deps, plan, known ?? null, until);
+  });
+}
+
+async function measurePositiveRatios(
+  { traffic, clock }: MeasureFeedbackDeps,
+  plan: LivePlan,
+  until: Date,
+): Promise<MeasurementOutcome[]> {
+  const { pipeline, segmentKeys, windowMs } = plan;
+  const window = { from: new Date(until.getTime() - windowMs), until };
+  const tallies = withinSegments(await traffic.opinions(pipeline, window, segmentKeys), plan);
+  const explicit = positiveRatios(tallies, 'explicit');
+  const implicit = positiveRatios(tallies, 'implicit');
+  const frame = { pipeline, measure: POSITIVE_RATIO, windowStart: window.from, windowEnd: until };
+  return [...positiveRatios(tallies)].map(([segment, outcome]) => ({
+    ...frame,
+    segment,
+    measuredAt: clock.now(),
+    ...valueOf(outcome, {
+      explicit: countsOf(explicit.get(segment)),
+      implicit: countsOf(implicit.get(segment)),
+    }),
+  }));
+}
+
+function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {
+  if (outcome?.kind !== 'ratio') return { positive: 0, negative: 0 };
+  return { positive: outcome.positive, negative: outcome.negative };
+}
+
+/** A share of fewer opinions has bounds too wide to say anything. */
+export const MIN_OPINIONS = 10;
+
+type Value = Pick<
+  Extract<MeasurementOutcome, { kind: 'value' }>,
+  'kind' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n' | 'details'
+>;
+type Gap = Pick<Extract<MeasurementOutcome, { kind: 'no_data' }>, 'kind' | 'reason' | 'details'>;
+
+function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value | Gap {
+  if (outcome.kind !== 'ratio') return { kind: 'no_data', reason: 'no_feedback', details };
+  const { value, low, high, n } = outcome;
+  if (n < MIN_OPINIONS) return { kind: 'no_data', reason: 'too_few_opinions', details };
+  return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
+}
+
+/** A baseline is learnt again after a day, of a young service more often: after a quarter of the time that it covers. */
+const MAX_BASELINE_AGE_MS = DAY_MS;
+/** Until there are opinions enough for a baseline, it is tried for once an hour, or once in a shorter window. */
+const BASELINE_RETRY_MS = HOUR_MS;
+
+async function measureDrop(
+  deps: MeasureFeedbackDeps,
+  plan: LivePlan,
+  known: LatestMeasurement | null,
+  until: Date,
+): Promise<void> {
+  const { pipeline, windowMs } = plan;
+  const bucketMs = bucketLengthMs(windowMs);
+  const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: deps.clock.now() };
+  const baseline = await currentBaseline(deps, plan, known, until);
+  // A bucket that is not over would be looked at with each of its opinions.
+  const untilMs = Math.floor(until.getTime() / bucketMs) * bucketMs;
+  const fromMs = Math.min(untilMs, Math.max(until.getTime() - windowMs, baseline?.untilMs ?? 0));
+  const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;
+  const frame = { ...series, windowStart: new Date(firstMs), windowEnd: until };
+  const gap = (reason: string) => deps.measurements.record([{ kind: 'no_data', ...frame, reason, details: {} }]);
+  if (baseline === null) return gap('no_reference');
+  const window = { from: new Date(firstMs), until: new Date(untilMs) };
+  const buckets = await deps.traffic.opinionBuckets(pipeline, window, bucketMs);
+  const drop = feedbackDrop(baseline, buckets, { untilMs, bucketMs }, deps.falseAlarms);
+  if ('kind' in drop) return gap('no_feedback');
+  const details: DropDetails = {
+    baseline_positive_ratio: drop.baselineShare,
+    positive_ratio: drop.latestShare,
+    since: new Date(drop.sinceMs).toISOString(),
+  };
+  const value = { value: drop.evidenceRatio, ciLow: null, ciHigh: null, ciMethod: null, n: drop.opinions };
+  await deps.measurements.record([{ kind: 'value', ...frame, ...value, details }]);
+}
+
+/** Ends before the opinions that are compared with it. */
+interface StoredBaseline extends FeedbackBaseline {
+  readonly untilMs: number;
+}
+
+/**
+ * The stored baseline of a pipeline, learnt again when it is too old; null while there are too few opinions for one. The
+ * first half of what is known makes the baseline of a service that is younger than two windows.
+ */
+async function currentBaseline(
+  { traffic, measurements, clock }: MeasureFeedbackDeps,
+  { pipeline, windowMs, baselineMs }: LivePlan,
+  known: LatestMeasurement | null,
+  until: Date,
+): Promise<StoredBaseline | null> {
+  const newest = known?.newest ?? null;
+  const coveredMs = newest === null ? 0 : newest.windowEnd.getTime() - newest.windowStart.getTime();
+  const isOlder = (outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean =>
+    outcome == null || outcome.ageSeconds * 1000 >= ms;
+  const stored = newest === null ? null : readBaseline(newest);
+  if (stored !== null && !isOlder(newest, Math.min(MAX_BASELINE_AGE_MS, coveredMs / 4))) return stored;
+  if (!isOlder(known?.gap, Math.min(BASELINE_RETRY_MS, windowMs))) return stored;
+
+  const from = new Date(until.getTime() - windowMs - baselineMs);
+  const buckets = await traffic.opinionBuckets(pipeline, { from, until }, bucketLengthMs(windowMs));
+  const firstMs = buckets[0]?.startMs ?? from.getTime();
+  const endMs = Math.max(until.getTime() - windowMs, (firstMs + until.getTime()) / 2);
+  const baseline = feedbackBaseline(buckets.filter(({ startMs }) => startMs + bucketLengthMs(windowMs) <= endMs));
+  const frame = { pipeline, measure: FEEDBACK_BASELINE, segment: ALL_SEGMENT, measuredAt: clock.now() };
+  const window = { windowStart: new Date(Math.max(firstMs, from.getTime())), windowEnd: new Date(endMs) };
+  if ('kind' in baseline) {
+    const { have, need } = baseline;
+    const reason = have === 0 ? 'no_feedback' : 'too_few_opinions';
+    await measurements.record([{ kind: 'no_data', ...frame, ...window, reason, details: { have, need } }]);
+    return stored;
+  }
+  const { positive, negative, phi } = baseline;
+  const { value, ciLow, ciHigh, ciMethod, n } = boundsOf(baseline);
+  const details = { positive, negative, phi };
+  await measurements.record([{ kind: 'value', ...frame, ...window, value, ciLow, ciHigh, ciMethod, n, details }]);
+  return { ...baseline, untilMs: endMs };
+}
+
+function boundsOf(counts: OpinionCounts) {
+  const ratio = positiveRatio(counts);
+  if (ratio.kind !== 'ratio') throw new RangeError('A baseline has opinions.');
+  return { value: ratio.value, ciLow: ratio.low, ciHigh: ratio.high, ciMethod: 'wilson' as const, n: ratio.n };
+}
+
+/** Null for what another version stored. */
+function readBaseline({ details, windowEnd }: { details: Readonly<Record<string, unknown>>; windowEnd: Date }) {
+  const { positive, negative, phi } = details;
+  if (typeof positive !== 'number' || typeof negative !== 'number' || typeof phi !== 'number') return null;
+  return { positive, negative, phi, untilMs: windowEnd.getTime() };
+}
+
+/** Of whom feedback is summarised, and within which of the segments that occur. */
+export type FeedbackSource = Pick<LivePlan, 'pipeline' | 'segmentKeys' | 'maxSegments'>;
+
+/** Leaves the most frequent segments by name and the rest as one. */
+export function withinSegments(
+  tallies: readonly OpinionTally[],
+  { maxSegments }: Pick<FeedbackSource, 'maxSegments'>,
+): OpinionTally[] {
+  const sizes = new Map<string, number>();
+  for (const { segments, feedback } of tallies) {
+    for (const segment of segments) sizes.set(segment, (sizes.get(segment) ?? 0) + feedback);
+  }
+  const largest = [...sizes].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).slice(0, maxSegments);
+  const shown = new Set(largest.map(([segment]) => segment));
+  return tallies.map((tally) => ({
+    ...tally,
+    segments: tally.segments.map((segment) => (shown.has(segment) ? segment : OTHER_SEGMENT)),
+  }));
+}
