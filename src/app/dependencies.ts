@@ -13,6 +13,7 @@ import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
+import { changeGauges } from '../measures/watch-changes.ts';
 import { createExporter, type Exporter, LAG_INTERVAL_MS } from '../metrics/prometheus.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
 import { readProbeGauges } from '../probes/probes.ts';
@@ -123,6 +124,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => readScheduleGauges(watched, rows),
           (rows) => feedbackGauges(live, rows),
           (rows) => liveGauges(live, rows),
+          (rows) => changeGauges(live, rows),
           (rows) => readProbeGauges({ deployments: database.deployments, pipelines: names }, rows),
           (rows) => readDensityGauges(density, rows),
           (rows) => Promise.resolve(judgingGauges(judgingPlans, rows)),

@@ -17,6 +17,7 @@ import { type JudgingJobDeps, judgingJobs } from '../judging/judging-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
+import { type WatchChangesJobDeps, watchChangesJob } from '../measures/watch-changes.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { type NotificationJobDeps, notificationJobs } from '../notifications/notification-jobs.ts';
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
@@ -45,7 +46,8 @@ export type JobDeps = CheckJobDeps &
   NotificationJobDeps &
   ProbeJobDeps &
   ShadowJobDeps &
-  VariantJobDeps;
+  VariantJobDeps &
+  WatchChangesJobDeps;
 
 /** Every job that recalld knows: each says of itself how often it is tried, how long it may take, what it does. */
 export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
@@ -59,6 +61,7 @@ export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...variantJobs,
   ...diagnosisJobs,
   ...notificationJobs,
+  watchChangesJob,
   evaluateChecksJob,
 ];
 

@@ -19,6 +19,9 @@ import { replica } from './database.ts';
 import { type Dependencies, retentionDaysOf } from './dependencies.ts';
 import { type JobDeps, jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
+/** Incidents and deployments of two weeks that are read, at most. */
+const MAX_INCIDENTS = 500;
+
 export interface Workers {
   /** Work in hand is put down, not finished: it is stored as far as it went and goes on elsewhere. */
   releaseJobs(): Promise<void>;
@@ -115,6 +118,18 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       measurements,
       clock,
       plans: createLivePlans(config),
+      falseAlarms: periodBudget(config.alerts.false_pages.per_pipeline),
+    },
+    watchChanges: {
+      measurements,
+      clock,
+      plans: createLivePlans(config),
+      incidentsOf: async (pipeline, during) => {
+        const found = await dependencies.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
+        return found.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
+      },
+      deploymentsOf: async (pipeline, since) =>
+        (await deployments.list({ pipeline, since, limit: MAX_INCIDENTS })).map(({ occurredAt }) => occurredAt),
       falseAlarms: periodBudget(config.alerts.false_pages.per_pipeline),
     },
     checkStore: dependencies.checkStore,

@@ -81,6 +81,13 @@ const measures: readonly GaugeGraph[] = [
     min: 0,
   },
   {
+    metric: 'recalld_query_results',
+    title: 'Results per answer',
+    unit: 'short',
+    min: 0,
+    note: 'Documents of the answers with any.',
+  },
+  {
     metric: 'recalld_query_context_characters',
     title: 'Length of the context',
     unit: 'short',

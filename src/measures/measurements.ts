@@ -197,6 +197,19 @@ export function createMeasurements(pool: Pool): Measurements {
 
     trends: (series, from, until) => namingOutage(pool, () => readTrends(pool, series, from, until)),
 
+    history: (pipeline, measures, since, stepMs) =>
+      namingOutage(pool, async () => {
+        const { rows } = await pool.query<MeasurementRow>(
+          `select distinct on (measure, date_bin($4::double precision * interval '1 millisecond', window_end, 'epoch'::timestamptz))
+                  ${valueColumns}
+             from measurements
+            where pipeline = $1::text and measure = any ($2::text[]) and segment = 'all' and window_end >= $3::timestamptz
+            order by measure, date_bin($4::double precision * interval '1 millisecond', window_end, 'epoch'::timestamptz), window_end`,
+          [pipeline, measures, since, stepMs],
+        );
+        return rows.map(toMeasurement);
+      }),
+
     createPartitions: (now) => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
     prune: (before) =>
@@ -300,6 +313,8 @@ export interface Measurements {
    * lowest and the highest value.
    */
   trends(series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>>;
+  /** Values of all traffic since a time, oldest first of each measure, at most one in each step. */
+  history(pipeline: string, measures: readonly string[], since: Date, stepMs: number): Promise<readonly Measurement[]>;
   /** Makes the partitions that the next days need. `record` makes those that it misses. */
   createPartitions(now: Date): Promise<void>;
   /** Drops whole months that ended before `before`, and the latest of series that ended before it. */

@@ -18,6 +18,7 @@ import { REFERENCE } from '../live/read-live-window.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { gapWords, measureRow } from '../measures/rules/measure-table.ts';
 import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import { NORMAL_RANGES } from '../measures/watch-changes.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
 
 export interface GoldenSetStatus {
@@ -70,7 +71,7 @@ interface Reason {
 }
 
 /** Upkeep of a measure, which is no measure itself. */
-const internalMeasures: ReadonlySet<string> = new Set([REFERENCE, FEEDBACK_BASELINE, DROP_EVIDENCE]);
+const internalMeasures: ReadonlySet<string> = new Set([REFERENCE, NORMAL_RANGES, FEEDBACK_BASELINE, DROP_EVIDENCE]);
 
 /** @param now that ages are reckoned from */
 export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, now: Date): PipelineStatus {

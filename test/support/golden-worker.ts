@@ -164,6 +164,7 @@ export async function startGoldenWorker(
     askShadows: {} as unknown as JobDeps['askShadows'],
     judgeShadows: {} as unknown as JobDeps['judgeShadows'],
     notifications: {} as unknown as JobDeps['notifications'],
+    watchChanges: {} as unknown as JobDeps['watchChanges'],
     variants: {} as unknown as JobDeps['variants'],
     variantPlans: [],
     checkStore: createCheckStore(pool),

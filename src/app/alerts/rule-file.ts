@@ -9,6 +9,7 @@ import { objectivesGroup } from '../../golden/objectives.ts';
 import { indexGroup } from '../../index-truth/alerts.ts';
 import { judgingGroup } from '../../judging/alerts.ts';
 import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
+import { measuresGroup } from '../../measures/alerts.ts';
 import {
   type AlertRule,
   apart,
@@ -135,6 +136,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     checksGroup(settings),
     liveGroup(),
     feedbackGroup(),
+    measuresGroup(settings),
     partsGroup(),
     indexGroup(),
     judgingGroup(settings),

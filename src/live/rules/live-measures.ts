@@ -15,7 +15,13 @@ import {
   DEFAULT_CLICK_CUTOFF,
   type ReferenceCtr,
 } from './feedback/clicks-over-expected-clicks.ts';
-import { type ContextQuery, contextCharacters, repeatedContext, type StagedQuery } from './live-stages.ts';
+import {
+  type ContextQuery,
+  contextCharacters,
+  repeatedContext,
+  resultsPerAnswer,
+  type StagedQuery,
+} from './live-stages.ts';
 import { chanceClusters, type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
@@ -31,6 +37,7 @@ const trafficMeasures = [
   'queries',
   'zero_results_ratio',
   'error_ratio',
+  'results_per_answer',
   'context_characters',
   'context_repeated_ratio',
 ] as const;
@@ -124,6 +131,7 @@ export function liveSegments(
  * - `zero_results_ratio`, `error_ratio`: shares of all queries that were answered without a document, and that failed
  *   or timed out (weights calibrated by the counted arrivals; bounds over sessions, also where every query was kept: what
  *   the service is like is still known only from so many)
+ * - `results_per_answer`: mean number of documents of the answers with any
  * - `context_characters`, `context_repeated_ratio`: of the answers whose documents all came with their texts, the length of
  *   these, and the share of it that an earlier document of the same answer said already
  * - `click_through_ratio`: share of the documents shown at the ranks 1 to 10 that were clicked
@@ -147,9 +155,16 @@ export function* measureSegment(
   yield ofEstimate('queries', total, 'horvitz_thompson', n);
   yield ofShare('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
   yield ofShare('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
+  yield measureResults(queries);
   yield* measureContext(queries);
   const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.settledUntilMs);
   yield* measureClicks(settled, window);
+}
+
+function measureResults(queries: readonly SampledQuery[]): LiveMeasureOutcome {
+  const measure = 'results_per_answer';
+  if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
+  return ofRate(measure, resultsPerAnswer(queries), 'sessions_t');
 }
 
 function* measureContext(queries: readonly SampledQuery[]): Generator<LiveMeasureOutcome, void, undefined> {

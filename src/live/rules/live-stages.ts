@@ -35,6 +35,13 @@ export function contextCharacters(queries: readonly ContextQuery[]): ClickRateOu
   return meanCount(sized(queries).map((query) => ({ ...query, value: query.context.characters })));
 }
 
+/** Mean number of results of the queries that were answered with any. */
+export function resultsPerAnswer(
+  queries: readonly (CalibratedMember & { readonly shown: number })[],
+): ClickRateOutcome {
+  return meanCount(queries.flatMap((query) => (query.shown === 0 ? [] : [{ ...query, value: query.shown }])));
+}
+
 /** Mean of a count of each query: 95 % bounds by Student's t over sessions, never below 0. */
 function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
   const ratio = sessionRatio(

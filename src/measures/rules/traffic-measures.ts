@@ -40,6 +40,17 @@ export const trafficMeasures = {
     ),
     judged: { worse: 'above', unit: 'share', leastN: 100, confirm: 3, of: 'traffic' },
   },
+  results_per_answer: {
+    title: 'Results per answer',
+    means: 'the mean number of documents that a live query brought',
+    note: 'Of the answers with any document.',
+    scale: 'count',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_query_results',
+      'Mean number of documents of the live queries of the trailing window that were answered with any, weighted by inclusion probability.',
+    ),
+  },
   context_characters: {
     title: 'Length of the context',
     means: 'the mean length of the texts that a live query brought, in characters',

@@ -118,6 +118,7 @@ function makeWorld(pipeline: string, seed: number): World {
       queries,
       zero_results_ratio: empty / queries,
       error_ratio: failed / queries,
+      results_per_answer: 3,
       context_characters: counts.characters / counts.sized,
       context_repeated_ratio: counts.repeated / counts.sized,
       click_through_ratio: counts.clicks / shown,

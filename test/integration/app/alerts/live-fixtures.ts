@@ -17,6 +17,15 @@ function opinions(latest: number, evidence: number): Signal[] {
   ];
 }
 
+function measured(value: number, changed: number): Signal[] {
+  const labels = { ...docs, measure: 'context_repeated_ratio' };
+  return [
+    signal('recalld_measure_value', labels, always(value)),
+    signal('recalld_measure_normal', labels, always(0.0002)),
+    signal('recalld_measure_changed', labels, always(changed)),
+  ];
+}
+
 const thumbs = (at: ValueAt) => signal('recalld_feedback_total', { ...docs, kind: 'thumb', sentiment: 'positive' }, at);
 
 export const liveFixtures: readonly AlertFixture[] = [
@@ -63,6 +72,13 @@ export const liveFixtures: readonly AlertFixture[] = [
     breaching: opinions(0.33, 40),
     healthy: opinions(0.7, 0.2),
     says: '33% of the latest opinions on docs are positive. The share dropped by more than 5 points below its baseline within the live window.',
+  },
+  {
+    alert: 'RecalldMeasureChanged',
+    labels: { ...docs, measure: 'context_repeated_ratio' },
+    breaching: measured(0.5, 1),
+    healthy: measured(0.0002, 0),
+    says: 'context_repeated_ratio of docs is 0.5; 0.0002 is normal.',
   },
   {
     alert: 'RecalldFeedbackStopped',

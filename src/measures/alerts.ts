@@ -1,0 +1,25 @@
+/** The alert on measures that left their normal range. */
+import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
+
+const by = ['pipeline', 'measure'] as const;
+
+export function measuresGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>): RuleGroup {
+  return {
+    name: 'recalld-measures',
+    recordings: [],
+    alerts: [
+      {
+        alert: 'RecalldMeasureChanged',
+        severity: 'warning',
+        expr: `${maxBy(by, 'recalld_measure_value')}
+and on (pipeline, measure) ${maxBy(by, 'recalld_measure_changed')} == 1`,
+        for: '15m',
+        keepFiringFor: '15m',
+        by,
+        dashboard: 'live',
+        summary: '{{ $labels.measure }} of {{ $labels.pipeline }} left its normal range.',
+        description: `${ofAlert('$of', groupLabels, by)}{{ $labels.measure }} of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; ${asked('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'an unknown value')} is normal.`,
+      },
+    ],
+  };
+}

@@ -1,0 +1,108 @@
+/** Whether a measure left its normal range: the range of its earlier values, robust against a few bad ones. */
+
+import { median } from '../../stats/descriptive.ts';
+import { normalQuantile } from '../../stats/distributions.ts';
+import { MINUTE_MS } from '../../time.ts';
+import { measureRow } from './measure-table.ts';
+import type { Measurement } from './measurement.ts';
+
+/**
+ * Measures that no alert of their own reports. Traffic, failures, feedback, density, recall, golden scores and the index
+ * have alerts.
+ */
+export const watchedMeasures = [
+  'results_per_answer',
+  'context_characters',
+  'context_repeated_ratio',
+  'click_through_ratio',
+  'clicked_query_ratio',
+  'clicked_reciprocal_rank',
+  'clicks_over_expected_ratio',
+  'store_queries_apart_ratio',
+  'store_chunks_unasked_ratio',
+  'store_duplicates_ratio',
+  'store_query_divergence',
+  'store_centroid_shift',
+  'store_length_ratio',
+] as const;
+
+export function isWatchedMeasure(measure: string): boolean {
+  return (watchedMeasures as readonly string[]).includes(measure);
+}
+
+/** Values inside are normal. `low` and `high` leave room for chance and for changes too small to matter. */
+export interface NormalRange {
+  readonly normal: number;
+  readonly low: number;
+  readonly high: number;
+  /** Values that it was learnt from. */
+  readonly n: number;
+}
+
+type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd'>;
+
+/** A time that must not teach what is normal, such as an open incident. */
+export interface TimeSpan {
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** Fewest values that a range is learnt from, and the fewest windows that they must span. */
+const MIN_VALUES = 12;
+const MIN_WINDOWS = 3;
+/** A share that moves by less, or another value that moves by a smaller part of itself, is no news. */
+const MIN_SHARE_CHANGE = 0.1;
+const MIN_RELATIVE_CHANGE = 0.35;
+/** Standard deviations of a normal distribution in one median absolute deviation, and in the width of a 95 % interval. */
+const PER_MAD = 1.4826;
+const PER_WIDTH = 2 * 1.96;
+const LOOK_MS = 5 * MINUTE_MS;
+
+/**
+ * The normal range that earlier values teach: their median, and as many standard deviations around it as the budget of false
+ * alarms asks for. Only values whose window ended before the newest one began count, and none of an incident. Values since
+ * the latest deployment are preferred as soon as they suffice. Null while too few values are known.
+ *
+ * @param earlier of one series, oldest first
+ * @param budget of false alarms for all watched measures of a pipeline together
+ */
+export function normalRange(
+  newest: Value,
+  earlier: readonly Value[],
+  { incidents, deployments }: { readonly incidents: readonly TimeSpan[]; readonly deployments: readonly Date[] },
+  budget: { readonly count: number; readonly periodMs: number },
+): NormalRange | null {
+  const clean = earlier.filter(
+    ({ windowStart, windowEnd }) =>
+      windowEnd <= newest.windowStart &&
+      !incidents.some(({ from, until }) => windowStart <= until && windowEnd >= from),
+  );
+  const deployed = deployments
+    .filter((at) => at <= newest.windowStart)
+    .toSorted((a, b) => b.getTime() - a.getTime())[0];
+  const since = deployed === undefined ? [] : clean.filter(({ windowStart }) => windowStart >= deployed);
+  const history = suffices(since) ? since : clean;
+  if (!suffices(history)) return null;
+  const values = history.map(({ value }) => value);
+  const normal = median(values);
+  const scatter = PER_MAD * median(values.map((value) => Math.abs(value - normal)));
+  const chance = median(history.map(({ ciLow, ciHigh }) => (ciLow === null || ciHigh === null ? 0 : ciHigh - ciLow)));
+  const looks = (budget.periodMs / LOOK_MS / budget.count) * watchedMeasures.length;
+  const reach = -normalQuantile(Math.min(0.5, 1 / looks) / 2) * Math.hypot(scatter, chance / PER_WIDTH);
+  const { scale } = measureRow(newest.measure);
+  const material = scale === 'share' ? MIN_SHARE_CHANGE : MIN_RELATIVE_CHANGE * Math.abs(normal);
+  const room = Math.max(reach, material);
+  return { normal, low: normal - room, high: normal + room, n: history.length };
+}
+
+/** Whether the whole 95 % interval of a value, or the value where it has none, lies outside the range. */
+export function isChanged({ value, ciLow, ciHigh }: Value, { low, high }: NormalRange): boolean {
+  return (ciLow ?? value) > high || (ciHigh ?? value) < low;
+}
+
+function suffices(values: readonly Value[]): boolean {
+  const [first, last] = [values[0], values.at(-1)];
+  if (values.length < MIN_VALUES || first === undefined || last === undefined) return false;
+  const windowMs = last.windowEnd.getTime() - last.windowStart.getTime();
+  return last.windowEnd.getTime() - first.windowStart.getTime() >= MIN_WINDOWS * windowMs;
+}

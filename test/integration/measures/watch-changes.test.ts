@@ -1,0 +1,84 @@
+/** From stored measurements to the gauges that say which measure left its normal range. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { changeGauges, type WatchChangesDeps, watchChangesJob } from '../../../src/measures/watch-changes.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { aMeasurement, hours } from '../../support/measurements.ts';
+
+const database = useDatabase();
+const HOUR = 3_600_000;
+
+beforeEach(() => database.pool.query('truncate measurements, latest_measurements, measurement_gaps'));
+
+/** Values of hourly windows, the last of which ended at noon. */
+async function gaugesOf(values: readonly number[], measure: string, parts: Partial<WatchChangesDeps> = {}) {
+  const measurements = createMeasurements(database.pool);
+  await measurements.record(
+    values.map((value, i) => {
+      const end = i - values.length + 1;
+      const bounds = { ciLow: value, ciHigh: value };
+      return aMeasurement({
+        measure,
+        value,
+        ...bounds,
+        windowStart: hours(end - 1),
+        windowEnd: hours(end),
+        measuredAt: hours(end),
+      });
+    }),
+  );
+  const watchChanges: WatchChangesDeps = {
+    measurements,
+    clock: new HandClock(NOON),
+    plans: [{ pipeline: 'docs', windowMs: HOUR }],
+    incidentsOf: async () => [],
+    deploymentsOf: async () => [],
+    falseAlarms: { count: 1, periodMs: 90 * 24 * HOUR },
+    ...parts,
+  };
+  await watchChangesJob.handle({ watchChanges }, {}, new AbortController().signal);
+  const settings = { pipelines: ['docs'], intervalSeconds: 300 };
+  return changeGauges(settings, { measurements: await measurements.latest(NOON) });
+}
+
+const shown = (gauges: Awaited<ReturnType<typeof gaugesOf>>, at = NOON) =>
+  Object.fromEntries(gauges(at).map(({ name, value }) => [name, value]));
+
+const usual = Array.from({ length: 30 }, () => 10);
+
+describe('the gauges of watched measures', () => {
+  it('show results per answer that dropped from 10 to 3', async () => {
+    expect(shown(await gaugesOf([...usual, 3], 'results_per_answer'))).toEqual({
+      recalld_measure_value: 3,
+      recalld_measure_normal: 10,
+      recalld_measure_changed: 1,
+    });
+  });
+
+  it('show a usual value as unchanged', async () => {
+    expect(shown(await gaugesOf([...usual, 9.5], 'results_per_answer'))).toMatchObject({ recalld_measure_changed: 0 });
+  });
+
+  it('learn nothing from hours with an open incident', async () => {
+    const values = [...usual, ...usual.map(() => 3), 3];
+    const incidentsOf = async () => [{ from: hours(-30), until: NOON }];
+    expect(shown(await gaugesOf(values, 'results_per_answer'))).toMatchObject({ recalld_measure_changed: 0 });
+    expect(shown(await gaugesOf(values, 'results_per_answer', { incidentsOf }))).toMatchObject({
+      recalld_measure_changed: 1,
+      recalld_measure_normal: 10,
+    });
+  });
+
+  it('are absent for measures with an alert of their own, and while the past is too short', async () => {
+    expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'error_ratio'))).toEqual({});
+    expect(shown(await gaugesOf([10, 10, 10, 3], 'results_per_answer'))).toEqual({});
+  });
+
+  it('are withheld once the value is too old to trust', async () => {
+    const gauges = await gaugesOf([...usual, 3], 'results_per_answer');
+    expect(shown(gauges, new Date(NOON.getTime() + 900_000))).not.toEqual({});
+    expect(shown(gauges, new Date(NOON.getTime() + 901_000))).toEqual({});
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { isChanged, normalRange } from '../../../../src/measures/rules/measure-change.ts';
+import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
+import { aMeasurement, hours } from '../../../support/measurements.ts';
+
+const budget = { count: 1, periodMs: 90 * 86_400_000 };
+const quiet = { incidents: [], deployments: [] };
+
+/** The value of the hour that ended so many hours after noon. */
+function valueAt(hour: number, value: number, measure = 'context_characters'): Measurement {
+  return aMeasurement({
+    measure,
+    value,
+    ciLow: value * 0.98,
+    ciHigh: value * 1.02,
+    windowStart: hours(hour - 1),
+    windowEnd: hours(hour),
+  });
+}
+
+/** The hours up to `until`, oldest first, each a little apart from the next. */
+const past = (value: number, { from = -48, until = -1, measure = 'context_characters' } = {}): Measurement[] =>
+  Array.from({ length: until - from + 1 }, (_, i) => valueAt(from + i, value * (1 + 0.02 * (i % 3)), measure));
+
+function changed(
+  newest: Measurement,
+  earlier: readonly Measurement[],
+  disturbed: Parameters<typeof normalRange>[2] = quiet,
+) {
+  const range = normalRange(newest, earlier, disturbed, budget);
+  return range === null ? null : isChanged(newest, range);
+}
+
+describe('the normal range of a measure', () => {
+  it.each([
+    ['a context of a quarter of its length', 'context_characters', 4000, 1000],
+    ['3 results per answer instead of 10', 'results_per_answer', 10, 3],
+    ['a repeated context that hardly was before', 'context_repeated_ratio', 0.0002, 0.5],
+  ])('does not hold %s', (_what, measure, before, now) => {
+    expect(changed(valueAt(0, now, measure), past(before, { measure }))).toBe(true);
+  });
+
+  it.each([
+    ['a value like those before', 4010],
+    ['a change too small to matter', 3000],
+  ])('holds %s', (_what, value) => {
+    expect(changed(valueAt(0, value), past(4000))).toBe(false);
+  });
+
+  it('is as wide as earlier values scatter', () => {
+    const restless = past(4000).map((_, i) => valueAt(-48 + i, i % 2 === 0 ? 2000 : 6000));
+    expect(changed(valueAt(0, 1000), restless)).toBe(false);
+  });
+
+  it('is not moved by a few bad hours', () => {
+    const withBad = past(4000).map((one, i) => (i >= 20 && i < 30 ? valueAt(-48 + i, 900) : one));
+    expect(changed(valueAt(0, 1000), withBad)).toBe(true);
+  });
+
+  it('does not hold a value whose interval reaches into it as changed', () => {
+    const uncertain = { ...valueAt(0, 1000), ciLow: 0, ciHigh: 3000 };
+    expect(changed(uncertain, past(4000))).toBe(false);
+  });
+
+  it('is not learnt from an open incident', () => {
+    const earlier = [...past(4000, { from: -60, until: -41 }), ...past(1000, { from: -40, until: -1 })];
+    const incidents = [{ from: hours(-41), until: hours(0) }];
+    expect(changed(valueAt(0, 1000), earlier)).toBe(false);
+    expect(changed(valueAt(0, 1000), earlier, { incidents, deployments: [] })).toBe(true);
+  });
+
+  it('reports what a deployment changed, and accepts it once 12 values since span three windows', () => {
+    const deployments = [hours(-20)];
+    const before = past(4000, { from: -60, until: -20 });
+    const since = (count: number) => past(1000, { from: -19, until: -20 + count });
+    expect(changed(valueAt(0, 1000), [...before, ...since(5)], { incidents: [], deployments })).toBe(true);
+    expect(changed(valueAt(0, 1000), [...before, ...since(12)], { incidents: [], deployments })).toBe(false);
+  });
+
+  it('is unknown below 12 values, and where they span less than three windows', () => {
+    expect(changed(valueAt(0, 1000), past(4000, { from: -11 }))).toBe(null);
+    const often = Array.from({ length: 40 }, (_, i) => valueAt(-3 + i / 20, 4000));
+    expect(changed(valueAt(0, 1000), often)).toBe(null);
+  });
+});
