@@ -119,6 +119,27 @@ const opinions: readonly GaugeGraph[] = [
     min: 0,
     note: 'Few opinions make wide bounds.',
   },
+  {
+    metric: 'recalld_feedback_latest_positive_ratio',
+    title: 'Positive feedback, latest opinions',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+  },
+  {
+    metric: 'recalld_feedback_baseline_positive_ratio',
+    title: 'Positive feedback, baseline',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+  },
+  {
+    metric: 'recalld_feedback_drop_evidence_ratio',
+    title: 'Evidence of a drop',
+    unit: 'none',
+    min: 0,
+    note: '1 and more is an alert.',
+  },
 ];
 
 const clicks: readonly GaugeGraph[] = [
@@ -156,6 +177,12 @@ const stages: readonly GaugeGraph[] = [
     max: 1,
   },
   { metric: 'recalld_live_stage_queries', title: 'Queries that tell of a stage (n)', unit: 'short', min: 0 },
+];
+
+const watched: readonly GaugeGraph[] = [
+  { metric: 'recalld_measure_changed', title: 'Outside the normal range', unit: 'none', min: 0, max: 1, width: 8 },
+  { metric: 'recalld_measure_value', title: 'Value', unit: 'short', width: 8 },
+  { metric: 'recalld_measure_normal', title: 'Normal value', unit: 'short', width: 8 },
 ];
 
 const upkeep: readonly GaugeGraph[] = [
@@ -203,6 +230,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
         },
         { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
         { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
+        { title: 'Measures watched for a change', panels: gaugeGraphs(watched) },
         { title: 'Judged live relevance', panels: judgedPanels() },
         { title: 'Shadows', panels: shadowPanels() },
         { title: 'Variants', panels: gaugeGraphs(variants) },
