@@ -1,6 +1,7 @@
 /** The role `worker`: takes jobs from the queue, with all that their handlers work with. */
 
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
+import { durationMs } from '../config/times.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
 import { diagnoseAlarmsJob } from '../diagnosis/diagnose-job.ts';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
@@ -123,7 +124,11 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     watchChanges: {
       measurements,
       clock,
-      plans: createLivePlans(config),
+      plans: config.pipelines.map(({ name, live, checks: configured }) => ({
+        pipeline: name,
+        windowMs: durationMs(live.window),
+        checked: configured.flatMap((check) => ('measure' in check ? [check.measure] : [])),
+      })),
       incidentsOf: async (pipeline, during) => {
         const found = await dependencies.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
         return found.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));

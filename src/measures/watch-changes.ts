@@ -19,7 +19,12 @@ const VALUES_IN_WINDOW = 12;
 export interface WatchChangesDeps {
   readonly measurements: Pick<Measurements, 'latest' | 'history' | 'record'>;
   readonly clock: Clock;
-  readonly plans: readonly { readonly pipeline: string; readonly windowMs: number }[];
+  readonly plans: readonly {
+    readonly pipeline: string;
+    readonly windowMs: number;
+    /** Measures with a check of the config, which has an alert. */
+    readonly checked: readonly string[];
+  }[];
   /** When a pipeline had an open incident within a time. */
   readonly incidentsOf: (pipeline: string, during: TimeSpan) => Promise<readonly TimeSpan[]>;
   readonly deploymentsOf: (pipeline: string, since: Date) => Promise<readonly Date[]>;
@@ -30,11 +35,14 @@ export interface WatchChangesDeps {
 async function watchChanges(deps: WatchChangesDeps, signal: AbortSignal): Promise<void> {
   const now = deps.clock.now();
   const latest = await deps.measurements.latest(now);
-  await forEachPipeline(deps.plans, signal, async ({ pipeline, windowMs }) => {
+  await forEachPipeline(deps.plans, signal, async ({ pipeline, windowMs, checked }) => {
     const own = latest.filter(
-      (one) => one.pipeline === pipeline && one.segment === ALL_SEGMENT && isWatchedMeasure(one.measure),
+      (one) =>
+        one.pipeline === pipeline &&
+        one.segment === ALL_SEGMENT &&
+        isWatchedMeasure(one.measure) &&
+        !checked.includes(one.measure),
     );
-    if (own.length === 0) return;
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
     const [incidents, deployments, history] = await Promise.all([
       deps.incidentsOf(pipeline, during),

@@ -32,7 +32,7 @@ async function gaugesOf(values: readonly number[], measure: string, parts: Parti
   const watchChanges: WatchChangesDeps = {
     measurements,
     clock: new HandClock(NOON),
-    plans: [{ pipeline: 'docs', windowMs: HOUR }],
+    plans: [{ pipeline: 'docs', windowMs: HOUR, checked: [] }],
     incidentsOf: async () => [],
     deploymentsOf: async () => [],
     falseAlarms: { count: 1, periodMs: 90 * 24 * HOUR },
@@ -73,6 +73,9 @@ describe('the gauges of watched measures', () => {
 
   it('are absent for measures with an alert of their own, and while the past is too short', async () => {
     expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'error_ratio'))).toEqual({});
+    const plans = [{ pipeline: 'docs', windowMs: HOUR, checked: ['context_repeated_ratio'] }];
+    expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'context_repeated_ratio', { plans }))).toEqual({});
+    await database.pool.query('truncate measurements, latest_measurements');
     expect(shown(await gaugesOf([10, 10, 10, 3], 'results_per_answer'))).toEqual({});
   });
 
