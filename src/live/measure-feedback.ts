@@ -162,8 +162,6 @@ async function currentBaseline(
 ): Promise<StoredBaseline | null> {
   const newest = known?.newest ?? null;
   const coveredMs = newest === null ? 0 : newest.windowEnd.getTime() - newest.windowStart.getTime();
-  const isOlder = (outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean =>
-    outcome == null || outcome.ageSeconds * 1000 >= ms;
   const stored = newest === null ? null : readBaseline(newest);
   if (stored !== null && !isOlder(newest, Math.min(MAX_BASELINE_AGE_MS, coveredMs / 4))) return stored;
   if (!isOlder(known?.gap, Math.min(BASELINE_RETRY_MS, windowMs))) return stored;
@@ -186,6 +184,11 @@ async function currentBaseline(
   const details = { positive, negative, phi };
   await measurements.record([{ kind: 'value', ...frame, ...window, value, ciLow, ciHigh, ciMethod, n, details }]);
   return { ...baseline, untilMs: endMs };
+}
+
+/** True for what never was, too. */
+function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
+  return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }
 
 function boundsOf(counts: OpinionCounts) {
