@@ -229,7 +229,7 @@ describe('the command line', () => {
   const judged = {
     'qrels.txt': ids.map((id) => `${id} 0 right 1\n`).join(''),
     'good.run': ids.map((id) => `${id} Q0 right 1 1 tag\n`).join(''),
-    'bad.run': ids.map((id) => `${id} Q0 wrong 1 1 tag\n`).join(''),
+    'bad.run': ids.map((id, i) => `${id} Q0 ${i === 0 ? 'right' : 'wrong'} 1 1 tag\n`).join(''),
   };
   const compare = 'compare --qrels qrels.txt --baseline good.run --candidate';
 

@@ -202,7 +202,7 @@ export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeC
   const { rows } = await db.query<{ outcomes: Readonly<Partial<Record<QueryOutcome, number>>> }>(
     `select coalesce(r.outcomes, (select jsonb_object_agg(outcome, n)
                                     from (select outcome, count(*) as n from golden_run_answers
-                                           where run_id = r.id group by outcome) a), '{}') as outcomes
+                                           where run_id = $1::text group by outcome) a), '{}') as outcomes
        from golden_runs r where r.id = $1::text`,
     [runId],
   );

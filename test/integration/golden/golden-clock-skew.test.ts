@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { tickFullRun } from '../../../src/golden/runs/tick-golden-set.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
+import { anEnd } from '../../support/golden-runs.ts';
 import { aGoldenWorld } from '../../support/golden-world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,7 +34,8 @@ describe('two schedulers, one of them with a clock that is wrong', () => {
       for (const { plannedAt, isDown } of ticks.toSorted((a, b) => a.atMs - b.atMs)) {
         if (isDown) continue;
         const deps = { ...world.deps, clock: { ...world.deps.clock, now: () => plannedAt } };
-        await tickFullRun(deps, world.pipeline, world.golden, plannedAt);
+        for (const id of await tickFullRun(deps, world.pipeline, world.golden, plannedAt))
+          await world.runs.finish(id, anEnd({ finishedAt: plannedAt }));
       }
       const runs = await world.runs.list({ pipeline: world.pipeline.name, limit: 100 });
       const planned = runs.map(({ scheduledFor }) => scheduledFor?.getTime() ?? 0).toSorted((a, b) => a - b);

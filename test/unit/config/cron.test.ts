@@ -39,13 +39,18 @@ describe('a cron expression', () => {
     expect(nextByNodeCron(expression)).toBe(nextDue(expression));
   });
 
+  it('is refused when it is never due, since no year has such a day', () => {
+    expect(cronSchema.safeParse('0 0 30 2 *').error?.issues.map(({ message }) => message)).toEqual([
+      'is never due: none of its months has such a day; name a day from 1 to 28',
+    ]);
+  });
+
   it.each([
     ['nothing', ''],
     ['too few fields', '0 0 *'],
     ['seven fields', '0 0 0 1 1 * 2026'],
     ['a minute that no hour has', '60 * * * *'],
     ['a step of nothing', '*/0 * * * *'],
-    ['a day that no year has', '0 0 30 2 *'],
     ['a range that runs backwards', '30-10 * * * *'],
     ['a step from a single value', '5/15 * * * *'],
     ['a random value, which differs from one replica to the next', 'H * * * *'],

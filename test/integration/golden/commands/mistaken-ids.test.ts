@@ -82,7 +82,7 @@ describe('ids that the retriever never returns', () => {
 
   it('are a problem of the set when it is checked', async () => {
     const checked = await checkIt(await anInstallation(others));
-    expect(checked.answers).toEqual({ kind: 'answers', asked: 6, doubts: { ids: byOtherIds, depth: null } });
+    expect(checked.answers).toEqual({ kind: 'answers', asked: 6, empty: 0, doubts: { ids: byOtherIds, depth: null } });
     expect(hasProblems(checked)).toBe(true);
   });
 

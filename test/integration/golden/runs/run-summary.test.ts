@@ -80,7 +80,7 @@ describe('the summary of a golden run', () => {
       failure: null,
       metrics: { 'ndcg@10': { ...metric, mean: 0.9 } },
       segments: { 'lang=en': { 'ndcg@10': { ...metric, mean: 0.5 } } },
-      labels: { probed: null, stale: null, reason: null },
+      labels: { probed: null, stale: null, lost: null, reason: null },
       forbidden: [],
       no_answer: null,
       stages: null,
@@ -96,6 +96,8 @@ describe('the summary of a golden run', () => {
         verdict: 'ok',
         value: 0.9,
         threshold: 0.8,
+        smallest_detectable_drop: null,
+        blind: false,
         explanation: 'Because.',
       },
     ]);
