@@ -241,7 +241,8 @@ async function writeRecord(
   );
   const course = `jsonb_build_array(jsonb_build_object('name', 'ndcg@10 below 0.8 on faq', 'alert', 'RecalldCheckCritical', 'goldenSet', 'faq',
      'severity', 'critical', 'stands', null, 'openedAt', at, 'endedAt', at + interval '1 hour', 'criticalAt', jsonb_build_array(at),
-     'worst', jsonb_build_object('at', at, 'text', 'ndcg@10 is 0.55.', 'value', 0.55)))`;
+     'recovered', 'nDCG@10 recovered to 0.82',
+     'worst', jsonb_build_object('at', at, 'headline', 'nDCG@10 0.55, below 0.8', 'text', 'ndcg@10 is 0.55.', 'value', 0.55, 'comparedWith', null)))`;
   await run(
     `insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, settled_at, course)
      select pipeline, at, at + interval '1 hour', 'critical', at + interval '1 hour', at + interval '1 minute', ${course}
@@ -250,7 +251,7 @@ async function writeRecord(
     pipelines,
   );
   const sentence = 'It is a sentence of evidence with a number such as 0.55 in it, and what it was before.';
-  const signs = signNames.slice(0, 8).map((name) => ({ name, state: 'fell', sentence }));
+  const signs = signNames.slice(0, 8).map((name) => ({ name, state: 'fell', sentence, from: null, n: 100 }));
   const ranked = causes.slice(0, 3).map((cause, index) => ({
     cause,
     probability: [0.9, 0.07, 0.03][index],
@@ -263,7 +264,7 @@ async function writeRecord(
             (select id from golden_runs r where r.pipeline = i.pipeline and golden_set = 'faq' and purpose = 'full' and started_at <= i.opened_at
               order by started_at desc limit 1), null, $1::jsonb
        from incidents i cross join generate_series(0, 1) said where not exists (select from diagnoses d where d.incident_id = i.id)`,
-    JSON.stringify({ ranked, signs }),
+    JSON.stringify({ ranked, signs, also: [] }),
   );
   await run(
     `insert into notifications (incident_id, receiver, event, cause, due_at, next_attempt_at, attempts, sent_at)
