@@ -71,7 +71,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: opinions(0.33, 40),
     healthy: opinions(0.7, 0.2),
-    says: '33% of the latest opinions on docs are positive. The share dropped by more than 5 points below its baseline within the live window.',
+    says: '33% of the latest opinions on docs were positive. The share dropped by more than 5 points below its baseline within the live window.',
   },
   {
     alert: 'RecalldMeasureChanged',
