@@ -70,7 +70,7 @@ describe('a pool', () => {
   });
 
   it('takes its locks from a transaction that stands still', async () => {
-    const pool = createPool({ connection: database.connection, size: 2, logger: silentLogger, idleLimitMs: 200 });
+    const pool = createPool({ connection: database.connection, size: 2, logger: silentLogger, idleLimitMs: 2000 });
     onTestFinished(() => pool.end());
     const lock = `select pg_advisory_xact_lock(1)`;
     let goOn = (): void => undefined;
