@@ -283,7 +283,7 @@ function summaryLines({ columns, judgmentsByGrade, documents, tags, leftOut }: I
     ...(documents === 0
       ? []
       : [
-          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} documents.`,
+          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} ${documents === 1 ? 'document' : 'documents'}.`,
         ]),
     ...(Object.keys(tags).length === 0
       ? []

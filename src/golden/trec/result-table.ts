@@ -40,6 +40,7 @@ export class ResultTable {
   private taken = new Uint8Array(256);
   /** Scores of the query that is sorted, each with the place of its row in its lowest bits. */
   private keys = new Float64Array(256);
+  /** The rows of the query that is sorted, as they were. */
   private unsorted = new Int32Array(256);
 
   /** @param fileBytes size of the file */
@@ -175,11 +176,41 @@ export class ResultTable {
     return this.order.subarray(0, count);
   }
 
-  /** Best first. Most runs are written so, or nearly, so that each row is moved to its place until that takes too long. */
+  /**
+   * Best first. Most runs are written so, or nearly, so that each row is moved to its place until that takes too long. Of a
+   * shuffled run the ranks tell the places, which the scores then confirm.
+   */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;
+    if (this.placeByRank(rows) && this.moveToPlaces(rows, FIRST_MOVES)) return;
     if (this.sortByScore(rows)) return;
     if (!this.moveToPlaces(rows, MOST_MOVES)) rows.sort((a, b) => this.compare(a, b));
+  }
+
+  /** Puts each row where its rank says; gives up, with the rows as they were, when two have one rank or one is missing. */
+  private placeByRank(rows: Int32Array): boolean {
+    const { ranks } = this;
+    const { length } = rows;
+    const before = this.copyOf(rows);
+    let first = ranks[before[0] ?? 0] ?? 0;
+    for (let i = 1; i < length; i++) first = Math.min(first, ranks[before[i] ?? 0] ?? 0);
+    rows.fill(-1);
+    for (let i = 0; i < length; i++) {
+      const row = before[i] ?? 0;
+      const place = (ranks[row] ?? 0) - first;
+      if (place >= length || rows[place] !== -1) {
+        rows.set(before.subarray(0, length));
+        return false;
+      }
+      rows[place] = row;
+    }
+    return true;
+  }
+
+  private copyOf(rows: Int32Array): Int32Array {
+    if (this.unsorted.length < rows.length) this.unsorted = new Int32Array(2 * rows.length);
+    this.unsorted.set(rows);
+    return this.unsorted;
   }
 
   /** Sorts by insertion; gives up, with the rows in some order, when they have to be moved far. */
@@ -204,14 +235,11 @@ export class ResultTable {
    */
   private sortByScore(rows: Int32Array): boolean {
     const { length } = rows;
-    if (this.keys.length < length) {
-      this.keys = new Float64Array(2 * length);
-      this.unsorted = new Int32Array(2 * length);
-    }
+    if (this.keys.length < length) this.keys = new Float64Array(2 * length);
     const keys = this.keys.subarray(0, length);
     const words = new Uint32Array(keys.buffer);
     const mask = 2 ** Math.ceil(Math.log2(length)) - 1;
-    this.unsorted.set(rows);
+    const unsorted = this.copyOf(rows);
     for (let i = 0; i < length; i++) {
       // -0 and 0 are the same score.
       keys[i] = (this.scores[rows[i] ?? 0] ?? 0) + 0;
@@ -223,7 +251,7 @@ export class ResultTable {
     for (let i = 0; i < length; i++) {
       const at = 2 * (length - 1 - i);
       const [high, low] = [words[at + 1 - LOW_WORD] ?? 0, words[at + LOW_WORD] ?? 0];
-      rows[i] = this.unsorted[low & mask] ?? 0;
+      rows[i] = unsorted[low & mask] ?? 0;
       if (i > 0 && high === highBefore && ((low ^ lowBefore) & ~mask) === 0) isSorted = false;
       highBefore = high;
       lowBefore = low;

@@ -107,3 +107,24 @@ it('a ranking is the same whatever was asked before, and however many documents 
     expect(gradesOf('few')).toMatchObject({ grades: [-1], judgedFound: 0, duplicates: 0, scoreTies: 0 });
   }
 });
+
+it('a shuffled query is ranked by its scores, whether its ranks say the same or not', () => {
+  const anOrder = (length: number) => fc.shuffledSubarray([...Array(length).keys()], { minLength: length });
+  const aQuery = fc
+    .integer({ min: 2, max: 60 })
+    .chain((length) => fc.tuple(anOrder(length), anOrder(length), fc.boolean()));
+  fc.assert(
+    fc.property(aQuery, fc.integer({ min: 0, max: 1 }), ([order, others, isRight], first) => {
+      const table = new ResultTable();
+      for (const place of order) {
+        const block = new Block(Buffer.from(`q d${place}`), 'file', 1);
+        const rank = first + (isRight ? place : (others[place] ?? 0));
+        table.add(block, 0, 1, 2, block.bytes.length, -place, rank);
+      }
+      const grades = new Map(order.map((place) => [`d${place}`, place]));
+      const { judgments, query } = judgmentsOf(grades);
+      const ranked = table.rank('q', judgments, query, false);
+      expect([...ranked.grades.subarray(0, ranked.length)]).toEqual([...order.keys()]);
+    }),
+  );
+});
