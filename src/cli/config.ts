@@ -1,12 +1,14 @@
 /** `recalld config`: check, print and describe the config. */
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { commandLogger } from '../app/commands/command-store.ts';
+import { commandLogger, readIfThere } from '../app/commands/command-store.ts';
 import { configWarnings, redactConfig } from '../app/config/inspect.ts';
 import { loadConfigOfDatabase, readConfig } from '../app/config/load.ts';
 import { configJsonSchema } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
+import { listChecks } from '../checks/checks-command.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
+import type { CheckStateJson } from '../checks/routes.ts';
 import { plural } from '../console/format.ts';
 import { readSlowSchedules, slowScheduleInWords, slowScheduleJson } from '../golden/commands/slow-schedules.ts';
 import { costInWords, type ExpectedCost, expectedCost } from '../judging/expected-cost.ts';
@@ -51,7 +53,8 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   const budget = config.alerts.false_pages.per_pipeline;
   const slow = await readSlowSchedules(settings, pipelines);
   const costs = createJudgingPlans(config, pipelines).flatMap((plan) => expectedCost(plan) ?? []);
-  const warnings = configWarnings(config);
+  const blind = await readIfThere(settings, () => listChecks(settings, null));
+  const warnings = [...configWarnings(config), ...blind.filter((check) => check.blind).map(blindInWords)];
   if (options.json === true) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));
@@ -72,6 +75,13 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   if (report !== '') printLine(`\n${report}`);
   if (costs.length > 0) printLine(`\n${costs.map(costInWords).join('\n')}`);
   if (slow.length > 0) printLine(`\n${slow.map(slowScheduleInWords).join('\n')}`);
+}
+
+function blindInWords({ pipeline, name, smallest_detectable_drop: smallest, threshold }: CheckStateJson): string {
+  return (
+    `${pipeline}: the check "${name}" is blind: it would only find a drop of ${smallest?.toFixed(3)} or more, and watches for ` +
+    `${Math.abs(threshold).toFixed(3)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
+  );
 }
 
 function costJson({ pipeline, grades, pairs, dollars, cap }: ExpectedCost) {

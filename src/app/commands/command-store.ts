@@ -1,15 +1,19 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
 
+import { resolve } from 'node:path';
 import { commandUser } from '../../access/audit-log.ts';
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import { createDensityPlans } from '../../density/plan.ts';
 import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
+import { messageOf } from '../../errors.ts';
 import { createExplainTurns, type ExplainTurns } from '../../explain/explain-turns.ts';
 import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { liveIntervalSeconds } from '../../live/live-jobs.ts';
 import type { Logger } from '../../logger.ts';
+import { clusterOf } from '../../postgres/embedded/data-dir.ts';
+import { runningPostmaster } from '../../postgres/embedded/server.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -113,4 +117,27 @@ export async function watching<T>(
   } finally {
     await closePipelines(pipelines);
   }
+}
+
+/**
+ * Reads a list from the database for a command that works without one. It never starts a database and never fails for
+ * want of one: without a database that answers, or one that has the tables, the list is empty.
+ */
+export async function readIfThere<T>(
+  { config, logger, signal }: CommandSettings,
+  read: () => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  if (!(await isDatabaseThere(config))) return [];
+  try {
+    return await read();
+  } catch (error) {
+    signal.throwIfAborted();
+    logger.debug('what is stored could not be read', { reason: messageOf(error) });
+    return [];
+  }
+}
+
+/** The embedded one is there while a daemon runs on its data folder. */
+async function isDatabaseThere({ storage }: Config): Promise<boolean> {
+  return storage.url !== 'embedded' || (await runningPostmaster(clusterOf(resolve(storage.data_dir)))) !== null;
 }

@@ -1,11 +1,6 @@
 /** What `recalld config check` warns of: golden schedules that are faster than the last runs. */
-import path from 'node:path';
-import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import type { Config } from '../../app/config/schema.ts';
+import { type CommandSettings, readIfThere, withCommandStore } from '../../app/commands/command-store.ts';
 import { duration, plural } from '../../console/format.ts';
-import { messageOf } from '../../errors.ts';
-import { clusterOf } from '../../postgres/embedded/data-dir.ts';
-import { runningPostmaster } from '../../postgres/embedded/server.ts';
 import { type Cron, shortestGapSeconds } from '../../schedule/occurrences.ts';
 import { systemClock } from '../../system-clock.ts';
 import type { RunPurpose } from '../rules/run.ts';
@@ -29,27 +24,14 @@ export interface SlowSchedule {
 const COUNTED = 5;
 const RECENT = 10;
 
-/**
- * Reads the schedules that are faster than their last runs. It never starts a database and never fails for want of one:
- * without a database that answers, or one that has the tables, there are none.
- */
-export async function readSlowSchedules(
+/** Reads the schedules that are faster than their last runs. */
+export function readSlowSchedules(
   settings: CommandSettings,
   pipelines: readonly WatchedPipeline[],
 ): Promise<readonly SlowSchedule[]> {
-  if (!(await isDatabaseThere(settings.config))) return [];
-  try {
-    return await withCommandStore(settings, ({ runs }) => slowSchedules(runs, pipelines, systemClock.now()));
-  } catch (error) {
-    settings.signal.throwIfAborted();
-    settings.logger.debug('the last runs could not be read', { reason: messageOf(error) });
-    return [];
-  }
-}
-
-/** The embedded one is there while a daemon runs on its data folder. */
-async function isDatabaseThere({ storage }: Config): Promise<boolean> {
-  return storage.url !== 'embedded' || (await runningPostmaster(clusterOf(path.resolve(storage.data_dir)))) !== null;
+  return readIfThere(settings, () =>
+    withCommandStore(settings, ({ runs }) => slowSchedules(runs, pipelines, systemClock.now())),
+  );
 }
 
 export async function slowSchedules(
