@@ -54,7 +54,8 @@ export function routesOf(pipeline: string, from: Date, until: Date): string[] {
     '/v1/deployments',
     `/v1/density?pipeline=${pipeline}&from=${from.toISOString()}&until=${until.toISOString()}`,
     `/v1/uncovered-topics?pipeline=${pipeline}`,
-    `/v1/complaint-topics?pipeline=${pipeline}`,
+    // Within the shorter of the two histories; without it the window is longer than that.
+    `/v1/complaint-topics?pipeline=${pipeline}&days=7`,
     '/v1/feedback/summary',
     `/v1/judgments?pipeline=${pipeline}`,
     `/v1/shadows?pipeline=${pipeline}`,

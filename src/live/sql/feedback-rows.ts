@@ -12,6 +12,7 @@ import {
 } from '../rules/feedback/sentiment.ts';
 import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
 import type { Feedback, FeedbackKind } from '../rules/live-query.ts';
+import { firstDayOf } from './live-windows.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';
 
 export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 'kind' | 'documentId' | 'rank'> {
@@ -137,6 +138,7 @@ const opinionsOfWindow = `
          (array_agg(sentiment order by occurred_at desc, received_at desc, id collate "C" desc))[1] as sentiment
     from feedback
    where pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
+     and received_on >= ${firstDayOf('$2')}
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
