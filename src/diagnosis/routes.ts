@@ -37,7 +37,7 @@ const findingsShape = {
     .array(
       z.object({ cause: z.enum(causes), confidence, probability: z.number(), effects: z.array(z.enum(effectKinds)) }),
     )
-    .describe('Causes of what is in alarm and the cause cannot bring about.'),
+    .describe('Causes of firing alerts that the first cause cannot bring about.'),
   summary,
   action: z.string().describe('What to do first.'),
   alarms: z.array(z.string()).describe('Names of what was in alarm when it was said.'),
@@ -66,7 +66,7 @@ export const incidentSchema = z.object({
     .enum(closingReasons)
     .nullable()
     .describe(
-      '`left_config`: what was in alarm is no longer configured, and was not seen to recover. Null while open.',
+      '`left_config`: what fired is no longer configured, and was not seen to recover. Null while open.',
     ),
   severity: z.enum(severities).describe('The worst that it came to.'),
   settled_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),

@@ -6,7 +6,7 @@ import { retrieverLimitsOf, type WatchedPipeline } from '../golden/watched-pipel
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { ExplainedPipeline } from './look-for.ts';
 
-/** A turn that has not come by then is refused, so that a caller is told and does not hang. */
+/** A turn that has not come by then is refused, so that a caller does not hang. */
 const PATIENCE_MS = 30_000;
 
 export interface ExplainTurns {

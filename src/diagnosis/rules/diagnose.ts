@@ -29,7 +29,7 @@ export const MAX_SUMMARY_LENGTH = 300;
 export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'action'> {
   /** At most 300 characters. */
   readonly summary: string;
-  /** Causes of what is in alarm and the cause cannot bring about. */
+  /** Causes of firing alerts that the first cause cannot bring about. */
   readonly also: readonly AlsoCause[];
   /** Everything that was read. */
   readonly signs: readonly Sign[];

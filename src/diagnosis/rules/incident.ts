@@ -61,7 +61,7 @@ export interface AlarmCourse {
 /** What was measured of alarms that are over, by their names. */
 export type Recoveries = ReadonlyMap<string, string>;
 
-/** `left_config`: what was in alarm is no longer configured, and was not seen to recover. */
+/** `left_config`: what fired is no longer configured, and was not seen to recover. */
 export const closingReasons = ['resolved', 'left_config'] as const;
 
 export type ClosingReason = (typeof closingReasons)[number];

@@ -40,7 +40,7 @@ export class DocumentRows {
     this.hashes = new Int32Array(room);
   }
 
-  /** Forgets all rows. @returns the blocks that they stood in, which nobody reads any more */
+  /** Forgets all rows. @returns the blocks that they stood in, which are no longer read */
   clear(): readonly Block[] {
     this.queries.clear();
     this.count = 0;

@@ -65,7 +65,7 @@ export class ResultTable {
     return this.documents.isOfLastQuery(block, start, end);
   }
 
-  /** Forgets all results. @returns the blocks that they stood in, which nobody reads any more */
+  /** Forgets all results. @returns the blocks that they stood in, which are no longer read */
   clear(): readonly Block[] {
     return this.documents.clear();
   }

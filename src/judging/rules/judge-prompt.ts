@@ -1,4 +1,4 @@
-/** What the model is told, how it gets the texts, and what it must answer. */
+/** The instructions of the model, how it gets the texts, and what it must answer. */
 import { parseBoundedJson } from '../../text/json.ts';
 import { promptData } from '../../text/prompt-data.ts';
 import { speaksToModel } from './injection-signs.ts';

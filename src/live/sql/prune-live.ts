@@ -12,7 +12,7 @@ import { eraseLate, forgetErased } from './erase-live.ts';
  */
 export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> {
   const longest = Math.max(1, ...retentionDays.values());
-  // Of all days, in case nobody did so on one of them.
+  // Of all days, in case the job missed one of them.
   await eraseLate(pool, [...retentionDays.keys()], null, now);
   await forgetErased(pool, longest, now);
   const oldest = dayAfter(now, -longest);
