@@ -65,9 +65,7 @@ export const incidentSchema = z.object({
   closed_because: z
     .enum(closingReasons)
     .nullable()
-    .describe(
-      '`left_config`: what fired is no longer configured, and was not seen to recover. Null while open.',
-    ),
+    .describe('`left_config`: what fired is no longer configured, and was not seen to recover. Null while open.'),
   severity: z.enum(severities).describe('The worst that it came to.'),
   settled_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),
   said_at: time.describe('When what follows was said. It stays as it was said, also when all recovers.'),
