@@ -91,6 +91,11 @@ export interface ComplaintQuery {
 
 export type ComplaintsTable = ReturnType<typeof complaintsTable>;
 
+/** Stated of each table of a join: PostgreSQL would otherwise plan for every partition of the second one. */
+const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
+const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+              and c.received_on >= ${receivedSince('$2')}`;
+
 const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end';
 
 /** Each reads what was received since a time. */
@@ -108,7 +113,7 @@ export function complaintsTable(pool: Pool) {
       const { rows } = await pool.query<RatedQuery & { readonly vector: Buffer }>(
         `with negative as (
            select distinct query_id from feedback
-            where pipeline = $1::text and received_on >= ($2::timestamptz at time zone 'utc')::date
+            where pipeline = $1::text and received_on >= ${receivedSince('$2')}
               and sentiment = 'negative' and counted),
          rated as (
            select q.received_on, q.id, q.session_hash as session,
@@ -118,13 +123,14 @@ export function complaintsTable(pool: Pool) {
                     order by -ln((mod(hashtextextended(q.id, 0) & x'7fffffffffffffff'::bigint, 1000000) + 1) / 1000001.0)
                              * q.probability, q.id) as place
              from live_queries q left join negative n on n.query_id = q.id
-             left join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+             left join query_coverage c on ${coverageOfQuery}
             where q.pipeline = $1::text and q.received_at >= $2::timestamptz
-              and q.received_on >= ($2::timestamptz at time zone 'utc')::date and ${vectorSql} is not null)
+              and q.received_on >= ${receivedSince('$2')} and ${vectorSql} is not null)
          select r.id, r.session, r.day, r."isNegative", ${vectorSql} as vector
            from rated r
            join live_queries q on q.received_on = r.received_on and q.pipeline = $1::text and q.id = r.id
-           left join query_coverage c on c.received_on = r.received_on and c.pipeline = $1::text and c.id = r.id
+            and q.received_on >= ${receivedSince('$2')}
+           left join query_coverage c on ${coverageOfQuery}
           where r.place <= $3::integer order by r.received_on desc, r.id`,
         [pipeline, since, most],
       );
@@ -138,7 +144,7 @@ export function complaintsTable(pool: Pool) {
                 array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank)
                        order by e.rank) as "documentIds"
            from live_queries
-          where pipeline = $1::text and id = any($2::text[]) and received_on >= ($3::timestamptz at time zone 'utc')::date`,
+          where pipeline = $1::text and id = any($2::text[]) and received_on >= ${receivedSince('$3')}`,
         [pipeline, [...ids], since],
       );
       return new Map(rows.map((row) => [row.id, row]));
@@ -149,7 +155,7 @@ export function complaintsTable(pool: Pool) {
       const { rows } = await pool.query<{ document_id: string }>(
         `select document_id from feedback
           where pipeline = $1::text and query_id = any($2::text[]) and sentiment = 'positive' and counted
-            and document_id is not null and received_on >= ($3::timestamptz at time zone 'utc')::date
+            and document_id is not null and received_on >= ${receivedSince('$3')}
           group by document_id order by count(distinct query_id) desc, document_id limit $4::integer`,
         [pipeline, [...ids], since, most],
       );

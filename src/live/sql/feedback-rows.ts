@@ -161,6 +161,7 @@ export async function readOpinions(
            from live_queries l
           where cardinality($4::text[]) > 0 and l.pipeline = $1::text and l.id = o.query_id
             and l.received_on = any (array[o.received_on - 1, o.received_on, o.received_on + 1])
+            and l.received_on >= ${firstDayOf('$2')} - 1
           limit 1) q on true
       group by o.kind, o.sentiment, coalesce(q.segments, '{}')
       order by o.kind, o.sentiment, segments`,

@@ -23,7 +23,8 @@ export function createLiveSamples(pool: Pool): LiveSamples {
             where pipeline = $1::text and received_at >= $2::timestamptz and received_on >= ($2::timestamptz at time zone 'utc')::date
               and (text is not null or embedding is not null)
             order by random() limit $3::integer)
-         select id, text, embedding, probability, session_hash from live_queries join drawn using (received_on, id) where pipeline = $1::text`,
+         select id, text, embedding, probability, session_hash from live_queries join drawn using (received_on, id)
+          where pipeline = $1::text and received_on >= ($2::timestamptz at time zone 'utc')::date`,
         [pipeline, since, limit],
       );
       return rows.map(({ id, text, embedding, probability, session_hash: sessionHash }) => ({

@@ -32,12 +32,13 @@ interface ClickRow {
 }
 
 /**
- * First day on which what occurred from `since` on, a parameter of a statement, can have been received. It is stored by
- * that day, so that the partitions of earlier ones are neither planned for nor read. Of what is received within the
- * tolerance of clocks before it occurred, the day may be the one before.
+ * First day on which what occurred from `since` on, a parameter of a statement, can have been received. Rows are stored
+ * by that day, so PostgreSQL need not plan for the partitions of earlier ones, as long as the expression is immutable:
+ * subtracting from a `timestamp` is, subtracting from a `timestamptz` is not. Clocks may differ by up to an hour, so what
+ * occurred just after midnight may have been received the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
-  return `((${since}::timestamptz - interval '1 hour') at time zone 'utc')::date`;
+  return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;
 }
 
 const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
