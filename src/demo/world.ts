@@ -136,7 +136,7 @@ export async function withWorld<T>(
       if (hours > judgedAfter) {
         clock.set(new Date(until.getTime() + JUDGED_MS));
         await lapse.run('judge-live-traffic');
-        await gradeAsPeople(lapse);
+        await gradeAsPeople(lapse, clock.now());
         // What they say counts from the next measurement on.
         await lapse.run('judge-live-traffic');
       }

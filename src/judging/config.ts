@@ -4,6 +4,9 @@ import { durationSchema } from '../config/times.ts';
 import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../retrievers/config.ts';
 import type { VectorStoreConfig } from '../stores/config.ts';
 
+/** No score is of older live queries. */
+export const LONGEST_WINDOW = '31d';
+
 const llm = z.strictObject({
   kind: z.literal('llm').describe('The chat model of the section `llm`, with a rubric.'),
 });
@@ -32,7 +35,7 @@ export const judgedSchema = z
       .max(100_000)
       .default(200)
       .describe('Live queries a day that are drawn, of the kept ones, with a known chance.'),
-    window: durationSchema('1h', '31d')
+    window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')
       .describe('Length of the trailing window that scores are of; falls of live relevance have windows of their own.'),
     depth: z.int().min(1).max(10).default(5).describe('Best documents of each that are graded, 0 to 3.'),

@@ -83,7 +83,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       .action((options: ReviewOptions) =>
         withJudged(options, signal, async ({ store }) => {
           const { pipeline, out, queries, force } = options;
-          const next = await store.reviews.next(pipeline, commandPerson(), queries);
+          const next = await store.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
           if (options.json === true) printJson({ file: out, queries: next.length });
           else if (next.length === 0) printLine('There is nothing to grade now.');

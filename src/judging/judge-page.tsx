@@ -245,9 +245,9 @@ export async function readJudgePage(
   const { person } = query;
   const now = clock.now();
   const skipped = skippedOf(query['skip']);
-  const asked = query['query'] === undefined ? null : await reviews.find(pipeline, person, query['query']);
+  const asked = query['query'] === undefined ? null : await reviews.find(pipeline, person, now, query['query']);
   const hasOpen = asked?.documents.some(({ isOpen }) => isOpen) === true;
-  const [next = null] = hasOpen ? [asked] : await reviews.next(pipeline, person, 1, skipped);
+  const [next = null] = hasOpen ? [asked] : await reviews.next(pipeline, person, now, 1, skipped);
   const [queryId, documentId] = [query['query'], query['last']];
   return {
     pipeline,

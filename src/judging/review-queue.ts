@@ -1,7 +1,9 @@
 /** What people are to grade: drawn queries with their documents, without the grades of the model. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
+import { durationMs } from '../config/times.ts';
 import { DAY_MS } from '../time.ts';
+import { LONGEST_WINDOW } from './config.ts';
 import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
@@ -56,13 +58,16 @@ interface ReviewRow {
   documents: ReviewedDocument[];
 }
 
-/** Queries of people that can be read: `j` with its live query `q`, each looked up by its key. */
+/**
+ * Queries of people that can be read: `j` with its live query `q`, each looked up by its key. Those that were received
+ * before $3, the start of the longest window, count in no score any more.
+ */
 const readable = `
   judged_queries j
  cross join lateral (
    select text from live_queries
-    where received_on = j.received_on and pipeline = j.pipeline and id = j.query_id and text is not null limit 1) q
- where j.pipeline = $1::text and j.is_for_people and j.outcome = 'ok'
+    where received_on = j.received_on and received_on >= ($3::timestamptz at time zone 'utc')::date and pipeline = j.pipeline and id = j.query_id and text is not null limit 1) q
+ where j.pipeline = $1::text and j.is_for_people and j.outcome = 'ok' and j.received_at >= $3::timestamptz
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 1 is not null)`;
 
 /** Grades of a document `d` by a first and a second person. */
@@ -86,18 +91,21 @@ const documents = `
      left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge) = (j.pipeline, j.query_id, d ->> 0, 'model')
      ${grades})`;
 
+const windowStart = (now: Date): Date => new Date(now.getTime() - durationMs(LONGEST_WINDOW));
+
 export type ReviewQueue = ReturnType<typeof createReviewQueue>;
 
 export function createReviewQueue(pool: Pool) {
   const read = async (
     pipeline: string,
     person: string,
+    now: Date,
     condition: string,
     values: readonly unknown[],
   ): Promise<ReviewedQuery[]> => {
     const { rows } = await pool.query<ReviewRow>(
       `select j.query_id, j.received_at, q.text, ${documents} as documents from ${readable} ${condition}`,
-      [pipeline, person, ...values],
+      [pipeline, person, windowStart(now), ...values],
     );
     return rows.map(toReviewed);
   };
@@ -112,19 +120,21 @@ export function createReviewQueue(pool: Pool) {
     next: (
       pipeline: string,
       person: string,
+      now: Date,
       limit: number,
       skipped: readonly string[] = [],
     ): Promise<ReviewedQuery[]> =>
       read(
         pipeline,
         person,
-        `and ${isOpen} and j.query_id <> all($3::text[]) order by j.people_draw, j.received_at, j.query_id limit $4::integer`,
+        now,
+        `and ${isOpen} and j.query_id <> all($4::text[]) order by j.people_draw, j.received_at, j.query_id limit $5::integer`,
         [skipped, limit],
       ),
 
     /** One query that was drawn for people, graded or not; null when it is none. */
-    async find(pipeline: string, person: string, id: string): Promise<ReviewedQuery | null> {
-      const [found] = await read(pipeline, person, 'and j.query_id = $3::text', [id]);
+    async find(pipeline: string, person: string, now: Date, id: string): Promise<ReviewedQuery | null> {
+      const [found] = await read(pipeline, person, now, 'and j.query_id = $4::text', [id]);
       return found ?? null;
     },
 
@@ -133,9 +143,9 @@ export function createReviewQueue(pool: Pool) {
       const { rows } = await pool.query<{ drawn: number; open: number; lately: number }>(
         `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open,
                 (select count(distinct query_id)::integer from judgments
-                  where pipeline = $1::text and judge <> 'model' and judged_at > $3::timestamptz) as lately
+                  where pipeline = $1::text and judge <> 'model' and judged_at > $4::timestamptz) as lately
            from ${readable}`,
-        [pipeline, person, new Date(now.getTime() - DAY_MS)],
+        [pipeline, person, windowStart(now), new Date(now.getTime() - DAY_MS)],
       );
       const { drawn = 0, open = 0, lately = 0 } = rows[0] ?? {};
       return { drawn, graded: drawn - open, lately };

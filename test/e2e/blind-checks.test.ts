@@ -33,9 +33,8 @@ describe('a check that could not find what it watches for', () => {
   });
 
   it('is not shown as OK by `recalld checks`, and `recalld config check` names the drop that it would find', async () => {
-    const [check] = await installed.json<{ blind: boolean; verdict: string; smallest_detectable_drop: number }[]>(
-      'checks',
-    );
+    const [check] =
+      await installed.json<{ blind: boolean; verdict: string; smallest_detectable_drop: number }[]>('checks');
     expect(check).toMatchObject({ verdict: 'ok', blind: true });
     expect(check?.smallest_detectable_drop).toBeGreaterThan(0.04);
 
