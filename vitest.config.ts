@@ -33,6 +33,15 @@ export default defineConfig({
       },
       {
         test: {
+          // Whether the benches run, and hold what they promise in small: `npm run test:nightly`.
+          name: 'nightly',
+          ...shared,
+          include: ['test/nightly/**/*.test.ts'],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: 'integration',
           ...shared,
           include: ['test/integration/**/*.test.ts'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureJudging } from '../../../bench/judging-coverage.ts';
+import { measureJudging } from '../../bench/judging-coverage.ts';
 
 it('holds the bounds of every judged measure against the truth, with judges of each bias and agreement', {
   timeout: 120_000,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureVariants } from '../../../bench/variant-reports.ts';
+import { measureVariants } from '../../bench/variant-reports.ts';
 
 it('plays variants that are alike, worse, or split otherwise than declared', { timeout: 60_000 }, () => {
   const { equal, worse, split } = measureVariants(true, 1, () => undefined);

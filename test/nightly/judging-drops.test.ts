@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureDrops } from '../../../bench/judging-drops.ts';
+import { measureDrops } from '../../bench/judging-drops.ts';
 
 it('plays quiet streams and changes of retriever, traffic and judge with the code that decides', {
   timeout: 120_000,

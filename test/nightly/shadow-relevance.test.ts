@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureShadowRelevance } from '../../../bench/shadow-relevance.ts';
+import { measureShadowRelevance } from '../../bench/shadow-relevance.ts';
 
 it('plays equal and worse shadows of judged live queries', { timeout: 60_000 }, () => {
   const { equal, worse } = measureShadowRelevance(true, 1, () => undefined);

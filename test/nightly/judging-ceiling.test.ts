@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureCeiling } from '../../../bench/judging-ceiling.ts';
+import { measureCeiling } from '../../bench/judging-ceiling.ts';
 
 it('tells what of the scores of people the grades of a judge settle', () => {
   const { cells } = measureCeiling(true);

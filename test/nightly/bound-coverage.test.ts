@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureCoverage } from '../../../bench/bound-coverage.ts';
+import { measureCoverage } from '../../bench/bound-coverage.ts';
 
 it('holds every kind of bounds against the truth, in each of its worlds', { timeout: 120_000 }, () => {
   const { cells } = measureCoverage(true, 1, () => undefined);

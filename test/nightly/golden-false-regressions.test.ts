@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { meanWithBounds, rateWithBounds, shareWithBounds } from '../../../bench/bounds.ts';
-import { noiseLevels } from '../../../bench/golden/false-regressions.ts';
-import { damage, drawRetriever, rebuilt, runOnce } from '../../../bench/golden/noisy-retriever.ts';
-import { defaultCheck, RERUNS, startWatch } from '../../../bench/golden/watched-stream.ts';
-import { measureGolden } from '../../../bench/golden-false-regressions.ts';
-import { randomNumbers } from '../../../bench/random-numbers.ts';
-import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/rules/regression.ts';
-import { NO_SHIFT } from '../../../src/checks/rules/threshold.ts';
-import { compareMetric, type MetricComparison } from '../../../src/golden/rules/compare-metric.ts';
-import { measureReruns } from '../../../src/golden/rules/run-noise.ts';
-import { storedComparison } from '../../../src/golden/rules/verdict.ts';
-import type { Verdict } from '../../../src/model.ts';
-import { mean } from '../../../src/stats/descriptive.ts';
+import { meanWithBounds, rateWithBounds, shareWithBounds } from '../../bench/bounds.ts';
+import { noiseLevels } from '../../bench/golden/false-regressions.ts';
+import { damage, drawRetriever, rebuilt, runOnce } from '../../bench/golden/noisy-retriever.ts';
+import { defaultCheck, RERUNS, startWatch } from '../../bench/golden/watched-stream.ts';
+import { measureGolden } from '../../bench/golden-false-regressions.ts';
+import { randomNumbers } from '../../bench/random-numbers.ts';
+import { type ComparedWithBaseline, judgeRegression } from '../../src/checks/rules/regression.ts';
+import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
+import { compareMetric, type MetricComparison } from '../../src/golden/rules/compare-metric.ts';
+import { measureReruns } from '../../src/golden/rules/run-noise.ts';
+import { storedComparison } from '../../src/golden/rules/verdict.ts';
+import type { Verdict } from '../../src/model.ts';
+import { mean } from '../../src/stats/descriptive.ts';
 
 const still = { name: 'still', restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null } as const;
 

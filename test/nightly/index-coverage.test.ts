@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureIndexCoverage } from '../../../bench/index-coverage.ts';
+import { measureIndexCoverage } from '../../bench/index-coverage.ts';
 
 it('breaks stores in each way, and follows arrivals', { timeout: 120_000 }, async () => {
   const { broken, lags, streams } = await measureIndexCoverage(true, 1, () => undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { measureDense } from '../../../bench/density-dense.ts';
-import { measureLooks } from '../../../bench/density-looks.ts';
+import { measureDense } from '../../bench/density-dense.ts';
+import { measureLooks } from '../../bench/density-looks.ts';
 
 describe('the quick simulation on dense vectors', () => {
   it('has every candidate score, and a stream of each kind', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureShadows } from '../../../bench/shadow-reports.ts';
+import { measureShadows } from '../../bench/shadow-reports.ts';
 
 it('plays equal and worse shadows, and the report announces before it calls', { timeout: 60_000 }, () => {
   const { equal, worse } = measureShadows(true, 1, () => undefined);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { articleWorld } from '../../../bench/density/article-world.ts';
-import { syntheticWorld } from '../../../bench/density/synthetic-world.ts';
-import { noChange, traffic } from '../../../bench/density/traffic.ts';
-import { scoresOn, type World } from '../../../bench/density/world.ts';
-import { measureDensity } from '../../../bench/density-calibration.ts';
-import { randomNumbers } from '../../../bench/random-numbers.ts';
-import { meanDirection } from '../../../src/vector/matrix.ts';
+import { articleWorld } from '../../bench/density/article-world.ts';
+import { syntheticWorld } from '../../bench/density/synthetic-world.ts';
+import { noChange, traffic } from '../../bench/density/traffic.ts';
+import { scoresOn, type World } from '../../bench/density/world.ts';
+import { measureDensity } from '../../bench/density-calibration.ts';
+import { randomNumbers } from '../../bench/random-numbers.ts';
+import { meanDirection } from '../../src/vector/matrix.ts';
 
 const world = syntheticWorld(7, { groups: 3, topicsPerGroup: 4, chunksPerTopic: 12, questionsPerTopic: 60 });
 const scores = scoresOn(world.store, world.vectors, meanDirection(world.store));
