@@ -9,7 +9,7 @@ swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: fi
 
 /** Pure, and known to everybody: the words of recalld, its errors, time, texts. */
 const words = ['(model|errors|time|logger)[.]ts$', 'text/'];
-const mathematics = ['stats/', 'ir/', 'vector/', 'schedule/'];
+const mathematics = ['math/'];
 /** Without a word of any subject; what each may use of npm. */
 const machinery = {
   config: ['zod', 'cron-parser'],

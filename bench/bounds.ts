@@ -1,7 +1,7 @@
 /** 95 % bounds of what a simulation counted. */
-import { mean, meanInterval } from '../src/stats/descriptive.ts';
-import { chiSquareQuantile } from '../src/stats/distributions.ts';
-import { wilsonInterval } from '../src/stats/intervals.ts';
+import { mean, meanInterval } from '../src/math/stats/descriptive.ts';
+import { chiSquareQuantile } from '../src/math/stats/distributions.ts';
+import { wilsonInterval } from '../src/math/stats/intervals.ts';
 
 export interface ShareWithBounds {
   readonly share: number;

@@ -17,7 +17,7 @@ import {
 } from '../src/demo/rag/corpus.ts';
 import { cutInTwo } from '../src/demo/rag/fault.ts';
 import { canaryTexts } from '../src/density/rules/measurement-change.ts';
-import { dotProduct, lengthOf, type Matrix, rowOf } from '../src/vector/matrix.ts';
+import { dotProduct, lengthOf, type Matrix, rowOf } from '../src/math/vector/matrix.ts';
 import { encode } from './density/dense-encoder.ts';
 import { randomNumbers } from './random-numbers.ts';
 

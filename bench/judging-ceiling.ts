@@ -7,7 +7,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';
-import { mean } from '../src/stats/descriptive.ts';
+import { mean } from '../src/math/stats/descriptive.ts';
 import { createWorld, noiseFor, type Query } from './judging/world.ts';
 import { randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';

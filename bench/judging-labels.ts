@@ -5,7 +5,7 @@
  *     npx tsx bench/judging-labels.ts
  */
 import { judgedMean, scoreBounds } from '../src/judging/rules/judged-mean.ts';
-import { mean } from '../src/stats/descriptive.ts';
+import { mean } from '../src/math/stats/descriptive.ts';
 import { createWorld, drawFrom, noiseFor } from './judging/world.ts';
 import { randomNumbers } from './random-numbers.ts';
 

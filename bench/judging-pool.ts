@@ -9,10 +9,10 @@
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions, readSentenceVectors } from '../src/demo/rag/corpus.ts';
 import { chooseDroppedIds } from '../src/demo/rag/fault.ts';
 import { knownGrade } from '../src/demo/rag/stand-in-judge.ts';
-import { evaluateRanking } from '../src/ir/evaluate.ts';
 import { judgedScores, RELEVANT_GRADE } from '../src/judging/rules/judged-scores.ts';
-import { mean, meanInterval } from '../src/stats/descriptive.ts';
-import { dotProduct } from '../src/vector/matrix.ts';
+import { evaluateRanking } from '../src/math/ir/evaluate.ts';
+import { mean, meanInterval } from '../src/math/stats/descriptive.ts';
+import { dotProduct } from '../src/math/vector/matrix.ts';
 
 const DEPTH = 5;
 const CONFIDENCE = 0.95;

@@ -1,5 +1,5 @@
 /** Random numbers of the simulations, from a seed. */
-import { createRandom } from '../src/stats/random.ts';
+import { createRandom } from '../src/math/stats/random.ts';
 
 export interface RandomNumbers {
   /** In [0, 1). */

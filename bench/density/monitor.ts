@@ -15,7 +15,7 @@ import { type Baseline, buildBaseline } from '../../src/density/rules/baseline.t
 import { measureWindow, type PlacedQuery } from '../../src/density/rules/measure-window.ts';
 import { type WindowTotals, windowTotals } from '../../src/density/rules/pooled-density.ts';
 import type { ScoredQuery } from '../../src/density/rules/query-score.ts';
-import { type Matrix, selectRows } from '../../src/vector/matrix.ts';
+import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
 import type { Asked } from './traffic.ts';
 import type { Scores } from './world.ts';
 

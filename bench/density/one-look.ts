@@ -1,7 +1,7 @@
 /** One look at a window of questions, as `recalld drift` takes it. */
 import { compareCoverage } from '../../src/density/offline-drift.ts';
-import { mean } from '../../src/stats/descriptive.ts';
-import { selectRows } from '../../src/vector/matrix.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
+import { selectRows } from '../../src/math/vector/matrix.ts';
 import { type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { World } from './world.ts';

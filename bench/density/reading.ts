@@ -5,7 +5,7 @@ import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from
 import { type RepeatedSearch, searchCanary } from '../../src/density/rules/measurement-change.ts';
 import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
-import { type Matrix, selectRows } from '../../src/vector/matrix.ts';
+import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { MonitoredHour } from './monitor.ts';
 import { type Scores, shuffled, type World } from './world.ts';

@@ -1,8 +1,8 @@
 /** How well candidates for the score of a query tell covered questions from those whose content is missing. */
 import { mannWhitney } from '../../src/density/rules/two-sample-statistics.ts';
-import { mean } from '../../src/stats/descriptive.ts';
-import { dotProduct, lengthOf, type Matrix, meanDirection, rowOf, selectRows } from '../../src/vector/matrix.ts';
-import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
+import { dotProduct, lengthOf, type Matrix, meanDirection, rowOf, selectRows } from '../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { shuffled, type World } from './world.ts';
 

@@ -2,7 +2,7 @@
 
 import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
 import { embeddingCanary } from '../../src/density/rules/measurement-change.ts';
-import { type Matrix, meanDirection, rowOf, selectRows } from '../../src/vector/matrix.ts';
+import { type Matrix, meanDirection, rowOf, selectRows } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { BASELINE_HOURS, baselineOf, type MonitoredHour, POOL_HOURS, startMonitor } from './monitor.ts';
 import { type Memory, memoryOf, type Reading, readAlarm } from './reading.ts';

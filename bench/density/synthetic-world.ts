@@ -1,5 +1,5 @@
 /** A store of topics in groups, and questions that lie beside their chunks, as questions do. */
-import { matrixOf } from '../../src/vector/matrix.ts';
+import { matrixOf } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { World } from './world.ts';
 

@@ -1,8 +1,8 @@
 /** What people can ask and what the store answers: the common face of the synthetic and the real world. */
 
 import { coverageScores } from '../../src/density/rules/query-score.ts';
-import { type Matrix, rowOf } from '../../src/vector/matrix.ts';
-import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
+import { type Matrix, rowOf } from '../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 /** Questions with their vectors; a stream draws from them. */

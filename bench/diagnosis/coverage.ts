@@ -16,8 +16,8 @@ import {
   tiedRanks,
 } from '../../src/density/rules/query-score.ts';
 import type { ObservedDensity, ObservedTopic } from '../../src/diagnosis/rules/observations.ts';
-import { mean } from '../../src/stats/descriptive.ts';
-import { matrixOf, meanDirection } from '../../src/vector/matrix.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
+import { matrixOf, meanDirection } from '../../src/math/vector/matrix.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { type Chunk, dot, type Question, search, unit } from './corpus.ts';
 import type { Broken } from './fault.ts';

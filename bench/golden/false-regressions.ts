@@ -1,5 +1,5 @@
 /** Streams of hourly golden runs: how often the check is breached by noise, and how soon by a true drop. */
-import { mean } from '../../src/stats/descriptive.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
 import { type MeanWithBounds, meanWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { damage, drawRetriever, type NoiseLevel, type Retriever, rebuilt, runOnce } from './noisy-retriever.ts';

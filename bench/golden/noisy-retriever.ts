@@ -1,5 +1,5 @@
 /** A retriever over an unchanged index that does not always answer the same. */
-import { mean } from '../../src/stats/descriptive.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface NoiseLevel {

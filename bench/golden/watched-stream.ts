@@ -19,11 +19,11 @@ import {
   type RerunNoise,
 } from '../../src/golden/rules/run-noise.ts';
 import { minEffectOf, storedComparison } from '../../src/golden/rules/verdict.ts';
-import { formatMetricKey, type MetricKey } from '../../src/ir/metric-key.ts';
+import { formatMetricKey, type MetricKey } from '../../src/math/ir/metric-key.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
+import { normalQuantile } from '../../src/math/stats/distributions.ts';
+import { pairedT } from '../../src/math/stats/paired-tests.ts';
 import { ALL_SEGMENT } from '../../src/model.ts';
-import { mean } from '../../src/stats/descriptive.ts';
-import { normalQuantile } from '../../src/stats/distributions.ts';
-import { pairedT } from '../../src/stats/paired-tests.ts';
 import type { ScoredRun } from './noisy-retriever.ts';
 
 /** Runs by which a baseline is pinned: itself and those right before it, as `recalld baselines pin` takes them. */

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { assignRegions, type Regions } from '../../src/density/rules/baseline-spread.ts';
 import { measureWindow } from '../../src/density/rules/measure-window.ts';
 import { baselineScores, type ScoredQuery } from '../../src/density/rules/query-score.ts';
-import { type Matrix, normaliseRows } from '../../src/vector/matrix.ts';
+import { type Matrix, normaliseRows } from '../../src/math/vector/matrix.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { run, withDaemon } from './child.ts';
 import { type LoadResult, sendLoad } from './http-load.ts';
@@ -123,7 +123,7 @@ async function searchBesideIngest(url: string, queries: number, chunks: number, 
 }
 
 async function searchThread(queries: Matrix, store: Matrix): Promise<{ search(): Promise<number> }> {
-  const built = path.resolve(import.meta.dirname, '../../dist/vector/nearest-neighbours.js');
+  const built = path.resolve(import.meta.dirname, '../../dist/math/vector/nearest-neighbours.js');
   const thread = new Worker(
     `const { parentPort, workerData: { queries, store } } = require('node:worker_threads');
      import(${JSON.stringify(pathToFileURL(built).href)}).then(({ nearestNeighbours }) => {

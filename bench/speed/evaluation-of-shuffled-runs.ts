@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
-import { createRandom } from '../../src/stats/random.ts';
+import { createRandom } from '../../src/math/stats/random.ts';
 import { program, withFolder } from './child.ts';
 import { alternate, figure, type MeasureRow, timed } from './row.ts';
 

@@ -1,5 +1,5 @@
-import { createEvaluator } from '../../src/ir/evaluate.ts';
-import { type MetricKey, parseMetricKey } from '../../src/ir/metric-key.ts';
+import { createEvaluator } from '../../src/math/ir/evaluate.ts';
+import { type MetricKey, parseMetricKey } from '../../src/math/ir/metric-key.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { figure, type MeasureRow, timed } from './row.ts';
 

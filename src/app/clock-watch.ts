@@ -6,8 +6,8 @@
 
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../math/schedule/clock-skew.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../schedule/clock-skew.ts';
 import type { Clock } from '../time.ts';
 
 export interface ClockWatchDeps {

@@ -16,6 +16,13 @@ import type { IndexPlan } from '../index-truth/plan.ts';
 import { type JudgingJobDeps, judgingJobs } from '../judging/judging-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import type { Logger } from '../logger.ts';
+import {
+  type Cron,
+  latestOccurrence,
+  longestGapSeconds,
+  nextOccurrence,
+  occurrencesBetween,
+} from '../math/schedule/occurrences.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { type WatchChangesJobDeps, watchChangesJob } from '../measures/watch-changes.ts';
 import type { Meter } from '../metrics/meter.ts';
@@ -23,13 +30,6 @@ import { type NotificationJobDeps, notificationJobs } from '../notifications/not
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
 import type { Schedule } from '../queue/node-cron.ts';
-import {
-  type Cron,
-  latestOccurrence,
-  longestGapSeconds,
-  nextOccurrence,
-  occurrencesBetween,
-} from '../schedule/occurrences.ts';
 import { type ShadowJobDeps, shadowJobs } from '../shadow/shadow-jobs.ts';
 import type { Clock } from '../time.ts';
 import { type VariantJobDeps, variantJobs } from '../variants/variant-jobs.ts';

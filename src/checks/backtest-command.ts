@@ -14,8 +14,8 @@ import {
 } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
+import { longestGapSeconds } from '../math/schedule/occurrences.ts';
 import { runTrustSeconds } from '../measures/rules/measurement.ts';
-import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { durationText } from '../text/spelling.ts';
 import { backtestGoldenChecks, backtestThresholds } from './backtest.ts';
 import { isThreshold } from './config.ts';

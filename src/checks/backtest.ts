@@ -5,7 +5,7 @@ import type { RunLabels } from '../golden/rules/run.ts';
 import { shiftsUpTo } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import { type ReplayedRun, replayRuns } from '../golden/sql/replayed-runs.ts';
-import { parseMetricKey } from '../ir/metric-key.ts';
+import { parseMetricKey } from '../math/ir/metric-key.ts';
 import { type MeasuredMoment, replayMeasure } from '../measures/measurement-history.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import { ALL_SEGMENT } from '../model.ts';

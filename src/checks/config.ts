@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
 import { defaultCutoffs } from '../golden/rules/run.ts';
 import { runMeasures } from '../golden/rules/score-run.ts';
-import { type MetricKey, parseMetricKey } from '../ir/metric-key.ts';
+import { type MetricKey, parseMetricKey } from '../math/ir/metric-key.ts';
 import {
   isJudgedMeasure,
   type JudgedMeasureName,

@@ -7,13 +7,13 @@ import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { parseMetricKey } from '../ir/metric-key.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
+import { parseMetricKey } from '../math/ir/metric-key.ts';
+import { occurrencesBetween } from '../math/schedule/occurrences.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import { INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { occurrencesBetween } from '../schedule/occurrences.ts';
 import { systemClock } from '../system-clock.ts';
 import { DAY_MS } from '../time.ts';
 import {

@@ -3,7 +3,7 @@
  * time zones that every part of recalld reads in the same way.
  */
 import { z } from 'zod';
-import { readCronExpression } from '../schedule/occurrences.ts';
+import { readCronExpression } from '../math/schedule/occurrences.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 export const cronSchema = z.string().superRefine((expression, context) => {

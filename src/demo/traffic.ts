@@ -5,7 +5,7 @@
 import type { TimeLapse } from '../app/time-lapse.ts';
 import { RecalldError } from '../errors.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
-import { createRandom, drawn } from '../stats/random.ts';
+import { createRandom, drawn } from '../math/stats/random.ts';
 import { HOUR_MS } from '../time.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';

@@ -1,8 +1,8 @@
 /** Baselines of query density in PostgreSQL; a version is never changed. */
 import type { Pool, PoolClient } from 'pg';
+import { type Matrix, matrixOf } from '../math/vector/matrix.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
-import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
 import type { ScorePair } from './rules/query-density.ts';
 

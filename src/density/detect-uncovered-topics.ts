@@ -1,8 +1,8 @@
 /** What do people ask that the store does not cover? Searched for every hour, and at once when an alarm is raised. */
 
+import { wilsonInterval } from '../math/stats/intervals.ts';
+import { drawn } from '../math/stats/random.ts';
 import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { wilsonInterval } from '../stats/intervals.ts';
-import { drawn } from '../stats/random.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';

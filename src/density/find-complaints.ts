@@ -4,9 +4,9 @@
  */
 
 import type { Pool } from 'pg';
+import { matrixOf } from '../math/vector/matrix.ts';
 import type { QueryOutcome } from '../model.ts';
 import { vectorOfBytes } from '../postgres/values.ts';
-import { matrixOf } from '../vector/matrix.ts';
 import type { VectorisedComplaints } from './compute.ts';
 import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';

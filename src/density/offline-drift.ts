@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../errors.ts';
-import { distinctRows, type Matrix, meanDirection, selectRows } from '../vector/matrix.ts';
-import { meanSimilarities, type Neighbours, nearestNeighbours } from '../vector/nearest-neighbours.ts';
+import { distinctRows, type Matrix, meanDirection, selectRows } from '../math/vector/matrix.ts';
+import { meanSimilarities, type Neighbours, nearestNeighbours } from '../math/vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
 import {

@@ -4,10 +4,10 @@
  */
 
 import type { Logger } from '../logger.ts';
+import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
 import { gapNow, valueNow } from '../probes/probes.ts';
 import type { Neighbour, VectorStore } from '../stores/vector-store.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
-import { lengthOf, meanDirection, rowOf } from '../vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';

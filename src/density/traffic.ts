@@ -1,6 +1,6 @@
 /** Measured queries of a period, at an equal chance, as the passes over vectors take them. */
 
-import type { Matrix } from '../vector/matrix.ts';
+import type { Matrix } from '../math/vector/matrix.ts';
 import type { CoveragePeriod, CoveredQuery, PeriodTally } from './coverage-reads.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules/query-score.ts';

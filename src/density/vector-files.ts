@@ -2,8 +2,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines, unreadable } from '../files/text-file.ts';
+import { lengthOf, type Matrix, rowOf } from '../math/vector/matrix.ts';
 import { malformed, quoted, type SourceLine } from '../text/source-line.ts';
-import { lengthOf, type Matrix, rowOf } from '../vector/matrix.ts';
 
 /** What a supported file says of its data. */
 interface NpyHeader {

@@ -15,7 +15,7 @@ import {
   shortText,
 } from '../http/fields.ts';
 import type { Endpoint } from '../http/wire.ts';
-import { parseMetricKey } from '../ir/metric-key.ts';
+import { parseMetricKey } from '../math/ir/metric-key.ts';
 import { queryOutcomes } from '../model.ts';
 import {
   goldenQuerySchema,

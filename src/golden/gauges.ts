@@ -1,6 +1,7 @@
 /** When golden runs are due, what became of their ticks, where sentinels stand, and how well sets stand for live traffic. */
 
-import { parseMetricKey } from '../ir/metric-key.ts';
+import { parseMetricKey } from '../math/ir/metric-key.ts';
+import type { MetricSummary } from '../math/stats/descriptive.ts';
 import { boundedSamples, type LatestMeasurement, type MeasuredRows } from '../measures/measurements.ts';
 import {
   ageSeconds,
@@ -9,7 +10,6 @@ import {
   runTrustSeconds,
 } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import type { MetricSummary } from '../stats/descriptive.ts';
 import type { Clock } from '../time.ts';
 import { type GoldenSetVersion, goldenSetOf } from './rules/golden-set.ts';
 import { type RunStages, runDeadlineMs } from './rules/run.ts';

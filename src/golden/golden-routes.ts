@@ -8,7 +8,7 @@ import { RecalldError } from '../errors.ts';
 import { parseRequest, sliceAt, toPage } from '../http/fields.ts';
 import { listedItems } from '../http/listed-items.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../http/request-bodies.ts';
-import { parseMetricKey } from '../ir/metric-key.ts';
+import { parseMetricKey } from '../math/ir/metric-key.ts';
 import {
   baselineParams,
   changedQueryJson,

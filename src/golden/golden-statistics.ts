@@ -1,6 +1,6 @@
 /** What is computed of golden runs, in worker threads or at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MetricKey } from '../ir/metric-key.ts';
+import type { MetricKey } from '../math/ir/metric-key.ts';
 import type { GoldenQuery } from '../model.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import {

@@ -2,9 +2,9 @@
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { RecalldError } from '../errors.ts';
+import type { Cron } from '../math/schedule/occurrences.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
-import type { Cron } from '../schedule/occurrences.ts';
 import { DAY_MS } from '../time.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule.ts';

@@ -6,12 +6,12 @@
 import { z } from 'zod';
 import type { Embedder } from '../embedders/embedder.ts';
 import { RecalldError } from '../errors.ts';
+import { rowOf } from '../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import type { StoredChunk } from '../stores/vector-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-import { rowOf } from '../vector/matrix.ts';
 import type { Waiting } from './documents-table.ts';
 import {
   confirmOrphans,

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { durationMs } from '../config/times.ts';
+import { longestGapSeconds } from '../math/schedule/occurrences.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { attemptEach } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
-import { longestGapSeconds } from '../schedule/occurrences.ts';
 import type { Clock } from '../time.ts';
 import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
 import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';

@@ -1,7 +1,7 @@
 /** Measurements over time: as charts draw them, and as a backtest replays them. */
 import type { Pool } from 'pg';
+import { finiteOrNull } from '../math/stats/descriptive.ts';
 import { streamRows } from '../postgres/stream-rows.ts';
-import { finiteOrNull } from '../stats/descriptive.ts';
 import { DAY_MS } from '../time.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 

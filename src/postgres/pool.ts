@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
 import { messageOf, type RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { ClockLook } from '../schedule/clock-skew.ts';
+import type { ClockLook } from '../math/schedule/clock-skew.ts';
 import type { Clock } from '../time.ts';
 import { isAway, unreachable } from './outage.ts';
 

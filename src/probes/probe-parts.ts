@@ -3,11 +3,11 @@ import { canaryTexts, embeddingCanary } from '../density/rules/measurement-chang
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';
-import { summarize } from '../stats/descriptive.ts';
+import { summarize } from '../math/stats/descriptive.ts';
+import { neighbourRecall } from '../math/vector/nearest-neighbours.ts';
+import { steadySizeClass } from '../math/vector/size-class.ts';
 import type { StoreDescription, VectorStore } from '../stores/vector-store.ts';
 import { DAY_MS } from '../time.ts';
-import { neighbourRecall } from '../vector/nearest-neighbours.ts';
-import { steadySizeClass } from '../vector/size-class.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
 
 const MEASURE = 'ann_recall';

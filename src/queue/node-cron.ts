@@ -1,7 +1,7 @@
 /** Ticks in this process: node-cron wakes it up, and schedule/ says whether something is due. */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../logger.ts';
-import { type Cron, latestOccurrence } from '../schedule/occurrences.ts';
+import { type Cron, latestOccurrence } from '../math/schedule/occurrences.ts';
 
 /** How often it is looked whether the clock was set back. */
 const LOOK_MS = 5000;

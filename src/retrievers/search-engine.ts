@@ -1,6 +1,6 @@
 /** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
 import type { Embedder } from '../embedders/embedder.ts';
-import { reciprocalRankFusion } from '../ir/ranking.ts';
+import { reciprocalRankFusion } from '../math/ir/ranking.ts';
 import { fieldAt, fieldsOf, type JsonApi } from '../outbound/json-api.ts';
 import { readId } from './results.ts';
 import {

@@ -9,6 +9,7 @@ import { type GoldenMeasure, goldenMeasures } from '../golden/rules/score-run.ts
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { finiteOrNull } from '../math/stats/descriptive.ts';
 import { boundedSamples, type MeasuredRows, type Measurements } from '../measures/measurements.ts';
 import { type IntervalOf, isRunTooOld } from '../measures/rules/measurement.ts';
 import {
@@ -21,7 +22,6 @@ import {
 } from '../metrics/meter.ts';
 import { queryOutcomes, type RunStatus } from '../model.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import { finiteOrNull } from '../stats/descriptive.ts';
 import type { Clock } from '../time.ts';
 
 /** Rows that several parts are made of, read once. */

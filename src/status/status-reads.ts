@@ -4,7 +4,7 @@ import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/links.ts';
 import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';
 import { trendKey } from '../golden/sql/score-trends.ts';
-import type { Measure } from '../ir/metric-key.ts';
+import type { Measure } from '../math/ir/metric-key.ts';
 import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
 import type { OverviewPageData, PipelineGlance } from './status-page.tsx';
 

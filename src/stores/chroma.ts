@@ -1,7 +1,7 @@
 /** The vector store Chroma, by version 2 of its HTTP API, which `/openapi.json` of a server describes. */
 
+import { createReservoir } from '../math/stats/random.ts';
 import { at, fieldsOf, type JsonApiSettings, type JsonCall, numberOf, textOf, vectorOf } from '../outbound/json-api.ts';
-import { createReservoir } from '../stats/random.ts';
 import {
   type Attempt,
   type Entry,

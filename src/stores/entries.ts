@@ -2,7 +2,7 @@
  * Entries as a product gives them -> the neighbours, samples and known ids of the port, asked for in bounded portions;
  * and code that throws -> the outcomes of the port.
  */
-import { cosineOfScore, cosineSimilarity, matrixOf } from '../vector/matrix.ts';
+import { cosineOfScore, cosineSimilarity, matrixOf } from '../math/vector/matrix.ts';
 import type {
   Nearest,
   NearestRequest,

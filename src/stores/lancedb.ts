@@ -5,7 +5,7 @@
  * recalld, and it is loaded when the store is first asked. Source: the types of `@lancedb/lancedb` 0.30.
  */
 import type { connect, Table } from '@lancedb/lancedb';
-import { createRandom, drawn } from '../stats/random.ts';
+import { createRandom, drawn } from '../math/stats/random.ts';
 import {
   type Attempt,
   type Entry,

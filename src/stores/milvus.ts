@@ -3,6 +3,8 @@
  *
  * Source: API_Reference_MDX/milvus-restful/v2.6.x/v2 and the page "Random sampling" of github.com/milvus-io/web-content.
  */
+
+import { createReservoir } from '../math/stats/random.ts';
 import {
   at,
   type Fields,
@@ -13,7 +15,6 @@ import {
   textOf,
   vectorOf,
 } from '../outbound/json-api.ts';
-import { createReservoir } from '../stats/random.ts';
 import {
   type Attempt,
   type Entry,

@@ -5,6 +5,7 @@
  * github.com/pinecone-io/pinecone-ts-client, and docs.pinecone.io/reference/api.
  */
 
+import { createReservoir } from '../math/stats/random.ts';
 import {
   at,
   fieldAt,
@@ -16,7 +17,6 @@ import {
   textOf,
   vectorOf,
 } from '../outbound/json-api.ts';
-import { createReservoir } from '../stats/random.ts';
 import {
   type Attempt,
   type Entry,

@@ -4,6 +4,7 @@
  * Source: the OpenAPI description of Qdrant, docs/redoc/master/openapi.json of github.com/qdrant/qdrant.
  */
 
+import { createReservoir } from '../math/stats/random.ts';
 import {
   at,
   type Fields,
@@ -15,7 +16,6 @@ import {
   textOf,
   vectorOf,
 } from '../outbound/json-api.ts';
-import { createReservoir } from '../stats/random.ts';
 import {
   type Attempt,
   type Entry,

@@ -1,8 +1,8 @@
 /** A vector store made of what one product is asked, with what all products have in common. */
 
 import { createHash } from 'node:crypto';
+import { sizeClass } from '../math/vector/size-class.ts';
 import { createJsonApi, type JsonApiSettings, type JsonCall } from '../outbound/json-api.ts';
-import { sizeClass } from '../vector/size-class.ts';
 import {
   type Attempt,
   dimensionMismatch,

@@ -1,4 +1,4 @@
-import type { Matrix } from '../vector/matrix.ts';
+import type { Matrix } from '../math/vector/matrix.ts';
 
 /** The distance that an index was built for. */
 export type VectorMetric = 'cosine' | 'l2' | 'dot';

@@ -10,10 +10,10 @@ import { RecalldError } from '../errors.ts';
 import type { JudgedTable } from '../judging/judged-table.ts';
 import type { SamplingPolicy } from '../live/rules/sampling/decision.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
+import type { SummedRatio } from '../math/stats/session-sums.ts';
 import { boundedSamples } from '../measures/measurements.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import type { SummedRatio } from '../stats/session-sums.ts';
 import { percent } from '../text/spelling.ts';
 import type { Clock } from '../time.ts';
 import {

@@ -42,20 +42,20 @@ function importing(name: string): string {
 
 /** What breaks the rule: the file x.ts of each, by another name for each. */
 const canaries: readonly (readonly [what: string, files: Readonly<Record<string, string>>, violation: string])[] = [
-  ['mathematics reads files', { 'stats/x.ts': importing('node:fs') }, 'src/stats/x.ts -> fs'],
-  ['mathematics uses a package', { 'ir/x.ts': importing('zod') }, 'src/ir/x.ts -> '],
+  ['mathematics reads files', { 'math/x.ts': importing('node:fs') }, 'src/math/x.ts -> fs'],
+  ['mathematics uses a package', { 'math/ir/x.ts': importing('zod') }, 'src/math/ir/x.ts -> '],
   [
     'mathematics knows a subject',
-    { 'stats/x.ts': importing('../checks/a.ts'), 'checks/a.ts': exporting },
-    'src/stats/x.ts -> src/checks/a.ts',
+    { 'math/x.ts': importing('../checks/a.ts'), 'checks/a.ts': exporting },
+    'src/math/x.ts -> src/checks/a.ts',
   ],
   [
     'mathematics knows a subject, but only a type of it',
     {
-      'stats/x.ts': "import type { A } from '../checks/a.ts';\nexport type B = A;\n",
+      'math/x.ts': "import type { A } from '../checks/a.ts';\nexport type B = A;\n",
       'checks/a.ts': exporting,
     },
-    'src/stats/x.ts -> src/checks/a.ts',
+    'src/math/x.ts -> src/checks/a.ts',
   ],
   [
     'a rule exports from outside',
@@ -126,18 +126,18 @@ const canaries: readonly (readonly [what: string, files: Readonly<Record<string,
   ],
   [
     'a folder without a place imports',
-    { 'helpers/x.ts': importing('../stats/a.ts'), 'stats/a.ts': exporting },
-    'src/helpers/x.ts -> src/stats/a.ts',
+    { 'helpers/x.ts': importing('../math/a.ts'), 'math/a.ts': exporting },
+    'src/helpers/x.ts -> src/math/a.ts',
   ],
   [
     'two files import each other',
     {
-      'stats/x.ts': importing('./c.ts'),
-      'stats/c.ts': "import { b } from './x.ts';\nexport const a = () => b;\n",
+      'math/x.ts': importing('./c.ts'),
+      'math/c.ts': "import { b } from './x.ts';\nexport const a = () => b;\n",
     },
-    'src/stats/c.ts -> src/stats/x.ts (no-cycles)',
+    'src/math/c.ts -> src/math/x.ts (no-cycles)',
   ],
-  ['something is imported that does not exist', { 'stats/x.ts': importing('./nowhere.ts') }, 'src/stats/x.ts -> '],
+  ['something is imported that does not exist', { 'math/x.ts': importing('./nowhere.ts') }, 'src/math/x.ts -> '],
 ];
 
 function named(text: string, index: number): string {
@@ -186,10 +186,10 @@ describe('the dependency rule', { timeout: 120_000 }, () => {
 
   it('lets imports pass that go to what comes before', async () => {
     const folder = await aSource({
-      'stats/a.ts': exporting,
-      'stats/x.ts': importing('./a.ts'),
+      'math/a.ts': exporting,
+      'math/x.ts': importing('./a.ts'),
       'live/rules/a.ts': exporting,
-      'checks/rules/x.ts': importing('../../stats/a.ts'),
+      'checks/rules/x.ts': importing('../../math/a.ts'),
       'checks/rules/y.ts': importing('../../live/rules/a.ts'),
       'checks/x.ts': importing('../postgres/a.ts'),
       'checks/x-command.ts': importing('../cli/x.ts'),

@@ -5,7 +5,7 @@ import { noChange, traffic } from '../../bench/density/traffic.ts';
 import { scoresOn, type World } from '../../bench/density/world.ts';
 import { measureDensity } from '../../bench/density-calibration.ts';
 import { randomNumbers } from '../../bench/random-numbers.ts';
-import { meanDirection } from '../../src/vector/matrix.ts';
+import { meanDirection } from '../../src/math/vector/matrix.ts';
 
 const world = syntheticWorld(7, { groups: 3, topicsPerGroup: 4, chunksPerTopic: 12, questionsPerTopic: 60 });
 const scores = scoresOn(world.store, world.vectors, meanDirection(world.store));

@@ -10,8 +10,8 @@ import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
 import { compareMetric, type MetricComparison } from '../../src/golden/rules/compare-metric.ts';
 import { measureReruns } from '../../src/golden/rules/run-noise.ts';
 import { storedComparison } from '../../src/golden/rules/verdict.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
 import type { Verdict } from '../../src/model.ts';
-import { mean } from '../../src/stats/descriptive.ts';
 
 const still = { name: 'still', restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null } as const;
 

@@ -1,6 +1,6 @@
 /** Reference values of numpy, scipy and scikit-learn for the statistics of drift. */
 import { readFileSync } from 'node:fs';
-import { matrixOf } from '../../src/vector/matrix.ts';
+import { matrixOf } from '../../src/math/vector/matrix.ts';
 
 interface ConformanceCase<Input, Expected> {
   readonly name: string;

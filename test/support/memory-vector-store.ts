@@ -1,6 +1,8 @@
 /** A vector store in memory that searches exactly, for tests of what is built on stores. */
 
-import { drawn } from '../../src/stats/random.ts';
+import { drawn } from '../../src/math/stats/random.ts';
+import { type Matrix, matrixOf } from '../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import type {
   ListedIds,
   Nearest,
@@ -12,8 +14,6 @@ import type {
   StoreOutcome,
   VectorStore,
 } from '../../src/stores/vector-store.ts';
-import { type Matrix, matrixOf } from '../../src/vector/matrix.ts';
-import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 
 export interface MemoryChunk {
   readonly id: string;

@@ -1,8 +1,8 @@
 /** A store of topics and people who ask about them, drawn from a seed. */
 
 import { coverageScores, type ScoredQuery } from '../../src/density/rules/query-score.ts';
-import { type Matrix, matrixOf, meanDirection } from '../../src/vector/matrix.ts';
-import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
+import { type Matrix, matrixOf, meanDirection } from '../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from './uniforms.ts';
 
 const COLUMNS = 24;

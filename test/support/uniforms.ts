@@ -1,4 +1,4 @@
-import { createRandom } from '../../src/stats/random.ts';
+import { createRandom } from '../../src/math/stats/random.ts';
 
 /** Numbers in [0, 1) from a seed. */
 export function uniforms(seed: number): () => number {

@@ -1,5 +1,5 @@
 /** Documents with vectors that lie in clusters, as those of a real store do. */
-import { normalQuantile } from '../../src/stats/distributions.ts';
+import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import { uniforms } from './uniforms.ts';
 
 export interface VectorDocument {

@@ -13,9 +13,9 @@ import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts'
 import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
+import { rowOf } from '../../src/math/vector/matrix.ts';
 import { createMeasurements, type Measurements } from '../../src/measures/measurements.ts';
 import { probeEmbedder, probeStore } from '../../src/probes/probe-parts.ts';
-import { rowOf } from '../../src/vector/matrix.ts';
 import { HandClock } from './hand-clock.ts';
 import { aSample } from './live-traffic.ts';
 import { silentLogger } from './log.ts';

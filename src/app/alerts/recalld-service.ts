@@ -1,4 +1,6 @@
 /** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
+
+import { MAX_SKEW_SECONDS } from '../../math/schedule/clock-skew.ts';
 import {
   type AlertRule,
   anyCountedBy,
@@ -8,7 +10,6 @@ import {
   type RuleSettings,
   series,
 } from '../../metrics/alert-rules.ts';
-import { MAX_SKEW_SECONDS } from '../../schedule/clock-skew.ts';
 import { jobCatalogue } from '../jobs.ts';
 
 /** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */

@@ -1,8 +1,8 @@
 /** The alert rules for a config. */
 import { RecalldError } from '../../errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
+import { longestGapSeconds } from '../../math/schedule/occurrences.ts';
 import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alert-rules.ts';
-import { longestGapSeconds } from '../../schedule/occurrences.ts';
 import { defaultRuleSettings, prometheusRule, ruleFile } from '../alerts/rule-file.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 

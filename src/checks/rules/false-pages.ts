@@ -1,6 +1,6 @@
 /** How many pages the checks of a config make in 90 days in which nothing is wrong. */
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
-import { normalCdf, normalQuantile } from '../../stats/distributions.ts';
+import { normalCdf, normalQuantile } from '../../math/stats/distributions.ts';
 import { DAY_MS } from '../../time.ts';
 import type { RegressionCheck } from './regression.ts';
 

@@ -9,9 +9,9 @@ import {
   storedComparison,
   testPlan,
 } from '../../golden/rules/verdict.ts';
-import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
+import { normalQuantile } from '../../math/stats/distributions.ts';
 import type { Severity, Verdict } from '../../model.ts';
-import { normalQuantile } from '../../stats/distributions.ts';
 import { signed } from '../../text/spelling.ts';
 import { type CheckResult, type CheckShift, decimals, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
 

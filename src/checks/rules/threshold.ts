@@ -2,10 +2,11 @@
  * What a check came to; and the one that a measure of traffic, retriever, store or schedule stays on the right side of
  * a threshold, which shifts when a golden set takes over a new version.
  */
+
+import { type Interval, rescaledInterval } from '../../math/stats/intervals.ts';
 import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../model.ts';
-import { type Interval, rescaledInterval } from '../../stats/intervals.ts';
 
 /** By how much a check is judged differently from what the config says. */
 export interface CheckShift {

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { RecalldError } from '../../errors.ts';
-import { dotProduct, lengthOf } from '../../vector/matrix.ts';
+import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 import type { TextEmbedder } from './hashed-tfidf.ts';
 
 /** One passage of the demo's corpus. */

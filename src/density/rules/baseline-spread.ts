@@ -2,10 +2,10 @@
  * Regions, which are groups of similar baseline queries, so that each live query is compared with its like; and how
  * much the session means of the baseline vary, for all traffic and by region.
  */
-import { moments } from '../../stats/descriptive.ts';
-import { normalQuantile } from '../../stats/distributions.ts';
-import { type Matrix, selectRows } from '../../vector/matrix.ts';
-import { nearestDirections, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+import { moments } from '../../math/stats/descriptive.ts';
+import { normalQuantile } from '../../math/stats/distributions.ts';
+import { type Matrix, selectRows } from '../../math/vector/matrix.ts';
+import { nearestDirections, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { BASELINE_MEAN_X, type QueryDensity } from './query-density.ts';
 import { MAX_SURPRISE } from './query-score.ts';
 import type { SessionMeans } from './sessions.ts';

@@ -1,8 +1,8 @@
 /** Why coverage changed: the density, the traffic, the golden queries and the canary read together. */
 
-import { wilsonInterval } from '../../stats/intervals.ts';
-import type { Matrix } from '../../vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../vector/nearest-neighbours.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import type { Matrix } from '../../math/vector/matrix.ts';
+import { meanSimilarities, nearestNeighbours } from '../../math/vector/nearest-neighbours.ts';
 import type { CanaryVerdict } from './measurement-change.ts';
 
 /**

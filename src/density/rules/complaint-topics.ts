@@ -1,6 +1,6 @@
 /** What people complain about: groups of queries that negative feedback has more of than the other queries. */
-import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
-import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
+import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { type Subjects, subjectsOf } from './find-topics.ts';
 import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
 

@@ -2,7 +2,7 @@
  * E-detector of bounded means: evidence, window after window, that the mean of session scores rose above a null mean,
  * valid however often one looks (Shin, Ramdas and Rinaldo, 2022).
  */
-import { logAdd, logMean } from '../../stats/distributions.ts';
+import { logAdd, logMean } from '../../math/stats/distributions.ts';
 import type { SessionScores } from './sessions.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** How far the vectors of two sets of queries differ. It describes; a change of topics alone is no loss of coverage. */
-import { createRandom, type RandomSource } from '../../stats/random.ts';
-import { dotProduct, lengthOf, type Matrix, selectRows } from '../../vector/matrix.ts';
+import { createRandom, type RandomSource } from '../../math/stats/random.ts';
+import { dotProduct, lengthOf, type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import {
   medianSquaredDistance,
   type PairTable,

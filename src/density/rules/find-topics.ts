@@ -2,8 +2,8 @@
  * One search for uncovered topics: live queries held against the tail and a sample of the baseline, and whether the
  * queries of a cluster are of one subject, since clusters also gather what is like nothing else.
  */
-import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
-import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
+import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { isInTail } from './baseline.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { familiarity, MIN_SAMPLED, novelBelow, type TopicCause, topicCause } from './cause.ts';

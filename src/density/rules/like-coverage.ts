@@ -1,7 +1,7 @@
 /** Whether queries are covered worse than the reference queries most like them, whatever they ask about more often. */
-import { mean, moments } from '../../stats/descriptive.ts';
-import { normalQuantile } from '../../stats/distributions.ts';
-import type { Neighbours } from '../../vector/nearest-neighbours.ts';
+import { mean, moments } from '../../math/stats/descriptive.ts';
+import { normalQuantile } from '../../math/stats/distributions.ts';
+import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
 import { sessionWeights } from './sessions.ts';
 
 /** Reference queries whose mean surprise a query is expected to have. */

@@ -2,9 +2,9 @@
  * When a baseline stops being one: another embedding model, another index, or a store that grew. The canary tells: the
  * same golden queries, embedded and searched again.
  */
-import { mean, median } from '../../stats/descriptive.ts';
-import { binomialUpperTail } from '../../stats/distributions.ts';
-import { dotProduct, lengthOf } from '../../vector/matrix.ts';
+import { mean, median } from '../../math/stats/descriptive.ts';
+import { binomialUpperTail } from '../../math/stats/distributions.ts';
+import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 
 /** `changed` takes precedence over every drift alarm: it is another embedding model, not worse coverage. */
 export type CanaryVerdict = 'same' | 'noisy' | 'changed';

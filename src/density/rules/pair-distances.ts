@@ -1,6 +1,6 @@
 /** Distances of all pairs of two samples of vectors, computed once for the statistics that are built on them. */
-import { medianInPlace } from '../../stats/descriptive.ts';
-import { dotProducts, lengthOf, type Matrix } from '../../vector/matrix.ts';
+import { medianInPlace } from '../../math/stats/descriptive.ts';
+import { dotProducts, lengthOf, type Matrix } from '../../math/vector/matrix.ts';
 
 /** Vectors of either width: what is read is float32, what is scaled to length 1 is float64. */
 export interface Vectors {

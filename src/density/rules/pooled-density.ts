@@ -7,7 +7,7 @@
  * or taken back afterwards.
  */
 
-import type { Interval } from '../../stats/intervals.ts';
+import type { Interval } from '../../math/stats/intervals.ts';
 import { DAY_MS } from '../../time.ts';
 import type { BaselineSpread } from './baseline-spread.ts';
 import {

@@ -1,8 +1,8 @@
 /** Query density: how well the store covers live queries, or baseline queries asked again, in multiples of the baseline. */
 
-import { mean, meanInterval } from '../../stats/descriptive.ts';
-import { normalQuantile } from '../../stats/distributions.ts';
-import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
+import { mean, meanInterval } from '../../math/stats/descriptive.ts';
+import { normalQuantile } from '../../math/stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
 import {
   type BaselineScores,
   MAX_SURPRISE,

@@ -1,7 +1,7 @@
 /** How well the store covers a query, from the chunk that came nearest to it. */
-import { firstWhere } from '../../stats/distributions.ts';
-import { dotProduct, lengthOf, type Matrix, rowOf } from '../../vector/matrix.ts';
-import type { Neighbours } from '../../vector/nearest-neighbours.ts';
+import { firstWhere } from '../../math/stats/distributions.ts';
+import { dotProduct, lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
+import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
 
 /** The similarity of a query for which the store returned nothing. */
 const NOTHING_FOUND = -1;

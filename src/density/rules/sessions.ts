@@ -2,7 +2,7 @@
  * One vote per session: its queries share it equally, or a subsample is taken in which every session had the same
  * chance.
  */
-import { lengthOf, type Matrix, rowOf } from '../../vector/matrix.ts';
+import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
 interface SessionWeights {

@@ -7,8 +7,8 @@ import {
   normaliseRows,
   rowOf,
   selectRows,
-} from '../../vector/matrix.ts';
-import { medoids, nearestDirections, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+} from '../../math/vector/matrix.ts';
+import { medoids, nearestDirections, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-distances.ts';
 import { shareDivergence } from './two-sample-statistics.ts';
 

@@ -1,11 +1,11 @@
 /** Uncovered topics: groups of badly covered queries that the window has more of than the baseline. */
 
-import { median } from '../../stats/descriptive.ts';
-import { hypergeometricUpperTail } from '../../stats/distributions.ts';
-import { benjaminiHochberg, holm } from '../../stats/paired-tests.ts';
-import { drawn } from '../../stats/random.ts';
-import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
-import { type Clustering, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+import { median } from '../../math/stats/descriptive.ts';
+import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
+import { benjaminiHochberg, holm } from '../../math/stats/paired-tests.ts';
+import { drawn } from '../../math/stats/random.ts';
+import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
+import { type Clustering, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { densityOf } from './query-density.ts';
 
 /** A query at or under the 10 % percentile. */

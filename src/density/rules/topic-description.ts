@@ -1,5 +1,5 @@
 /** What the queries of an uncovered topic have in common beside their words. */
-import { wilsonInterval } from '../../stats/intervals.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 const MAX_CHUNKS = 5;
 const MAX_SEGMENTS = 5;

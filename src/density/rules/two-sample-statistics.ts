@@ -1,5 +1,5 @@
 /** How two samples of scores, or of shares, differ: Kolmogorov-Smirnov, Mann-Whitney, Wasserstein, PSI and the like. */
-import { chiSquareTail, firstWhere, normalCdf } from '../../stats/distributions.ts';
+import { chiSquareTail, firstWhere, normalCdf } from '../../math/stats/distributions.ts';
 
 /** How two lists of counts over the same categories differ, for example sessions per region. */
 interface ShareDivergence {

@@ -1,6 +1,6 @@
 /** Changes of what a pipeline is made of, annotated by people and their deployment tools, or detected by recalld. */
 import { createHash } from 'node:crypto';
-import { sizeClassText } from '../../vector/size-class.ts';
+import { sizeClassText } from '../../math/vector/size-class.ts';
 
 export const deploymentKinds = ['index', 'embedder', 'retriever', 'golden', 'judge'] as const;
 

@@ -9,11 +9,11 @@ import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../golden/rules
 import { type RunMetricKey, scoresBy } from '../../golden/rules/score-run.ts';
 import { lossesByStep, stagedQuestions } from '../../golden/rules/stages.ts';
 import { type ComparisonVerdict, storedComparison } from '../../golden/rules/verdict.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
+import { mean, moments } from '../../math/stats/descriptive.ts';
+import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
+import { studentTInterval } from '../../math/stats/intervals.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { mean, moments } from '../../stats/descriptive.ts';
-import { hypergeometricUpperTail } from '../../stats/distributions.ts';
-import { studentTInterval } from '../../stats/intervals.ts';
 import type { EffectPart } from './cause.ts';
 
 export interface ChangedAnswers {

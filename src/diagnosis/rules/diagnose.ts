@@ -3,7 +3,7 @@
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
-import { parseMetricKey } from '../../ir/metric-key.ts';
+import { parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { JudgedMeasureName } from '../../measures/rules/measure-table.ts';
 import { type AlsoCause, alsoCauses, effectsText } from './also-causes.ts';
 import {

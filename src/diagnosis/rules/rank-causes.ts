@@ -1,5 +1,5 @@
 /** Signs -> causes with their probabilities, and which of them to name. */
-import { logAdd } from '../../stats/distributions.ts';
+import { logAdd } from '../../math/stats/distributions.ts';
 import {
   type Cause,
   type Confidence,

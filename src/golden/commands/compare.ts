@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { formatTable, verdictText } from '../../cli/output.ts';
 import { RecalldError } from '../../errors.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { signed } from '../../text/spelling.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import type { ManyComparison } from '../rules/compare-runs.ts';

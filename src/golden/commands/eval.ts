@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { formatTable } from '../../cli/output.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { metricJson } from '../runs/score-json.ts';
 import {
   type EvaluationCounts,

@@ -24,7 +24,7 @@ import {
 } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { messageOf, RecalldError } from '../../errors.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { type SeenExchange, watchExchanges } from '../../outbound/exchange.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';

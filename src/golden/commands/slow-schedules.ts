@@ -1,7 +1,7 @@
 /** What `recalld config check` warns of: golden schedules that are faster than the last runs. */
 import { type CommandSettings, readIfThere, withCommandStore } from '../../app/commands/command-store.ts';
 import { duration, plural } from '../../console/format.ts';
-import { type Cron, shortestGapSeconds } from '../../schedule/occurrences.ts';
+import { type Cron, shortestGapSeconds } from '../../math/schedule/occurrences.ts';
 import { systemClock } from '../../system-clock.ts';
 import type { RunPurpose } from '../rules/run.ts';
 import { overrunSeconds } from '../rules/schedule.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { RecalldError } from '../../errors.ts';
-import { formatMetricKey, type MetricKey, parseMetricKey } from '../../ir/metric-key.ts';
-import { type DuplicatePolicy, duplicatePolicies } from '../../ir/ranking.ts';
+import { formatMetricKey, type MetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
+import { type DuplicatePolicy, duplicatePolicies } from '../../math/ir/ranking.ts';
 import type { ScoringSettings } from '../trec/score-runs.ts';
 
 export interface TrecOptions {

@@ -19,7 +19,7 @@ import { deploymentMark } from '../../deployments/deployments-page.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
-import type { Measure } from '../../ir/metric-key.ts';
+import type { Measure } from '../../math/ir/metric-key.ts';
 import type { RunStatus } from '../../model.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { HistoricRun } from '../sql/run-results.ts';

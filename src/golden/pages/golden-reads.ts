@@ -5,7 +5,7 @@ import type { TimeRange } from '../../console/links.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { findRun } from '../golden-routes.ts';
 import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';

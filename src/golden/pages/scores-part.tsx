@@ -5,7 +5,7 @@
 import { TrendChart, type TrendMark, type TrendPoint } from '../../console/charts/trend-chart.tsx';
 import { Badge, Bounded, Bounds, Empty, type Fact, Missing, Section, Table } from '../../console/components.tsx';
 import { compact, count, plural, score, signed } from '../../console/format.ts';
-import type { Measure } from '../../ir/metric-key.ts';
+import type { Measure } from '../../math/ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { Review, ReviewedSet } from '../../status/read-review.ts';
 import { percent } from '../../text/spelling.ts';

@@ -2,8 +2,8 @@
  * Which runs may teach how much a retriever differs by itself. A run of an incident, with failures, or of another
  * deployment would teach a noise that hides the next fault of the same size.
  */
-import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
-import { median } from '../../stats/descriptive.ts';
+import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
+import { median } from '../../math/stats/descriptive.ts';
 import { defaultMinEffect } from './verdict.ts';
 
 /** What is stored of a run that speaks against learning from it. */

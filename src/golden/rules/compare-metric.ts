@@ -1,16 +1,16 @@
 /** Paired comparison of one metric of two runs over the same queries. */
-import { formatMetricKey, isUnbounded, type MetricKey } from '../../ir/metric-key.ts';
-import { mean, meanInterval } from '../../stats/descriptive.ts';
+import { formatMetricKey, isUnbounded, type MetricKey } from '../../math/ir/metric-key.ts';
+import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import {
   chiSquareQuantile,
   normalCdf,
   normalQuantile,
   studentTCdf,
   studentTQuantile,
-} from '../../stats/distributions.ts';
-import { type Interval, newcombePairedInterval, type PairedHits } from '../../stats/intervals.ts';
-import { mcnemarExact, type PairedT, pairedT, smallestDetectableDifference } from '../../stats/paired-tests.ts';
-import { signFlipTest } from '../../stats/sign-flip.ts';
+} from '../../math/stats/distributions.ts';
+import { type Interval, newcombePairedInterval, type PairedHits } from '../../math/stats/intervals.ts';
+import { mcnemarExact, type PairedT, pairedT, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
+import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { acceptedFallVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
 import {
   type ComparisonSettings,

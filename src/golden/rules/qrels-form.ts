@@ -2,7 +2,7 @@
  * The form of a qrels file, decided once from its first lines: what parts its columns, how many there are, and which of
  * them hold the query, the document and the grade.
  */
-import { readGrade } from '../../ir/trec-line.ts';
+import { readGrade } from '../../math/ir/trec-line.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
 import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';

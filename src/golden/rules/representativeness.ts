@@ -1,11 +1,11 @@
 /** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
 import { effectiveClusters } from '../../live/rules/sampling/estimate.ts';
-import { median } from '../../stats/descriptive.ts';
-import { studentTQuantile } from '../../stats/distributions.ts';
-import { wilsonInterval } from '../../stats/intervals.ts';
-import { createRandom } from '../../stats/random.ts';
-import { cosineSimilarity, type Matrix, rowOf } from '../../vector/matrix.ts';
-import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+import { median } from '../../math/stats/descriptive.ts';
+import { studentTQuantile } from '../../math/stats/distributions.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import { createRandom } from '../../math/stats/random.ts';
+import { cosineSimilarity, type Matrix, rowOf } from '../../math/vector/matrix.ts';
+import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 
 /** A live query that was sampled; its vector is the row of the same index. */
 export interface WeighedQuery {

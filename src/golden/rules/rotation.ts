@@ -9,7 +9,7 @@ import {
   regressionCheckName,
 } from '../../checks/rules/regression.ts';
 import type { CheckShift, CheckShifts } from '../../checks/rules/threshold.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { signed } from '../../text/spelling.ts';
 import type { SegmentScore } from './run.ts';

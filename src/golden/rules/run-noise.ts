@@ -3,10 +3,10 @@
  * day to day, and from one generation of an index to the next; and so what fall a golden set finds, said before it
  * comes.
  */
-import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
+import { mean, moments } from '../../math/stats/descriptive.ts';
+import { chiSquareQuantile, normalCdf, normalQuantile } from '../../math/stats/distributions.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { mean, moments } from '../../stats/descriptive.ts';
-import { chiSquareQuantile, normalCdf, normalQuantile } from '../../stats/distributions.ts';
 import type { Segment } from './golden-set.ts';
 import { POWER } from './verdict.ts';
 

@@ -1,6 +1,6 @@
 /** When a run may start: hours of the day in which a set is left alone, and how many queries a day it may cost. */
-import { median } from '../../stats/descriptive.ts';
-import { firstWhere } from '../../stats/distributions.ts';
+import { median } from '../../math/stats/descriptive.ts';
+import { firstWhere } from '../../math/stats/distributions.ts';
 import { MINUTE_MS } from '../../time.ts';
 
 /** Minutes since midnight. `from` above `to` goes over midnight; equal ones are the whole day. */

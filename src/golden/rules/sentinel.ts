@@ -1,6 +1,7 @@
 /** Which queries of a golden set stand for it between two full runs, and whether they stand or have fallen. */
+
+import { mean, moments } from '../../math/stats/descriptive.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
-import { mean, moments } from '../../stats/descriptive.ts';
 import { percent } from '../../text/spelling.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
 import { groupBySegment } from './golden-set.ts';

@@ -2,10 +2,11 @@
  * What the stages of a retriever keep and lose of the relevant documents of a golden set. Shares are means over questions
  * of the share of their relevant documents, as recall is.
  */
+
+import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
+import { newcombePairedInterval } from '../../math/stats/intervals.ts';
+import { mcnemarExact } from '../../math/stats/paired-tests.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
-import { newcombePairedInterval } from '../../stats/intervals.ts';
-import { mcnemarExact } from '../../stats/paired-tests.ts';
 import {
   ANSWER,
   type AnsweredStage,

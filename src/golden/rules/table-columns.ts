@@ -1,6 +1,6 @@
 /** Which column of a table of queries and documents plays which part, decided once for the whole file. */
 import { RecalldError } from '../../errors.ts';
-import { readGrade } from '../../ir/trec-line.ts';
+import { readGrade } from '../../math/ir/trec-line.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type ReadGoldenSetOptions, tagKeyProblem, tagValueProblem } from './golden-set.ts';

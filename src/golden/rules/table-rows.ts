@@ -1,5 +1,5 @@
 /** What a row of a table of queries and documents adds to a golden set. */
-import { readGrade } from '../../ir/trec-line.ts';
+import { readGrade } from '../../math/ir/trec-line.ts';
 import { contentId } from '../../text/content-id.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';

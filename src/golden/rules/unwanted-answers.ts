@@ -2,8 +2,9 @@
  * What must not come back: forbidden documents, called when a second asking brought them again, and anything for
  * questions that nothing in the store answers.
  */
+
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { wilsonInterval } from '../../stats/intervals.ts';
 import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';
 
 /** A forbidden document that a query brought. */

@@ -2,8 +2,8 @@
  * The verdict on a difference of two runs, from its size, its bounds and its p value; and when a regression is
  * confirmed.
  */
-import type { Measure } from '../../ir/metric-key.ts';
-import { mcnemarExact, type TestPlan } from '../../stats/paired-tests.ts';
+import type { Measure } from '../../math/ir/metric-key.ts';
+import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 
 export interface ComparisonSettings {
   /** Level of the two-sided test, in (0, 1). */

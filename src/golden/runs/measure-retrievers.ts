@@ -3,11 +3,11 @@
  * how often where there is no answer, as measurements over time.
  */
 
+import { summarize } from '../../math/stats/descriptive.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../queue/for-each-pipeline.ts';
-import { summarize } from '../../stats/descriptive.ts';
-import { wilsonInterval } from '../../stats/intervals.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
 import type { Clock } from '../../time.ts';

@@ -2,7 +2,7 @@
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
 import { toWire } from '../../http/wire.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { ALL_SEGMENT, type GoldenQuery, type QueryOutcome, type Verdict } from '../../model.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';

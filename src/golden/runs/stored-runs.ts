@@ -1,6 +1,6 @@
 /** Golden runs as they are read back from the store, one by one, and two or many side by side. */
 import { RecalldError } from '../../errors.ts';
-import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { GoldenStatistics } from '../golden-statistics.ts';
 import {

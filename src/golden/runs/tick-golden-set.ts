@@ -3,7 +3,7 @@
  * asks for.
  */
 import type { Logger } from '../../logger.ts';
-import { type Cron, latestOccurrence, occurrencesBetween } from '../../schedule/occurrences.ts';
+import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import { DAY_MS } from '../../time.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';

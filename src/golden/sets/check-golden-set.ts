@@ -4,9 +4,9 @@
  */
 import { RecalldError } from '../../errors.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';
+import { occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import { occurrencesBetween } from '../../schedule/occurrences.ts';
 import { DAY_MS } from '../../time.ts';
 import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';

@@ -2,13 +2,13 @@
 
 import { embedTexts } from '../../embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
+import { matrixOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';
-import { matrixOf } from '../../vector/matrix.ts';
 import { type GoldenSetVersion, goldenSegment, judgedQueries } from '../rules/golden-set.ts';
 import { judgedDocuments } from '../rules/labels.ts';
 import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';

@@ -3,7 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
 import { unreadable } from '../../files/text-file.ts';
-import { readGrade } from '../../ir/trec-line.ts';
+import { readGrade } from '../../math/ir/trec-line.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
 import { foreignFormatOf } from '../rules/foreign-judgments.ts';
 import type { ForeignFormat, GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';

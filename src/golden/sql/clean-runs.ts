@@ -1,6 +1,6 @@
 /** What speaks against learning the noise of a retriever from a run. */
 import type { Pool } from 'pg';
-import { isUnbounded, type Measure } from '../../ir/metric-key.ts';
+import { isUnbounded, type Measure } from '../../math/ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';

@@ -1,7 +1,7 @@
 /** What a run came to: its end, written whole, and its scores, checks and outcomes as they are read back. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
-import type { Measure } from '../../ir/metric-key.ts';
+import type { Measure } from '../../math/ir/metric-key.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../model.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';

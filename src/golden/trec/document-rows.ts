@@ -1,5 +1,5 @@
 /** Lines of a TREC file by their query, as numbers: document ids stay bytes of the file, and few become strings. */
-import { parseGrade, parseScore } from '../../ir/trec-line.ts';
+import { parseGrade, parseScore } from '../../math/ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;

@@ -1,7 +1,7 @@
 /** The one reader of judgments in lines: TREC, BEIR, CSV and JSON lines, for evaluations and for golden sets alike. */
 
 import { RecalldError } from '../../errors.ts';
-import { ColumnScanner, parseGrade } from '../../ir/trec-line.ts';
+import { ColumnScanner, parseGrade } from '../../math/ir/trec-line.ts';
 import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
 import {
   type ColumnChoices,

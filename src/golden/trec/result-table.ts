@@ -1,5 +1,5 @@
 /** The results of a run file, or of a part of one, kept as numbers. */
-import type { ScoredDocuments } from '../../ir/ranking.ts';
+import type { ScoredDocuments } from '../../math/ir/ranking.ts';
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';

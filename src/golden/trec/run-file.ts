@@ -1,6 +1,6 @@
 /** Reads the results of a run file: TREC, or columns that a header names. */
 import { RecalldError } from '../../errors.ts';
-import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
+import { ColumnScanner, parseGrade, parseScore } from '../../math/ir/trec-line.ts';
 import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
 import { ResultTable } from './result-table.ts';
 import {

@@ -1,5 +1,5 @@
 /** How the lines of a run file are written: decided once for the file, from its first lines. */
-import { parseScore, type Separator } from '../../ir/trec-line.ts';
+import { parseScore, type Separator } from '../../math/ir/trec-line.ts';
 import { quoted } from '../../text/source-line.ts';
 import { malformed } from './blocks.ts';
 

@@ -1,5 +1,5 @@
 /** The results of a run whose queries do not stand together, kept small, and handed over by query. */
-import { parseScore } from '../../ir/trec-line.ts';
+import { parseScore } from '../../math/ir/trec-line.ts';
 import { Block } from './blocks.ts';
 import {
   EXACT_RANK,

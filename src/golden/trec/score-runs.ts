@@ -1,9 +1,14 @@
 /** Scores TREC runs against judgments, without a database. */
 import { stat } from 'node:fs/promises';
-import { createGradeEvaluator } from '../../ir/evaluate.ts';
-import type { MetricKey } from '../../ir/metric-key.ts';
-import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
-import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
+import { createGradeEvaluator } from '../../math/ir/evaluate.ts';
+import type { MetricKey } from '../../math/ir/metric-key.ts';
+import {
+  applyDuplicatePolicy,
+  compareCodePoints,
+  type DuplicatePolicy,
+  orderLikeTrecEval,
+} from '../../math/ir/ranking.ts';
+import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
 import { describeIdDifference, type IdDifference } from '../rules/id-mismatch.ts';
 import type { QueryRows } from './document-rows.ts';
 import { readQrels } from './qrels-file.ts';

@@ -3,9 +3,9 @@
  * from what the store holds; and what is wrong for certain, in a sentence, for alarms and diagnoses.
  */
 
+import { cosineSimilarity } from '../../math/vector/matrix.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { durationText, percent } from '../../text/spelling.ts';
-import { cosineSimilarity } from '../../vector/matrix.ts';
 
 /** What can be wrong with a document of an index; a closed list, so that it can be a label of a metric. */
 export const findingKinds = ['missing', 'unretrievable', 'orphaned', 'superseded', 'other_model'] as const;

@@ -2,7 +2,7 @@
  * Hubs and dead chunks: what comes back for far more questions than its share, and what never does. In many dimensions a
  * few vectors are near to everything (Radovanović, Nanopoulos and Ivanović 2010).
  */
-import { wilsonInterval } from '../../stats/intervals.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 /** What answers brought, each question counted once however often it was asked. */
 export interface ReturnedDocuments {

@@ -3,8 +3,8 @@
  * and how long the changes of those that were followed take to arrive in the store.
  */
 
-import { median, survivalQuantile } from '../../stats/descriptive.ts';
-import { clopperPearsonInterval } from '../../stats/intervals.ts';
+import { median, survivalQuantile } from '../../math/stats/descriptive.ts';
+import { clopperPearsonInterval } from '../../math/stats/intervals.ts';
 
 /** What was looked at, and of how many something is wrong. */
 export interface Tally {

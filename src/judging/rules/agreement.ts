@@ -3,9 +3,9 @@
  * every day.
  */
 
-import { meanInterval } from '../../stats/descriptive.ts';
-import { studentTQuantile } from '../../stats/distributions.ts';
-import { signFlipTest } from '../../stats/sign-flip.ts';
+import { meanInterval } from '../../math/stats/descriptive.ts';
+import { studentTQuantile } from '../../math/stats/distributions.ts';
+import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
 /** One document of one query that both graded. */

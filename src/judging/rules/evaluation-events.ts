@@ -4,8 +4,9 @@
  * Source: docs/gen-ai/gen-ai-events.md of github.com/open-telemetry/semantic-conventions-genai. Who judged is
  * `annotation.annotator_kind` of OpenInference, since the event has no field for it.
  */
-import { formatMetricKey } from '../../ir/metric-key.ts';
+
 import { spanOfLiveQuery } from '../../live/rules/otel/span.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { QueryOutcome } from '../../model.ts';
 import type { GradedDocument } from './judged-measures.ts';
 import { judgedScores, scoredMeasures } from './judged-scores.ts';

@@ -2,8 +2,8 @@
  * The mean of live relevance over all sessions, from the few that were graded; and whether live queries are answered worse
  * than in the weeks before: called by the model's grades, settled by people.
  */
-import { normalQuantile, studentTQuantile } from '../../stats/distributions.ts';
-import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
+import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
 
 /** A query that was drawn, with what its grades come to. */
 export interface JudgedQuery {

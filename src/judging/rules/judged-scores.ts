@@ -1,6 +1,6 @@
 /** What the grades of the best documents of a query come to. */
-import { evaluateRanking } from '../../ir/evaluate.ts';
-import type { MetricKey } from '../../ir/metric-key.ts';
+import { evaluateRanking } from '../../math/ir/evaluate.ts';
+import type { MetricKey } from '../../math/ir/metric-key.ts';
 
 /** Grades that a judge may give: off the subject, on the subject, answers in part, answers. */
 export const MAX_GRADE = 3;

@@ -3,7 +3,7 @@
  * answers cost, over a window of samples.
  */
 
-import { studentTQuantile } from '../../stats/distributions.ts';
+import { studentTQuantile } from '../../math/stats/distributions.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import {
   type CalibratedMember,

@@ -1,7 +1,7 @@
 /** Whether a measure left its normal range: the range of its earlier values, robust against a few bad ones. */
 
-import { median } from '../../stats/descriptive.ts';
-import { normalQuantile } from '../../stats/distributions.ts';
+import { median } from '../../math/stats/descriptive.ts';
+import { normalQuantile } from '../../math/stats/distributions.ts';
 import { MINUTE_MS } from '../../time.ts';
 import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';

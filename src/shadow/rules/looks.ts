@@ -3,7 +3,7 @@
  * them.
  */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
-import { pairedTSampleSize, smallestDetectableDifference, type TestPlan } from '../../stats/paired-tests.ts';
+import { pairedTSampleSize, smallestDetectableDifference, type TestPlan } from '../../math/stats/paired-tests.ts';
 
 /** Chance that an equal shadow is ever called better or worse, however long and however often one looks. */
 const FALSE_CALLS = 0.01;

@@ -4,12 +4,12 @@
  */
 import { documentOf } from '../../golden/rules/score-run.ts';
 import { defaultMinEffect } from '../../golden/rules/verdict.ts';
-import { createEvaluator } from '../../ir/evaluate.ts';
-import { rankBiasedOverlap } from '../../ir/ranking.ts';
 import { RELEVANT_GRADE } from '../../judging/rules/judged-scores.ts';
-import { chiSquareQuantile, normalQuantile } from '../../stats/distributions.ts';
-import { type Interval, normalMixtureInterval, wilsonInterval } from '../../stats/intervals.ts';
-import { addSums, ratioOf, type SessionSums, sumSessions } from '../../stats/session-sums.ts';
+import { createEvaluator } from '../../math/ir/evaluate.ts';
+import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
+import { chiSquareQuantile, normalQuantile } from '../../math/stats/distributions.ts';
+import { type Interval, normalMixtureInterval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { addSums, ratioOf, type SessionSums, sumSessions } from '../../math/stats/session-sums.ts';
 import { DAY_MS } from '../../time.ts';
 import { type Evidence, falseCallsOf, PLANNED_POWER, type ShadowVerdict } from './looks.ts';
 

@@ -1,5 +1,5 @@
 /** What is asked of the rows: the k nearest, a uniform sample, which ids there are. */
-import { cosineOfScore, cosineSimilarity } from '../../vector/matrix.ts';
+import { cosineOfScore, cosineSimilarity } from '../../math/vector/matrix.ts';
 import { dimensionMismatch, inPortions, toSample } from '../entries.ts';
 import {
   type ListedIds,

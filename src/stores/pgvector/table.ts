@@ -1,6 +1,6 @@
 /** What the table of the config is made of. */
 
-import { sizeClass } from '../../vector/size-class.ts';
+import { sizeClass } from '../../math/vector/size-class.ts';
 import type { StoreDescription, VectorMetric } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
 

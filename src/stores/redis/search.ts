@@ -5,8 +5,8 @@
  * github.com/redis/docs.
  */
 
+import { createReservoir } from '../../math/stats/random.ts';
 import { listOf, textOf, vectorOf } from '../../outbound/json-api.ts';
-import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import {
   type Attempt,

@@ -5,8 +5,8 @@
  * modules/vector-sets of github.com/redis/redis.
  */
 
+import { createReservoir } from '../../math/stats/random.ts';
 import { fieldAt, textOf } from '../../outbound/json-api.ts';
-import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../entries.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';

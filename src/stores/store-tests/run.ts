@@ -1,5 +1,5 @@
 /** The one list of tests, and how they are run over a store that is there: nothing is written. */
-import { cosineSimilarity, matrixOf, rowOf } from '../../vector/matrix.ts';
+import { cosineSimilarity, matrixOf, rowOf } from '../../math/vector/matrix.ts';
 import {
   MAX_CHUNKS,
   type SampledVectors,

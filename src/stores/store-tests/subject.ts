@@ -1,5 +1,5 @@
 /** What the tests of a store are given, and how they say what they saw. */
-import { cosineSimilarity, dotProduct } from '../../vector/matrix.ts';
+import { cosineSimilarity, dotProduct } from '../../math/vector/matrix.ts';
 import { isAway } from '../entries.ts';
 import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
 

@@ -4,8 +4,9 @@
  * Source: openapi-specs/schema.json of github.com/weaviate/weaviate, and the pages "Vector similarity search",
  * "Read all objects" and "Filters" of docs.weaviate.io.
  */
+
+import { createReservoir } from '../../math/stats/random.ts';
 import { at, type JsonApiSettings, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-api.ts';
-import { createReservoir } from '../../stats/random.ts';
 import {
   type Attempt,
   type Entry,

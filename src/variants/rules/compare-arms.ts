@@ -2,7 +2,7 @@
  * Days of live queries -> sums over sessions, of which ratios and their variance are made -> whether the split is what
  * was declared, and then what is better or worse.
  */
-import { type Interval, logShareEvidence, normalMixtureInterval } from '../../stats/intervals.ts';
+import { type Interval, logShareEvidence, normalMixtureInterval } from '../../math/stats/intervals.ts';
 import {
   addSums,
   ratioOf,
@@ -10,7 +10,7 @@ import {
   type SessionTerm,
   type SummedRatio,
   sumSessions,
-} from '../../stats/session-sums.ts';
+} from '../../math/stats/session-sums.ts';
 
 /** A live query of the comparison, with what its users made of it. */
 export interface VariantQuery {

@@ -6,9 +6,9 @@ import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
+import { clockSkew } from '../../../src/math/schedule/clock-skew.ts';
+import { latestOccurrence } from '../../../src/math/schedule/occurrences.ts';
 import { createPool, lookAtClocks } from '../../../src/postgres/pool.ts';
-import { clockSkew } from '../../../src/schedule/clock-skew.ts';
-import { latestOccurrence } from '../../../src/schedule/occurrences.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

@@ -5,7 +5,7 @@ import { complaintsTable, findComplaints } from '../../../src/density/find-compl
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
-import { rowOf } from '../../../src/vector/matrix.ts';
+import { rowOf } from '../../../src/math/vector/matrix.ts';
 import { documents, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aLiveSample, aStoredClick } from '../../support/live-rows.ts';

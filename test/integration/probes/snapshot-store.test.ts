@@ -3,10 +3,10 @@ import { compareStoreWithTraffic, takeStoreSnapshot } from '../../../src/density
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { createLiveSamples } from '../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { matrixOf } from '../../../src/math/vector/matrix.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { snapshotStore } from '../../../src/probes/probe-jobs.ts';
 import { canariesTable, snapshotsTable } from '../../../src/probes/probes.ts';
-import { matrixOf } from '../../../src/vector/matrix.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aLiveSample } from '../../support/live-rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Cron, latestOccurrence } from '../../../src/math/schedule/occurrences.ts';
 import { createSchedule, type Schedule } from '../../../src/queue/node-cron.ts';
-import { type Cron, latestOccurrence } from '../../../src/schedule/occurrences.ts';
 import { recordLog, silentLogger } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -7,7 +7,7 @@ import {
   longestGapSeconds,
   nextOccurrence,
   occurrencesBetween,
-} from '../../../src/schedule/occurrences.ts';
+} from '../../../src/math/schedule/occurrences.ts';
 import { aCronExpression } from '../../support/cron-expressions.ts';
 
 function nextByNodeCron(expression: string, timezone = 'UTC'): string | null {

@@ -10,8 +10,8 @@ import {
 import { cutInTwo } from '../../../src/demo/rag/fault.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../../src/demo/rag/hashed-tfidf.ts';
 import { canaryTexts } from '../../../src/density/rules/measurement-change.ts';
-import { mean } from '../../../src/stats/descriptive.ts';
-import { cosineSimilarity, dotProduct, lengthOf } from '../../../src/vector/matrix.ts';
+import { mean } from '../../../src/math/stats/descriptive.ts';
+import { cosineSimilarity, dotProduct, lengthOf } from '../../../src/math/vector/matrix.ts';
 
 const [documents, questions, answers, vectors] = await Promise.all([
   readDemoDocuments(),

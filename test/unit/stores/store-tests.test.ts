@@ -1,5 +1,6 @@
 /** `recalld store-test` over a store that is right, and over stores each with one fault, which one test must find. */
 import { describe, expect, it } from 'vitest';
+import { matrixOf, rowOf } from '../../../src/math/vector/matrix.ts';
 import {
   knownSubject,
   runStoreTest,
@@ -8,7 +9,6 @@ import {
   type TestedStore,
 } from '../../../src/stores/store-tests/run.ts';
 import type { NearestRequest, StoreOutcome, VectorStore } from '../../../src/stores/vector-store.ts';
-import { matrixOf, rowOf } from '../../../src/vector/matrix.ts';
 import { MemoryVectorStore } from '../../support/memory-vector-store.ts';
 import { topicByTopic } from '../../support/vector-documents.ts';
 

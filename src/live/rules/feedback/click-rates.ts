@@ -4,8 +4,8 @@
  * eight did in absolute terms): they tell that something changed, golden runs tell whether it is worse.
  */
 
-import { normalQuantile, studentTQuantile } from '../../../stats/distributions.ts';
-import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
+import { normalQuantile, studentTQuantile } from '../../../math/stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../../math/stats/intervals.ts';
 import { MINUTE_MS } from '../../../time.ts';
 import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 

@@ -5,8 +5,8 @@
  * Zhang and Jones, Comparing click logs and editorial labels for training query rewriting, WWW 2007 workshop on query
  * log analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
  */
-import { studentTQuantile } from '../../../stats/distributions.ts';
-import type { Interval } from '../../../stats/intervals.ts';
+import { studentTQuantile } from '../../../math/stats/distributions.ts';
+import type { Interval } from '../../../math/stats/intervals.ts';
 import { effectiveClusters } from '../sampling/estimate.ts';
 import {
   type ClickedQuery,

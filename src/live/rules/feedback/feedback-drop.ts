@@ -6,8 +6,8 @@
  */
 import { alarmThreshold, type FalsePageBudget } from '../../../density/rules/alarm.ts';
 import { type DetectorSettings, newDetector, stepDetector } from '../../../density/rules/e-detector.ts';
-import { median } from '../../../stats/descriptive.ts';
-import { wilsonInterval } from '../../../stats/intervals.ts';
+import { median } from '../../../math/stats/descriptive.ts';
+import { wilsonInterval } from '../../../math/stats/intervals.ts';
 import { MINUTE_MS } from '../../../time.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { OpinionCounts } from './sentiment.ts';

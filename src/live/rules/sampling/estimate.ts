@@ -5,8 +5,9 @@
  * The population is finite: the live queries that arrived in the window (of the segment in question), sampled or not.
  * Bounds are for its total or mean, not for what users might have asked; if every query was kept they are a point.
  */
+
+import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import { type QueryOutcome, queryOutcomes } from '../../../model.ts';
-import { studentTQuantile } from '../../../stats/distributions.ts';
 
 interface ClusterVariance {
   /** >= 0. */

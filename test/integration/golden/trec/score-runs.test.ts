@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scoreTrecRuns } from '../../../../src/golden/trec/score-runs.ts';
-import { evaluateRanking } from '../../../../src/ir/evaluate.ts';
+import { evaluateRanking } from '../../../../src/math/ir/evaluate.ts';
 
 const QUERIES = 300;
 const RESULTS = 100;

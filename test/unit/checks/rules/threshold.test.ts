@@ -6,7 +6,7 @@ import {
   type ThresholdCheck,
   thresholdCheckName,
 } from '../../../../src/checks/rules/threshold.ts';
-import { wilsonInterval } from '../../../../src/stats/intervals.ts';
+import { wilsonInterval } from '../../../../src/math/stats/intervals.ts';
 
 const errors: ThresholdCheck = {
   measure: 'error_ratio',

@@ -1,7 +1,7 @@
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { complaintTopics, type RatedQuery } from '../../../../src/density/rules/complaint-topics.ts';
-import { selectRows } from '../../../../src/vector/matrix.ts';
+import { selectRows } from '../../../../src/math/vector/matrix.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 
 const DAY = 86_400_000;

@@ -12,8 +12,8 @@ import {
 } from '../../../../src/density/rules/embedding-drift.ts';
 import { medianSquaredDistance, pairDistances, unitVectors } from '../../../../src/density/rules/pair-distances.ts';
 import { visitOrdered } from '../../../../src/density/rules/two-sample-statistics.ts';
-import { createRandom } from '../../../../src/stats/random.ts';
-import { type Matrix, matrixOf } from '../../../../src/vector/matrix.ts';
+import { createRandom } from '../../../../src/math/stats/random.ts';
+import { type Matrix, matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 import {
   aScoreSample,

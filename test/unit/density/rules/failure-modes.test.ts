@@ -10,8 +10,8 @@ import {
   meanDirection,
   rowOf,
   selectRows,
-} from '../../../../src/vector/matrix.ts';
-import { nearestNeighbours } from '../../../../src/vector/nearest-neighbours.ts';
+} from '../../../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { type AskedQueries, evenQuestions, queryWorld } from '../../../support/query-world.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 

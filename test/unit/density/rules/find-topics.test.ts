@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
 import { findTopics, type TopicBaseline } from '../../../../src/density/rules/find-topics.ts';
-import { selectRows } from '../../../../src/vector/matrix.ts';
+import { selectRows } from '../../../../src/math/vector/matrix.ts';
 import { evenQuestions, type Question, queryWorld } from '../../../support/query-world.ts';
 
 const HOUR = 3_600_000;

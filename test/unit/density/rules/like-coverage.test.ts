@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectedSurprises, likeCoverage, referenceHalves } from '../../../../src/density/rules/like-coverage.ts';
-import { matrixOf } from '../../../../src/vector/matrix.ts';
-import { nearestNeighbours } from '../../../../src/vector/nearest-neighbours.ts';
+import { matrixOf } from '../../../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 const apart = (values: Float64Array): number[] => [...values.keys()];

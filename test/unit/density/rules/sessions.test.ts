@@ -8,7 +8,7 @@ import {
   sessionsByLikeness,
   surpriseTotal,
 } from '../../../../src/density/rules/sessions.ts';
-import { matrixOf, rowLengths } from '../../../../src/vector/matrix.ts';
+import { matrixOf, rowLengths } from '../../../../src/math/vector/matrix.ts';
 
 const angle = (degrees: number): number[] => [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
 

@@ -7,7 +7,7 @@ import {
   storeShift,
   takeStoreSnapshot,
 } from '../../../../src/density/rules/store-snapshot.ts';
-import { matrixOf } from '../../../../src/vector/matrix.ts';
+import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 import { near, referenceCases, reversed, rotated, rowsToMatrix, someRows } from './two-sample-reference.ts';
 

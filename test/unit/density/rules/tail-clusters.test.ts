@@ -9,8 +9,8 @@ import {
   type TailSide,
   tailClusters,
 } from '../../../../src/density/rules/tail-clusters.ts';
-import { matrixOf } from '../../../../src/vector/matrix.ts';
-import { sphericalKMeans } from '../../../../src/vector/spherical-k-means.ts';
+import { matrixOf } from '../../../../src/math/vector/matrix.ts';
+import { sphericalKMeans } from '../../../../src/math/vector/spherical-k-means.ts';
 import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 

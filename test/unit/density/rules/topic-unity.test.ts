@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../../../src/demo/rag/hashed-tfidf.ts';
 import { subjectsOf } from '../../../../src/density/rules/find-topics.ts';
-import { matrixOf, selectRows } from '../../../../src/vector/matrix.ts';
+import { matrixOf, selectRows } from '../../../../src/math/vector/matrix.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 
 const TOPICS = [0, 1, 2, 3, 4, 5, 6, 7, 8];

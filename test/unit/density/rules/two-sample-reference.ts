@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import { unitVectors, type Vectors } from '../../../../src/density/rules/pair-distances.ts';
-import type { Matrix } from '../../../../src/vector/matrix.ts';
+import type { Matrix } from '../../../../src/math/vector/matrix.ts';
 
 export interface ReferenceCase<Input, Expected> {
   readonly name: string;

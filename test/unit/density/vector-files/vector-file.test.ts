@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readVectors } from '../../../../src/density/vector-files.ts';
-import type { Matrix } from '../../../../src/vector/matrix.ts';
+import type { Matrix } from '../../../../src/math/vector/matrix.ts';
 import { npyBytes } from '../../../support/npy.ts';
 
 const fixture = (name: string): string =>

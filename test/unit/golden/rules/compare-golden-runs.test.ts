@@ -7,7 +7,7 @@ import {
   sharedQueries,
 } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { runMetricKeys } from '../../../../src/golden/rules/score-run.ts';
-import { formatMetricKey } from '../../../../src/ir/metric-key.ts';
+import { formatMetricKey } from '../../../../src/math/ir/metric-key.ts';
 import { aGoldenQuery, anAnswer, aRerunNoise, aRunSettings, documents } from '../../../support/builders.ts';
 
 const queries = Array.from({ length: 20 }, (_, n) =>

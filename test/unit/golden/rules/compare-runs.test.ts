@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { adviseOnSetSize, compareRuns, mostRegressed } from '../../../../src/golden/rules/compare-runs.ts';
 import { measureReruns } from '../../../../src/golden/rules/run-noise.ts';
 import type { ComparisonSettings } from '../../../../src/golden/rules/verdict.ts';
-import type { MetricKey } from '../../../../src/ir/metric-key.ts';
+import type { MetricKey } from '../../../../src/math/ir/metric-key.ts';
 import { pattern, SETTINGS } from './scores.ts';
 
 const keys: readonly MetricKey[] = [

@@ -11,7 +11,7 @@ import {
   repairMessages,
   stratifiedOrder,
 } from '../../../../src/golden/rules/generation.ts';
-import { matrixOf } from '../../../../src/vector/matrix.ts';
+import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 
 describe('the order of chunks', () => {
   const topics = (sizes: readonly number[]) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { knownVariance, rerunNoise, rerunVariance } from '../../../../src/golden/rules/run-noise.ts';
-import { mean, moments } from '../../../../src/stats/descriptive.ts';
+import { mean, moments } from '../../../../src/math/stats/descriptive.ts';
 import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { measureRepresentativeness, reweightedScore } from '../../../../src/golden/rules/representativeness.ts';
-import { createRandom } from '../../../../src/stats/random.ts';
-import { matrixOf } from '../../../../src/vector/matrix.ts';
+import { createRandom } from '../../../../src/math/stats/random.ts';
+import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 
 /** Vectors around an axis of a space of 8 dimensions. */
 function around(axis: number, count: number, seed: number): Float32Array[] {

@@ -9,7 +9,7 @@ import {
   minEffectOf,
   primaryOf,
 } from '../../../../src/golden/rules/verdict.ts';
-import type { Measure } from '../../../../src/ir/metric-key.ts';
+import type { Measure } from '../../../../src/math/ir/metric-key.ts';
 import { SETTINGS } from './scores.ts';
 
 const words: Readonly<Record<string, ComparisonVerdict>> = {

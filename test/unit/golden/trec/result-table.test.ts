@@ -4,7 +4,7 @@ import { Block } from '../../../../src/golden/trec/blocks.ts';
 import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
 import { ResultTable } from '../../../../src/golden/trec/result-table.ts';
 import { JudgmentTable } from '../../../../src/golden/trec/tables.ts';
-import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/ir/ranking.ts';
+import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/math/ir/ranking.ts';
 
 type Row = readonly [query: string, id: string, score: number];
 

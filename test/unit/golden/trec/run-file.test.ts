@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readQrels } from '../../../../src/golden/trec/qrels-file.ts';
 import type { ResultTable } from '../../../../src/golden/trec/result-table.ts';
 import { readRunInBatches } from '../../../../src/golden/trec/run-file.ts';
-import type { ScoredDocuments } from '../../../../src/ir/ranking.ts';
+import type { ScoredDocuments } from '../../../../src/math/ir/ranking.ts';
 
 let folder: string;
 

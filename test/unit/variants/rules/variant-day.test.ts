@@ -1,7 +1,7 @@
 import { array, assert, boolean, constantFrom, double, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sessionRatio } from '../../../../src/live/rules/feedback/click-rates.ts';
-import { addSums, ratioOf } from '../../../../src/stats/session-sums.ts';
+import { addSums, ratioOf } from '../../../../src/math/stats/session-sums.ts';
 import { sumDay, type VariantQuery } from '../../../../src/variants/rules/compare-arms.ts';
 
 function aQuery(parts: Partial<VariantQuery> = {}): VariantQuery {

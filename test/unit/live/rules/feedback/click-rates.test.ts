@@ -16,7 +16,7 @@ import {
   sessionRatio,
   settledUntil,
 } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import { wilsonInterval } from '../../../../../src/stats/intervals.ts';
+import { wilsonInterval } from '../../../../../src/math/stats/intervals.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aClickedQuery, minutesAfterNoon, NOON } from './builders.ts';
 

@@ -6,7 +6,7 @@ import {
   feedbackDrop,
   type OpinionBucket,
 } from '../../../../../src/live/rules/feedback/feedback-drop.ts';
-import { createRandom } from '../../../../../src/stats/random.ts';
+import { createRandom } from '../../../../../src/math/stats/random.ts';
 
 const DAY = 86_400_000;
 const BUCKET = bucketLengthMs(DAY);

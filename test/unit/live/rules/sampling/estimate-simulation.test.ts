@@ -7,7 +7,7 @@ import {
   horvitzThompsonTotal,
   type SampledValue,
 } from '../../../../../src/live/rules/sampling/estimate.ts';
-import { moments } from '../../../../../src/stats/descriptive.ts';
+import { moments } from '../../../../../src/math/stats/descriptive.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aPolicy, aQuery } from './builders.ts';
 

@@ -8,7 +8,7 @@ import {
   sampleArrival,
 } from '../../../../../src/live/rules/sampling/decision.ts';
 import { horvitzThompsonTotal } from '../../../../../src/live/rules/sampling/estimate.ts';
-import { moments } from '../../../../../src/stats/descriptive.ts';
+import { moments } from '../../../../../src/math/stats/descriptive.ts';
 import { closeSample, closingLevel } from '../../../../support/sampling-oracle.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aPolicy, aQuery } from './builders.ts';

@@ -1,0 +1,88 @@
+import { RecalldError } from '../../errors.ts';
+import { closest } from '../../text/spelling.ts';
+
+/** Names of the ranked-retrieval measures; what each computes stands in `evaluate.ts`. */
+export type Measure =
+  | 'hit_rate'
+  | 'precision'
+  | 'recall'
+  | 'f1'
+  | 'mrr'
+  | 'map'
+  | 'cg'
+  | 'dcg'
+  | 'ndcg'
+  | 'ndcg_exp'
+  | 'unjudged';
+
+/** A measure and its cut-off; `k` is null when the whole ranking counts. */
+export interface MetricKey {
+  readonly measure: Measure;
+  readonly k: number | null;
+}
+
+/** Whether a measure means something without a cut-off: a share of the top k does not. */
+const needsCutoff: Readonly<Record<Measure, boolean>> = {
+  hit_rate: true,
+  precision: true,
+  recall: true,
+  f1: true,
+  mrr: false,
+  map: false,
+  cg: false,
+  dcg: false,
+  ndcg: false,
+  ndcg_exp: false,
+  unjudged: true,
+};
+
+const measures = Object.keys(needsCutoff).filter(isMeasure);
+
+/** Sums of gains have no upper bound; every other measure lies in [0, 1]. */
+export const isUnbounded = (measure: Measure): boolean => measure === 'cg' || measure === 'dcg';
+
+/**
+ * Reads a metric key such as `ndcg@10` or `map`.
+ *
+ * @throws RecalldError `metric_unknown` for an unknown measure, a missing cut-off, or one that is not a whole
+ * number >= 1; the message names the key and what exists.
+ */
+export function parseMetricKey(text: string): MetricKey {
+  const at = text.indexOf('@');
+  const name = at === -1 ? text : text.slice(0, at);
+  if (!isMeasure(name)) {
+    const meant = closest(name.toLowerCase(), measures);
+    const guess = meant === null ? '' : ` Did you mean "${meant}"?`;
+    throw new RecalldError('metric_unknown', `There is no metric "${text}".${guess} ${existing()}`);
+  }
+  if (at === -1) {
+    if (!needsCutoff[name]) return { measure: name, k: null };
+    throw new RecalldError(
+      'metric_unknown',
+      `The metric "${text}" needs a cut-off, for example "${name}@10". ${existing()}`,
+    );
+  }
+  const cutoff = text.slice(at + 1);
+  const k = Number(cutoff);
+  if (!/^[1-9][0-9]*$/.test(cutoff) || !Number.isSafeInteger(k)) {
+    throw new RecalldError(
+      'metric_unknown',
+      `The cut-off of the metric "${text}" must be a whole number of at least 1, for example "${name}@10". ${existing()}`,
+    );
+  }
+  return { measure: name, k };
+}
+
+/** The text of a metric key; `parseMetricKey` reads it back. */
+export function formatMetricKey(key: MetricKey): string {
+  return key.k === null ? key.measure : `${key.measure}@${key.k}`;
+}
+
+function isMeasure(name: string): name is Measure {
+  return Object.hasOwn(needsCutoff, name);
+}
+
+function existing(): string {
+  const forms = measures.map((name) => (needsCutoff[name] ? `${name}@k` : `${name}, ${name}@k`));
+  return `Metrics are: ${forms.join(', ')}.`;
+}

@@ -1,0 +1,179 @@
+/** Rankings: their order, repeats in them, how several are joined, and how alike two are without a judgment. */
+import { RecalldError } from '../../errors.ts';
+
+/** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */
+export interface ScoredDocuments {
+  readonly ids: readonly string[];
+  readonly scores: readonly number[];
+}
+
+/**
+ * Order of two strings by Unicode code point, which is also the byte order of their UTF-8 forms (C's strcmp).
+ * JavaScript's `<` compares UTF-16 units and so puts U+FF5E after U+1F600.
+ *
+ * @returns negative, zero or positive, as for `Array.prototype.sort`.
+ */
+export function compareCodePoints(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return codePointOrder(x) - codePointOrder(y);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates, which stand for code points above U+FFFF, behind all other UTF-16 units. */
+function codePointOrder(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+/**
+ * The ranking that trec_eval makes of a run: score descending, ties by document id descending in code-point order.
+ * The order in which the documents are given does not matter. Scores must be finite.
+ */
+export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
+  const { ids, scores } = documents;
+  // Most run files are written best first, so a look at the order saves the sort.
+  if (isOrdered(ids, scores)) return documents;
+  const positions = Array.from(ids, (_, i) => i);
+  positions.sort((i, j) => compareRanks(ids, scores, i, j));
+  return {
+    ids: positions.map((i) => ids[i] ?? ''),
+    scores: positions.map((i) => scores[i] ?? 0),
+  };
+}
+
+function isOrdered(ids: readonly string[], scores: readonly number[]): boolean {
+  for (let i = 1; i < ids.length; i++) {
+    if (compareRanks(ids, scores, i - 1, i) > 0) return false;
+  }
+  return true;
+}
+
+function compareRanks(ids: readonly string[], scores: readonly number[], i: number, j: number): number {
+  const difference = (scores[j] ?? 0) - (scores[i] ?? 0);
+  return difference !== 0 ? difference : compareCodePoints(ids[j] ?? '', ids[i] ?? '');
+}
+
+/**
+ * What becomes of a document that one ranking holds twice. A hit is never counted twice.
+ *
+ * collapse  the first (best) place is kept and the gap is closed, before any cut-off
+ * occupy    later places are kept but hold nothing: no gain, and not judged
+ * reject    the ranking is refused, as trec_eval does
+ */
+export type DuplicatePolicy = 'collapse' | 'occupy' | 'reject';
+
+export const duplicatePolicies: readonly DuplicatePolicy[] = ['collapse', 'occupy', 'reject'];
+
+/** Document ids, best first, each at most once; null is a place taken by a repeat. */
+export type Ranking = readonly (string | null)[];
+
+/**
+ * Makes every document of a ranking count at most once.
+ *
+ * @param documentIds best first
+ * @param owner named in the error, for example `The run of query "q1"`
+ * @returns the ranking and how many places held a repeat
+ * @throws RecalldError `file_malformed` if the policy is `reject` and a document repeats
+ */
+export function applyDuplicatePolicy(
+  documentIds: readonly string[],
+  policy: DuplicatePolicy,
+  owner = 'A ranking',
+): { readonly ranking: Ranking; readonly duplicates: number } {
+  const distinct = new Set(documentIds);
+  const duplicates = documentIds.length - distinct.size;
+  if (duplicates === 0) return { ranking: documentIds, duplicates };
+  if (policy === 'collapse') return { ranking: [...distinct], duplicates };
+  const seen = new Set<string>();
+  const ranking = documentIds.map((id) => {
+    if (!seen.has(id)) {
+      seen.add(id);
+      return id;
+    }
+    if (policy === 'reject') {
+      throw new RecalldError(
+        'file_malformed',
+        `${owner} holds the document "${id}" twice; remove the repeat, or choose the duplicate policy collapse or occupy.`,
+      );
+    }
+    return null;
+  });
+  return { ranking, duplicates };
+}
+
+/** Joins rankings whose scores cannot be compared, such as those of words and of vectors. */
+interface FusedItem<Item> {
+  /** As it stands in the first ranking that has it. */
+  readonly item: Item;
+  readonly score: number;
+}
+
+/**
+ * Reciprocal rank fusion: the score of a document is the sum of 1 / (rankConstant + rank) over the rankings that have
+ * it, with ranks from 1. Where a ranking holds an id more than once, the best place counts. Equal scores keep the
+ * order of the rankings and of the places in them.
+ *
+ * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
+ * methods", SIGIR 2009; their constant is 60.
+ *
+ * @returns every document of any ranking, best first
+ */
+export function reciprocalRankFusion<Item extends { readonly id: string }>(
+  rankings: readonly (readonly Item[])[],
+  rankConstant: number,
+): FusedItem<Item>[] {
+  const fused = new Map<string, { readonly item: Item; score: number }>();
+  for (const ranking of rankings) {
+    const seen = new Set<string>();
+    for (const [index, item] of ranking.entries()) {
+      if (seen.has(item.id)) continue;
+      seen.add(item.id);
+      const entry = fused.get(item.id) ?? { item, score: 0 };
+      entry.score += 1 / (rankConstant + index + 1);
+      fused.set(item.id, entry);
+    }
+  }
+  return [...fused.values()].toSorted((a, b) => b.score - a.score);
+}
+
+/** Chance that a reader who looked at one document looks at the next: the first ten weigh 86 %. */
+const PERSISTENCE = 0.9;
+
+/**
+ * Rank-biased overlap of the first k of two rankings, extrapolated from the depth that both have: 1 for the same documents
+ * in the same order, 0 for none in common; agreement at the top weighs most. Two empty rankings are the same.
+ *
+ * Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32,
+ * for rankings of different length as well.
+ *
+ * @param a document ids, best first, each once; `b` likewise
+ * @returns in [0, 1]
+ */
+export function rankBiasedOverlap(a: readonly string[], b: readonly string[], k: number, p = PERSISTENCE): number {
+  const [one, other] = [a.slice(0, k), b.slice(0, k)];
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one];
+  const [s, l] = [short.length, long.length];
+  if (s === 0) return l === 0 ? 1 : 0;
+  const [seenShort, seenLong] = [new Set<string>(), new Set<string>()];
+  let common = 0;
+  let commonAtShort = 0;
+  let sum = 0;
+  for (let depth = 1; depth <= l; depth += 1) {
+    const next = { short: short[depth - 1], long: long[depth - 1] };
+    if (next.long !== undefined) seenLong.add(next.long);
+    if (next.short !== undefined) seenShort.add(next.short);
+    if (next.short !== undefined && seenLong.has(next.short)) common += 1;
+    if (next.long !== undefined && next.long !== next.short && seenShort.has(next.long)) common += 1;
+    if (depth === s) commonAtShort = common;
+    // Beyond its end the shorter one is thought to go on agreeing as it did.
+    const unseen = depth > s ? (commonAtShort * (depth - s)) / s : 0;
+    sum += ((common + unseen) / depth) * p ** depth;
+  }
+  const beyond = (common - commonAtShort) / l + commonAtShort / s;
+  return Math.min(1, ((1 - p) / p) * sum + beyond * p ** l);
+}

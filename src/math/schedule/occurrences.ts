@@ -1,0 +1,314 @@
+/**
+ * When a cron expression is due: the only place that knows. What ticks, what looks for missed ticks and what says how
+ * old a value may be all ask here.
+ *
+ * A time of the day comes once a day, also when clocks are set: one that is left out in spring is due as long after the
+ * change as it lies in the gap (02:30 comes at 03:30, 24 hours after the day before; so do RFC 5545 and Temporal), one
+ * that comes twice in autumn is due the first time. A schedule with `*` for its minute or hour goes by elapsed time and
+ * is due in both.
+ */
+
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../time.ts';
+import { firstWhere } from '../stats/distributions.ts';
+
+export interface CronExpression {
+  /** Seconds since midnight at which it is due on its days, in order. */
+  readonly times: readonly number[];
+  /** Whether it is due again in an hour that comes twice, when clocks go back. */
+  readonly goesByElapsedTime: boolean;
+  /** @param day number of a day of the calendar since 1970 */
+  readonly isDay: (day: number) => boolean;
+}
+
+interface Field {
+  readonly least: number;
+  readonly most: number;
+  readonly names: readonly string[];
+}
+
+const second: Field = { least: 0, most: 59, names: [] };
+const hour: Field = { least: 0, most: 23, names: [] };
+const dayOfMonth: Field = { least: 1, most: 31, names: [] };
+const month: Field = {
+  least: 1,
+  most: 12,
+  names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
+};
+/** Sunday is 0 and 7. */
+const weekday: Field = { least: 0, most: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
+
+/** `*`, a value or a range; of `*` and of a range a step may take every second or third value, and so on. */
+const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
+/** From a 29 February to the next there are eight years at most. */
+const DAYS_OF_ALL_DATES = 8 * 366;
+
+/** @returns null for what is no such expression, and for one that is never due, such as on 30 February */
+export function readCronExpression(text: string): CronExpression | null {
+  const fields = text.replace(/^ +| +$/g, '').split(/ +/);
+  if (fields.length === 5) fields.unshift('0');
+  if (fields.length !== 6) return null;
+  const [seconds, minutes, hours, days, months, weekdays] = [second, second, hour, dayOfMonth, month, weekday].map(
+    (field, position) => valuesOf(fields[position] ?? '', field),
+  );
+  if (!seconds || !minutes || !hours || !days || !months || !weekdays) return null;
+  const isDay = (day: number): boolean => {
+    const date = new Date(day * DAY_MS);
+    return (
+      months.has(date.getUTCMonth() + 1) &&
+      days.has(date.getUTCDate()) &&
+      (weekdays.has(date.getUTCDay()) || (date.getUTCDay() === 0 && weekdays.has(7)))
+    );
+  };
+  if (!Array.from({ length: DAYS_OF_ALL_DATES }, (_, day) => day).some(isDay)) return null;
+  return {
+    times: inOrder(hours).flatMap((h) =>
+      inOrder(minutes).flatMap((m) => inOrder(seconds).map((s) => (h * 60 + m) * 60 + s)),
+    ),
+    goesByElapsedTime: fields.slice(1, 3).some((field) => field.startsWith('*')),
+    isDay,
+  };
+}
+
+function valuesOf(text: string, field: Field): ReadonlySet<number> | null {
+  const values = new Set<number>();
+  for (const part of text.split(',')) {
+    const [matched, first, last, step] = PART.exec(part) ?? [];
+    if (matched === undefined || (first !== undefined && last === undefined && step !== undefined)) return null;
+    const from = first === undefined ? field.least : valueOf(first, field);
+    const to = first === undefined ? field.most : valueOf(last ?? first, field);
+    const by = Number(step ?? 1);
+    if (from < field.least || to > field.most || !(from <= to) || by === 0) return null;
+    for (let value = from; value <= to; value += by) values.add(value);
+  }
+  return values;
+}
+
+/** NaN for what is no value of the field. */
+function valueOf(text: string, { least, names }: Field): number {
+  const name = names.indexOf(text.toUpperCase());
+  return name === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : Number.NaN) : least + name;
+}
+
+function inOrder(values: ReadonlySet<number>): number[] {
+  return [...values].toSorted((a, b) => a - b);
+}
+
+/** Instants in [from, to), at which the clock on the wall shows the time in UTC plus `offset`; in milliseconds. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly offset: number;
+}
+
+/** What happens to the clock within a day of UTC. */
+interface ClockDay {
+  /** One stretch, or on a day on which the clock is set the one before and the one after. */
+  readonly stretches: readonly Stretch[];
+  /** The instants after the clock was put forward, read as if it had not been: they stand for what it left out. */
+  readonly leftOut: Stretch | null;
+  /** The instants after the clock was put back at which it shows for the second time what it showed before. */
+  readonly repeated: Stretch | null;
+}
+
+/** Days that are remembered of all time zones together; a schedule looks at the same few again and again. */
+const MAX_DAYS = 20_000;
+const days = new Map<string, ClockDay>();
+
+/** @param day of UTC since 1970 @param timezone name of the IANA database */
+function clockDay(timezone: string, day: number): ClockDay {
+  const key = `${timezone} ${day}`;
+  const known = days.get(key);
+  if (known !== undefined) return known;
+  if (days.size >= MAX_DAYS) days.clear();
+  const made = lookUp(timezone, day);
+  days.set(key, made);
+  return made;
+}
+
+function lookUp(timezone: string, day: number): ClockDay {
+  const [from, to] = [day * DAY_MS, (day + 1) * DAY_MS];
+  const [before, after] = [offsetMs(timezone, from), offsetMs(timezone, to)];
+  if (before === after) return { stretches: [{ from, to, offset: before }], leftOut: null, repeated: null };
+  // No zone sets its clock twice a day, nor within a minute.
+  const isAfter = (minute: number): boolean => offsetMs(timezone, minute * MINUTE_MS) === after;
+  const at = MINUTE_MS * firstWhere(from / MINUTE_MS, to / MINUTE_MS, isAfter);
+  const by = after - before;
+  return {
+    stretches: [
+      { from, to: at, offset: before },
+      { from: at, to, offset: after },
+    ],
+    leftOut: by > 0 ? { from: at, to: at + by, offset: before } : null,
+    repeated: by < 0 ? { from: at, to: at - by, offset: after } : null,
+  };
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function offsetMs(timezone: string, at: number): number {
+  // Most schedules have this one, and to make a format takes longer than all else of a schedule.
+  if (timezone === 'UTC') return 0;
+  let format = formats.get(timezone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
+    formats.set(timezone, format);
+  }
+  const [, sign, hours = 0, minutes = 0] = /GMT([+-])(\d\d):(\d\d)/.exec(format.format(at)) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
+}
+
+export interface Cron {
+  /** One that `readCronExpression` reads. */
+  readonly expression: string;
+  /** Name of the IANA database. */
+  readonly timezone: string;
+}
+
+const SECOND_MS = 1000;
+/** Between two occurrences lie eight years at most, from a 29 February to the next. */
+const MAX_WAIT_DAYS = 8 * 366 + 2;
+const MAX_BETWEEN = 10_000;
+/** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
+const TICKS_AHEAD = 300;
+const DAYS_AHEAD = 400;
+const EIGHT_DAYS_MS = 8 * DAY_MS;
+
+/** The earliest occurrence after an instant. */
+export function nextOccurrence(cron: Cron, after: Date): Date {
+  const expression = read(cron);
+  const from = (Math.floor(after.getTime() / SECOND_MS) + 1) * SECOND_MS;
+  const today = Math.floor(from / DAY_MS);
+  for (let day = today; day <= today + MAX_WAIT_DAYS; day += 1) {
+    const due = stretchesOf(expression, cron, day).map((stretch) =>
+      firstWithin(expression, { ...stretch, from: Math.max(from, stretch.from) }),
+    );
+    const earliest = Math.min(...due);
+    if (Number.isFinite(earliest)) return new Date(earliest);
+  }
+  throw new Error(`${cron.expression} is never due`);
+}
+
+/** The latest occurrence at or before an instant. */
+export function latestOccurrence(cron: Cron, now: Date): Date {
+  const expression = read(cron);
+  const to = (Math.floor(now.getTime() / SECOND_MS) + 1) * SECOND_MS;
+  const today = Math.floor((to - 1) / DAY_MS);
+  for (let day = today; day >= today - MAX_WAIT_DAYS; day -= 1) {
+    const due = stretchesOf(expression, cron, day).map((stretch) =>
+      lastWithin(expression, { ...stretch, to: Math.min(to, stretch.to) }),
+    );
+    const latest = Math.max(...due);
+    if (Number.isFinite(latest)) return new Date(latest);
+  }
+  throw new Error(`${cron.expression} was never due`);
+}
+
+/** Occurrences after `from` and before `until`, oldest first; of more than 10,000 the latest. */
+export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
+  const found: Date[] = [];
+  let at = until;
+  while (found.length < MAX_BETWEEN) {
+    at = latestOccurrence(cron, new Date(at.getTime() - 1));
+    if (at <= from) break;
+    found.push(at);
+  }
+  return found.toReversed();
+}
+
+/** The longest gap in seconds between two consecutive occurrences around now and in the near future. */
+export function longestGapSeconds(cron: Cron, now: Date): number {
+  let last = latestOccurrence(cron, now);
+  let longestMs = 0;
+  const horizon = now.getTime() + DAYS_AHEAD * DAY_MS;
+  for (let tick = 0; tick < TICKS_AHEAD && last.getTime() < horizon; tick += 1) {
+    const next = nextOccurrence(cron, last);
+    longestMs = Math.max(longestMs, next.getTime() - last.getTime());
+    last = next;
+  }
+  // A schedule so busy that this met no weekend is looked at around every hour of more than a week.
+  for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
+    const around = new Date(at);
+    const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();
+    longestMs = Math.max(longestMs, gap);
+  }
+  return longestMs / SECOND_MS;
+}
+
+/** The shortest gap in seconds between two consecutive occurrences from now on, within eight days. */
+export function shortestGapSeconds(cron: Cron, now: Date): number {
+  const horizon = now.getTime() + EIGHT_DAYS_MS;
+  let last = nextOccurrence(cron, now);
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let tick = 0; tick < TICKS_AHEAD; tick += 1) {
+    const next = nextOccurrence(cron, last);
+    shortestMs = Math.min(shortestMs, next.getTime() - last.getTime());
+    if (next.getTime() > horizon) break;
+    last = next;
+  }
+  return shortestMs / SECOND_MS;
+}
+
+const expressions = new Map<string, CronExpression>();
+
+function read({ expression: text }: Cron): CronExpression {
+  const known = expressions.get(text) ?? readCronExpression(text);
+  if (known === null) throw new Error(`${text} is not a cron expression`);
+  expressions.set(text, known);
+  return known;
+}
+
+/** The parts of a day of UTC in which the expression is to be looked for; none where no day of the calendar fits. */
+function stretchesOf(expression: CronExpression, { timezone }: Cron, day: number): readonly Stretch[] {
+  // Whatever the zone, its calendar is the one of UTC or a day from it.
+  if (![day - 1, day, day + 1].some((date) => expression.isDay(date))) return [];
+  const today = clockDay(timezone, day);
+  const yesterday = clockDay(timezone, day - 1);
+  const within = ({ from, to, offset }: Stretch): Stretch[] => {
+    const part = { from: Math.max(from, day * DAY_MS), to: Math.min(to, (day + 1) * DAY_MS), offset };
+    return part.from < part.to ? [part] : [];
+  };
+  const leftOut = [yesterday, today].flatMap((one) => (one.leftOut === null ? [] : within(one.leftOut)));
+  const again = expression.goesByElapsedTime
+    ? []
+    : [yesterday, today].flatMap((one) => (one.repeated === null ? [] : within(one.repeated)));
+  return [...again.reduce(without, today.stretches), ...leftOut];
+}
+
+function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch[] {
+  return stretches.flatMap((stretch) =>
+    [
+      { ...stretch, to: Math.min(stretch.to, hole.from) },
+      { ...stretch, from: Math.max(stretch.from, hole.to) },
+    ].filter(({ from, to }) => from < to),
+  );
+}
+
+/** Infinity when it is not due within the stretch. */
+function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
+  const start = from + offset;
+  for (let day = Math.floor(start / DAY_MS); day * DAY_MS < to + offset; day += 1) {
+    if (!isDay(day)) continue;
+    const midnight = day * DAY_MS;
+    const position = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= start);
+    const time = times[position];
+    if (time === undefined) continue;
+    const at = midnight + time * SECOND_MS - offset;
+    return at < to ? at : Number.POSITIVE_INFINITY;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Minus infinity when it is not due within the stretch. */
+function lastWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
+  const end = to + offset;
+  for (let day = Math.floor((end - 1) / DAY_MS); (day + 1) * DAY_MS > from + offset; day -= 1) {
+    if (!isDay(day)) continue;
+    const midnight = day * DAY_MS;
+    const position = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= end) - 1;
+    const time = times[position];
+    if (time === undefined) continue;
+    const at = midnight + time * SECOND_MS - offset;
+    return at >= from ? at : Number.NEGATIVE_INFINITY;
+  }
+  return Number.NEGATIVE_INFINITY;
+}

@@ -1,0 +1,48 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { benjaminiHochberg, holm } from '../../../../src/math/stats/paired-tests.ts';
+
+const pValues = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 });
+
+describe('holm and benjaminiHochberg', () => {
+  it('follow the definitions on a small example', () => {
+    const p = [0.04, 0.01, 0.03, 0.005];
+    expect(holm(p)).toEqual([0.06, 0.03, 0.06, 0.02]);
+    expect(benjaminiHochberg(p)).toEqual([0.04, 0.02, 0.04, 0.02]);
+  });
+
+  it('keep the order of the p-values, never lower one, and Holm is the stricter', () => {
+    fc.assert(
+      fc.property(pValues, (p) => {
+        const stepDown = holm(p);
+        const stepUp = benjaminiHochberg(p);
+        for (const [i, value] of p.entries()) {
+          expect(stepUp[i]).toBeGreaterThanOrEqual(value - 1e-15);
+          expect(stepDown[i]).toBeGreaterThanOrEqual((stepUp[i] ?? 2) - 1e-15);
+          expect(stepDown[i]).toBeLessThanOrEqual(1);
+          for (const [j, other] of p.entries()) {
+            if (value >= other) continue;
+            expect(stepDown[i]).toBeLessThanOrEqual(stepDown[j] ?? 0);
+            expect(stepUp[i]).toBeLessThanOrEqual(stepUp[j] ?? 0);
+          }
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('give each p-value the same whatever the order they come in', () => {
+    fc.assert(
+      fc.property(pValues, (p) => {
+        expect(holm(p.toReversed())).toEqual(holm(p).toReversed());
+        expect(benjaminiHochberg(p.toReversed())).toEqual(benjaminiHochberg(p).toReversed());
+      }),
+    );
+  });
+
+  it('leave a single test as it is, and none empty', () => {
+    expect(holm([0.3])).toEqual([0.3]);
+    expect(benjaminiHochberg([0.3])).toEqual([0.3]);
+    expect([holm([]), benjaminiHochberg([])]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,141 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mcnemarExact, pairedT } from '../../../../src/math/stats/paired-tests.ts';
+import { type SignFlip, signFlipTest } from '../../../../src/math/stats/sign-flip.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+
+/** By counting all 2^m choices of signs, as whole numbers where the differences are multiples of 1/unit. */
+function counted(differences: readonly number[], unit: number): Omit<SignFlip, 'method'> {
+  const sizes = differences.map((difference) => Math.round(Math.abs(difference) * unit));
+  const observed = differences.reduce((sum, difference) => sum + Math.round(difference * unit), 0);
+  let ways = new Map([[0, 1n]]);
+  for (const size of sizes) {
+    const next = new Map<number, bigint>();
+    for (const [sum, count] of ways) {
+      for (const moved of [sum - size, sum + size]) next.set(moved, (next.get(moved) ?? 0n) + count);
+    }
+    ways = next;
+  }
+  const share = (holds: (sum: number) => boolean): number => {
+    const count = [...ways].reduce((total, [sum, of]) => (holds(sum) ? total + of : total), 0n);
+    return Number((count * 10n ** 20n) / 2n ** BigInt(sizes.length)) / 1e20;
+  };
+  return {
+    p: share((sum) => Math.abs(sum) >= Math.abs(observed)),
+    pDrop: share((sum) => sum <= observed),
+    pGain: share((sum) => sum >= observed),
+  };
+}
+
+/** The counted shares, but for rounding. */
+function exactly({ p, pDrop, pGain }: Omit<SignFlip, 'method'>) {
+  return {
+    p: expect.closeTo(p, 12),
+    pDrop: expect.closeTo(pDrop, 12),
+    pGain: expect.closeTo(pGain, 12),
+    method: 'exact',
+  };
+}
+
+/** Differences of reciprocal ranks, which are multiples of 1/2520. */
+function reciprocalRankDifferences(n: number, seed: number): number[] {
+  const random = uniforms(seed);
+  const rank = (): number => 1 + Math.floor(random() * 10);
+  return Array.from({ length: n }, () => 1 / rank() - 1 / rank());
+}
+
+describe('signFlipTest, exact', () => {
+  it('counts all choices of signs of a few differences', () => {
+    const differences = fc.array(
+      fc.integer({ min: -7, max: 7 }).map((steps) => steps / 7),
+      { maxLength: 14 },
+    );
+    fc.assert(
+      fc.property(differences, (given) => {
+        expect(signFlipTest(given)).toEqual(exactly(counted(given, 7)));
+      }),
+    );
+  });
+
+  it.each([33, 50])('counts those of %d differences of reciprocal ranks', (n) => {
+    const given = reciprocalRankDifferences(n, n);
+    expect(signFlipTest(given)).toEqual(exactly(counted(given, 2520)));
+  });
+
+  it('counts those of 16 differences without a common unit', () => {
+    const random = uniforms(5);
+    const given = Array.from({ length: 16 }, () => Math.round((random() - 0.4) * 1e7) / 1e7);
+    expect(signFlipTest(given)).toEqual(exactly(counted(given, 1e7)));
+  });
+
+  it('equals the test of McNemar for hits and misses, however many', () => {
+    fc.assert(
+      fc.property(fc.nat(3000), fc.nat(3000), (lost, gained) => {
+        const differences = [...new Float64Array(lost).fill(-1), ...new Float64Array(gained).fill(1)];
+        const { p, pDrop, method } = signFlipTest(differences);
+        const expected = mcnemarExact(lost, gained);
+        expect(method).toBe('exact');
+        expect(Math.abs(p - expected.p)).toBeLessThanOrEqual(1e-9 * expected.p + 1e-300);
+        expect(Math.abs(pDrop - expected.pDrop)).toBeLessThanOrEqual(1e-9 * expected.pDrop + 1e-300);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('counts sums as equal that differ by rounding alone', () => {
+    // 0.1 + 0.2 is not 0.3 in binary numbers, and is as far from 0 all the same.
+    expect(signFlipTest([0.1, 0.2, -0.3])).toEqual({ p: 1, pDrop: 0.625, pGain: 0.625, method: 'exact' });
+  });
+
+  it.each([
+    ['no differences at all', []],
+    ['only zeros', [0, 0, -0]],
+  ])('finds nothing in %s', (_what, differences) => {
+    expect(signFlipTest(differences)).toEqual({ p: 1, pDrop: 1, pGain: 1, method: 'exact' });
+  });
+
+  it('can never refuse by one query', () => {
+    expect(signFlipTest([-1])).toMatchObject({ p: 1, pGain: 1, method: 'exact' });
+  });
+
+  it('is never 0, however many queries fall', () => {
+    for (const n of [5, 2_000, 20_000]) expect(signFlipTest(new Float64Array(n).fill(-0.5)).p).toBeGreaterThan(0);
+  });
+});
+
+describe('signFlipTest, by draws', () => {
+  function noisy(n: number, shift: number): Float64Array {
+    const random = uniforms(n);
+    return Float64Array.from({ length: n }, () => random() - 0.5 + shift);
+  }
+
+  it.each([
+    [200, 0],
+    [200, -0.04],
+    [5_000, -0.01],
+    [100_000, 0.002],
+  ])('agrees with the t test on %d differences that spread evenly around %d', (n, shift) => {
+    const differences = noisy(n, shift);
+    const drawn = signFlipTest(differences);
+    const expected = pairedT(differences);
+    expect(drawn.method).toBe('monte_carlo');
+    // Four standard errors of 9,999 draws, and what the two tests differ by.
+    expect(Math.abs(drawn.p - expected.p)).toBeLessThan(0.025);
+    expect(Math.abs(drawn.pDrop - expected.pDrop)).toBeLessThan(0.025);
+    expect(Math.abs(drawn.pGain - expected.pGain)).toBeLessThan(0.025);
+  });
+
+  it('gives the same p each time, whatever the order of the queries', () => {
+    const differences = noisy(300, -0.02);
+    expect(signFlipTest(differences.toReversed())).toEqual(signFlipTest(differences));
+  });
+
+  it('gives the same p for the runs exchanged', () => {
+    const differences = noisy(300, -0.02);
+    expect(signFlipTest(differences.map((d) => -d)).p).toBe(signFlipTest(differences).p);
+  });
+
+  it('is never 0', () => {
+    expect(signFlipTest(noisy(400, -0.5)).p).toBe(1 / 100_000);
+  });
+});

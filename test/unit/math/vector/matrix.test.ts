@@ -1,0 +1,97 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  cosineOfScore,
+  cosineSimilarity,
+  dotProduct,
+  matrixOf,
+  normaliseRows,
+  rowLengths,
+  rowOf,
+  selectRows,
+} from '../../../../src/math/vector/matrix.ts';
+
+const numbers = fc.float({ min: -10, max: 10, noNaN: true });
+const pairs = fc
+  .integer({ min: 1, max: 20 })
+  .chain((length) =>
+    fc.tuple(
+      fc.array(numbers, { minLength: length, maxLength: length }),
+      fc.array(numbers, { minLength: length, maxLength: length }),
+    ),
+  )
+  .map(([a, b]) => [Float32Array.from(a), Float32Array.from(b)] as const);
+
+describe('the cosine of two vectors', () => {
+  it('is 1 for the same direction, 0 for a right angle, -1 for the opposite', () => {
+    expect(cosineSimilarity(Float32Array.of(1, 2), Float32Array.of(2, 4))).toBeCloseTo(1, 12);
+    expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(0, 3))).toBe(0);
+    expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(-3, 0))).toBe(-1);
+  });
+
+  it('is 0 with the zero vector, which has no direction', () => {
+    expect(cosineSimilarity(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(0);
+  });
+
+  it('stays within -1 and 1, whichever comes first', () => {
+    fc.assert(
+      fc.property(pairs, ([a, b]) => {
+        const cosine = cosineSimilarity(a, b);
+        expect(Math.abs(cosine)).toBeLessThanOrEqual(1);
+        expect(cosineSimilarity(b, a)).toBeCloseTo(cosine, 12);
+      }),
+    );
+  });
+
+  it('is refused for vectors of two lengths', () => {
+    expect(() => dotProduct(Float32Array.of(1), Float32Array.of(1, 2))).toThrow('The vectors have 1 and 2 numbers');
+  });
+});
+
+describe('the scores of cosine indexes', () => {
+  it.each([
+    ['cosine', 0.5, 0.5],
+    ['cosine_distance', 0.5, 0.5],
+    ['cosine_distance', 2, -1],
+    ['shifted_cosine', 0.75, 0.5],
+    ['shifted_cosine', 0, -1],
+  ] as const)('come to one scale: %s %d is %d', (kind, score, cosine) => {
+    expect(cosineOfScore(score, kind)).toBeCloseTo(cosine, 12);
+  });
+
+  it('lose what rounding put beyond the ends', () => {
+    expect(cosineOfScore(-1e-8, 'cosine_distance')).toBe(1);
+    expect(cosineOfScore(1.0000001, 'cosine')).toBe(1);
+  });
+});
+
+describe('a matrix', () => {
+  it('gives back its rows', () => {
+    const matrix = matrixOf([Float32Array.of(1, 2), Float32Array.of(3, 4), Float32Array.of(5, 6)]);
+    expect([matrix.rows, matrix.columns]).toEqual([3, 2]);
+    expect([...rowOf(matrix, 1)]).toEqual([3, 4]);
+  });
+
+  it('is empty without rows', () => {
+    expect(matrixOf([])).toEqual({ rows: 0, columns: 0, data: new Float32Array(0) });
+  });
+
+  it('refuses rows of different length, by their number', () => {
+    expect(() => matrixOf([[1, 2], [3]])).toThrow('Row 1 has 1 numbers, row 0 has 2.');
+  });
+
+  it('names the rows that have no direction, and scales the others to length 1', () => {
+    const matrix = matrixOf([
+      [3, 4],
+      [0, 0],
+      [Number.NaN, 1],
+      [Number.POSITIVE_INFINITY, 1],
+      [0, -2],
+    ]);
+    const { matrix: unit, zeroRows, notFiniteRows } = normaliseRows(matrix);
+    expect(zeroRows).toEqual([1]);
+    expect(notFiniteRows).toEqual([2, 3]);
+    expect([...rowOf(unit, 0)]).toEqual([Math.fround(0.6), Math.fround(0.8)]);
+    expect([...rowLengths(selectRows(unit, [1, 2, 3, 4]))]).toEqual([0, 0, 0, 1]);
+  });
+});
