@@ -1,6 +1,6 @@
 /** How many pages the checks of a config make in 90 days in which nothing is wrong. */
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
-import { normalCdf, normalQuantile } from '../../math/stats/distributions.ts';
+import { normalCdf, normalMean, normalQuantile } from '../../math/stats/distributions.ts';
 import { DAY_MS } from '../../time.ts';
 import type { RegressionCheck } from './regression.ts';
 
@@ -34,10 +34,6 @@ export interface ExpectedOfPipeline {
   readonly accepted: number;
 }
 
-/** The integral over the baseline runs from -REACH to REACH in steps of STEP, in standard deviations. */
-const REACH = 9;
-const STEP = 0.1;
-
 /**
  * Expected number of times that a regression check turns critical in `looks` runs of an unchanged, noisy retriever
  * after one baseline. Retrievers that always answer the same make none.
@@ -59,13 +55,7 @@ const STEP = 0.1;
 export function falseRegressions({ alpha, runs }: Pick<RegressionCheck, 'alpha' | 'runs'>, looks: number): number {
   if (looks < runs) return 0;
   const critical = Math.SQRT2 * normalQuantile(alpha);
-  let total = 0;
-  for (let i = -REACH / STEP; i <= REACH / STEP; i++) {
-    const baseline = i * STEP;
-    const density = Math.exp(-(baseline ** 2) / 2) / Math.sqrt(2 * Math.PI);
-    total += density * expectedPages(normalCdf(baseline + critical), runs, looks);
-  }
-  return total * STEP;
+  return normalMean((baseline) => expectedPages(normalCdf(baseline + critical), runs, looks));
 }
 
 /** How often `runs` calls in a row are expected while it is not critical, when each look is called with probability p. */

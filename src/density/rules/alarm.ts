@@ -1,5 +1,6 @@
 /** The two levels of the density alarm, and how much evidence each takes. */
 
+import type { DetectorSettings } from '../../math/stats/sequential.ts';
 import { DAY_MS } from '../../time.ts';
 import type { Baseline, BaselineGrade } from './baseline.ts';
 import { type BaselineSpread, nullMean } from './baseline-spread.ts';
@@ -7,7 +8,6 @@ import {
   type CombinedSettings,
   type CombinedState,
   type CombinedStep,
-  type DetectorSettings,
   newCombinedDetector,
   stepCombinedDetector,
 } from './e-detector.ts';

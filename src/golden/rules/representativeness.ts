@@ -2,6 +2,7 @@
 import { effectiveClusters } from '../../live/rules/sampling/estimate.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
+import { effectiveNumber } from '../../math/stats/effective-number.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { createRandom } from '../../math/stats/random.ts';
 import { cosineSimilarity, type Matrix, rowOf } from '../../math/vector/matrix.ts';
@@ -207,17 +208,16 @@ interface ReweightedScore {
  * @param weights >= 0, one for each query
  */
 export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<number>): ReweightedScore | null {
-  let [total, squares, sum, n] = [0, 0, 0, 0];
+  let [total, sum, n] = [0, 0, 0];
   for (let i = 0; i < weights.length; i++) {
     const weight = weights[i] ?? 0;
     total += weight;
-    squares += weight * weight;
     sum += weight * (scores[i] ?? 0);
     if (weight > 0) n += 1;
   }
   if (total === 0) return null;
   const mean = Math.min(1, Math.max(0, sum / total));
-  const effectiveSampleSize = (total * total) / squares;
+  const effectiveSampleSize = effectiveNumber(Array.from(weights));
   let spread = 0;
   for (let i = 0; i < weights.length; i++) spread += ((weights[i] ?? 0) * ((scores[i] ?? 0) - mean)) ** 2;
   const freedom = effectiveSampleSize - 1;

@@ -5,7 +5,7 @@
  */
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
-import { chiSquareQuantile, normalCdf, normalQuantile } from '../../math/stats/distributions.ts';
+import { chiSquareQuantile, normalCdf, normalMean, normalQuantile } from '../../math/stats/distributions.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { Segment } from './golden-set.ts';
 import { POWER } from './verdict.ts';
@@ -289,9 +289,8 @@ export interface DropCheck {
 /** Where the config has none, a set is spoken of by the check of the example config. */
 export const usualCheck = { drop: 0.02, alpha: 0.005, runs: 2 } as const;
 
-/** The integral over the mean of the reruns from -REACH to REACH in steps of STEP, in standard deviations. */
-const REACH = 6;
-const STEP = 0.1;
+/** Standard deviations beyond which no drop is sought. */
+const REACH = 12;
 
 /**
  * The least fall of the true mean that is called within so many runs with a chance of 0.8, while index and model are
@@ -313,17 +312,12 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, l
   const deviation = Math.sqrt(ofQueries / n + shared);
   const needed = Math.max(check.drop, normalQuantile(1 - check.alpha) * Math.sqrt(rerunVariance(noise, n)));
   if (deviation === 0) return needed;
-  const chanceOf = (drop: number): number => {
-    let total = 0;
-    for (let i = -REACH / STEP; i <= REACH / STEP; i++) {
-      const baseline = i * STEP;
-      const density = Math.exp(-(baseline ** 2) / 2) / Math.sqrt(2 * Math.PI);
+  const chanceOf = (drop: number): number =>
+    normalMean((baseline) => {
       const perRun = normalCdf((drop - needed) / deviation + baseline / Math.sqrt(reruns));
-      total += density * STEP * chanceOfRow(perRun, check.runs, looks);
-    }
-    return total;
-  };
-  let [low, high] = [0, needed + 2 * REACH * deviation];
+      return chanceOfRow(perRun, check.runs, looks);
+    });
+  let [low, high] = [0, needed + REACH * deviation];
   while (high - low > 1e-5) {
     const middle = (low + high) / 2;
     if (chanceOf(middle) < POWER) low = middle;

@@ -5,6 +5,7 @@
 
 import { meanInterval } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
+import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
@@ -67,11 +68,8 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   const whole = sumOf(bySession);
   if (whole.difference === 0) addDoubt(whole, pairs.length, bySession[0]);
   const replicates = bySession.map((left) => zOf(minus(whole, left)));
-  const mean = replicates.reduce((sum, z) => sum + z, 0) / replicates.length;
-  const squares = replicates.reduce((sum, z) => sum + (z - mean) ** 2, 0);
-  const error = Math.sqrt(((replicates.length - 1) / replicates.length) * squares);
-  const weights = bySession.map(({ weight }) => weight);
-  const effective = weights.reduce((sum, w) => sum + w, 0) ** 2 / weights.reduce((sum, w) => sum + w * w, 0);
+  const error = Math.sqrt(jackknifeVariance(replicates));
+  const effective = effectiveNumber(bySession.map(({ weight }) => weight));
   const reach = studentTQuantile(1 - TAIL, Math.max(2, effective - 1)) * error;
   const centre = zOf(whole);
   return {

@@ -3,6 +3,7 @@
  * than in the weeks before: called by the model's grades, settled by people.
  */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
+import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
 
 /** A query that was drawn, with what its grades come to. */
@@ -69,8 +70,8 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
   const valueWithout = (part: readonly SessionSums[]): number => estimateOf(without(all, part)).value;
   const byPeople = graded.map((session) => valueWithout([session]));
   const byModel = partsOf(sessions.filter(([people]) => people === 0)).map(valueWithout);
-  const standardError = Math.sqrt(jackknife(byPeople) + jackknife(byModel));
-  const degreesOfFreedom = Math.max(2, kish(graded.map(([people]) => people)) - 1);
+  const standardError = Math.sqrt(jackknifeVariance(byPeople) + jackknifeVariance(byModel));
+  const degreesOfFreedom = Math.max(2, effectiveNumber(graded.map(([people]) => people)) - 1);
   const skewness = standardError <= NO_SPREAD ? 0 : thirdMoment(byPeople) / standardError ** 3;
   return { ...whole, standardError, degreesOfFreedom, skewness, peopleSessions: graded.length };
 }
@@ -222,23 +223,10 @@ function partsOf<Session>(sessions: readonly Session[]): Session[][] {
   return parts;
 }
 
-function jackknife(values: readonly number[]): number {
-  if (values.length < 2) return 0;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return ((values.length - 1) / values.length) * squares;
-}
-
 /** Sum of the cubes of what each session adds to the estimate. */
 function thirdMoment(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   return values.reduce((sum, value) => sum + (mean - value) ** 3, 0);
-}
-
-/** Kish's effective number: (sum w)^2 / sum w^2. */
-function kish(weights: readonly number[]): number {
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  return (sum * sum) / weights.reduce((total, weight) => total + weight * weight, 0);
 }
 
 /** What the model says of the live queries of one day (UTC). */

@@ -4,6 +4,7 @@
  */
 import { isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
+import { effectiveNumber } from './effective-number.ts';
 import { type Interval, studentTInterval, wilsonInterval } from './intervals.ts';
 import { createRandom } from './random.ts';
 
@@ -301,7 +302,7 @@ interface SurvivalQuantile {
  *
  * The bounds are those of Brookmeyer and Crowley 1982 with the variance of Greenwood on the scale of log(-log S), as R's
  * `survfit` with `conf.type = "log-log"` gives them. Weights are as of a sample: the variance is that of the effective
- * number, (sum of w)^2 / sum of w^2 (Kish 1965). Where the last all come at one time, the upper bound before it is taken
+ * number. Where the last all come at one time, the upper bound before it is taken
  * times that of Clopper and Pearson for none of them left.
  *
  * @param share in (0, 1): 0.5 is the median
@@ -312,7 +313,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
   const z = -normalQuantile(tail);
   const sorted = lifetimes.toSorted((a, b) => a.time - b.time || Number(b.hasCome) - Number(a.hasCome));
   const weights = sorted.reduce((sum, { weight }) => sum + weight, 0);
-  const inflation = sorted.reduce((sum, { weight }) => sum + weight * weight, 0) / weights;
+  const inflation = weights / effectiveNumber(sorted.map(({ weight }) => weight));
   const found: { value: number | null; low: number | null; high: number | null } = {
     value: null,
     low: null,

@@ -118,6 +118,20 @@ function density(z: number): number {
   return Math.exp((-z * z) / 2) / SQRT_2_PI;
 }
 
+/**
+ * Mean of a smooth function of a standard normal variable, by the trapezoidal rule over 9 standard deviations on each
+ * side, which converges exponentially because the density dies away (Trefethen and Weideman 2014).
+ */
+export function normalMean(valueAt: (z: number) => number): number {
+  const step = 0.1;
+  let total = 0;
+  for (let i = -90; i <= 90; i++) {
+    const z = i * step;
+    total += Math.exp(-(z ** 2) / 2) * valueAt(z);
+  }
+  return (total * step) / Math.sqrt(2 * Math.PI);
+}
+
 /** P(Z > z) for z > 0 well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), from the inside out. */
 function upperTail(z: number): number {
   let fraction = z;

@@ -1,5 +1,7 @@
 /** A ratio over sessions and its variance from sums that add up day by day, when the sessions themselves are gone. */
 
+import { effectiveNumberOf } from './effective-number.ts';
+
 /** What a session adds to the numerator and the denominator, weighed by inverse probabilities. */
 export interface SessionTerm {
   /** Names its session. */
@@ -56,7 +58,7 @@ export function ratioOf(sums: SessionSums): SummedRatio | null {
   return {
     value,
     variance: ((n / (n - 1)) * squares) / y ** 2,
-    degreesOfFreedom: Math.min(n - 1, squares ** 2 / fourths),
+    degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),
     sessions: n,
   };
 }

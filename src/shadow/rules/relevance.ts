@@ -8,7 +8,9 @@ import { RELEVANT_GRADE } from '../../judging/rules/judged-scores.ts';
 import { createEvaluator } from '../../math/ir/evaluate.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { chiSquareQuantile, normalQuantile } from '../../math/stats/distributions.ts';
-import { type Interval, normalMixtureInterval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { effectiveNumberOf } from '../../math/stats/effective-number.ts';
+import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, sumSessions } from '../../math/stats/session-sums.ts';
 import { DAY_MS } from '../../time.ts';
 import { type Evidence, falseCallsOf, PLANNED_POWER, type ShadowVerdict } from './looks.ts';
@@ -249,6 +251,6 @@ export interface WeightedSums {
 export function weightedShare({ n, weights, squares }: WeightedSums, sum: number): WeightedShare | null {
   if (n === 0 || weights === 0) return null;
   const value = Math.min(1, Math.max(0, sum / weights));
-  const { low, high } = wilsonInterval(value, Math.max(1, weights ** 2 / squares), CONFIDENCE);
+  const { low, high } = wilsonInterval(value, Math.max(1, effectiveNumberOf(weights, squares)), CONFIDENCE);
   return { value, low: Math.min(low, value), high: Math.max(high, value), n };
 }

@@ -2,7 +2,8 @@
  * Days of live queries -> sums over sessions, of which ratios and their variance are made -> whether the split is what
  * was declared, and then what is better or worse.
  */
-import { type Interval, logShareEvidence, normalMixtureInterval } from '../../math/stats/intervals.ts';
+import type { Interval } from '../../math/stats/intervals.ts';
+import { logShareEvidence, normalMixtureInterval } from '../../math/stats/sequential.ts';
 import {
   addSums,
   ratioOf,

@@ -5,6 +5,7 @@
  */
 
 import { normalQuantile, studentTQuantile } from '../../../math/stats/distributions.ts';
+import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 import { type Interval, wilsonInterval } from '../../../math/stats/intervals.ts';
 import { MINUTE_MS } from '../../../time.ts';
 import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
@@ -174,16 +175,10 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
   }
   const sessions = residuals.size;
   if (sessions < MIN_SESSIONS) return tooFew('sessions', sessions, MIN_SESSIONS);
-  let squares = 0;
-  let fourths = 0;
-  for (const residual of residuals.values()) {
-    const square = (residual / denominator) ** 2;
-    squares += square;
-    fourths += square * square;
-  }
-  const variance = (sessions / (sessions - 1)) * squares;
+  const contributions = [...residuals.values()].map((residual) => (residual / denominator) ** 2);
+  const variance = (sessions / (sessions - 1)) * contributions.reduce((sum, square) => sum + square, 0);
   // Where the squares of tiny numbers vanish, the least that it can be.
-  const freedom = fourths === 0 ? 1 : Math.max(1, Math.min(sessions - 1, (squares * squares) / fourths));
+  const freedom = Math.max(1, Math.min(sessions - 1, effectiveNumber(contributions)));
   const effectiveSessions = effectiveClusters(members);
   if (![numerator, denominator, variance, effectiveSessions].every(Number.isFinite)) {
     throw new RangeError('A ratio over sessions overflowed; a probability is too small.');

@@ -5,9 +5,9 @@
  * so false alarms are no more frequent than its threshold says.
  */
 import { alarmThreshold, type FalsePageBudget } from '../../../density/rules/alarm.ts';
-import { type DetectorSettings, newDetector, stepDetector } from '../../../density/rules/e-detector.ts';
 import { median } from '../../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
+import { type DetectorSettings, newDetector, stepDetector } from '../../../math/stats/sequential.ts';
 import { MINUTE_MS } from '../../../time.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { OpinionCounts } from './sentiment.ts';

@@ -7,6 +7,7 @@
  */
 
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
+import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 import { type QueryOutcome, queryOutcomes } from '../../../model.ts';
 
 interface ClusterVariance {
@@ -37,16 +38,11 @@ interface ClusterVariance {
  * @param values one per member
  */
 export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]): ClusterVariance {
-  let variance = 0;
-  let squares = 0;
-  for (const cluster of groupByCluster(members, values).values()) {
-    const contribution = clusterContribution(cluster);
-    variance += contribution;
-    squares += contribution * contribution;
-  }
+  const contributions = [...groupByCluster(members, values).values()].map(clusterContribution);
+  const variance = contributions.reduce((sum, contribution) => sum + contribution, 0);
   if (variance === 0) return { variance, degreesOfFreedom: 0 };
   // Where the squares of tiny numbers vanish, the least that it can be.
-  const degreesOfFreedom = squares === 0 ? 1 : Math.max(1, (variance * variance) / squares);
+  const degreesOfFreedom = Math.max(1, effectiveNumber(contributions));
   return { variance, degreesOfFreedom };
 }
 
@@ -95,22 +91,14 @@ export function chanceClusters(members: readonly ClusterMember[]): number {
 }
 
 /**
- * Kish's effective sample size of clusters, (sum W)^2 / sum W^2 with W the summed weights 1 / probability of a
- * cluster's members (Kish, Survey Sampling, 1965): the number of equally weighted clusters that tell as much. 0 for
- * no members.
+ * Kish's effective number of clusters, each with the summed weights 1 / probability of its members. 0 for no members.
  */
 export function effectiveClusters(members: readonly ClusterMember[]): number {
   const weights = new Map<string | number, number>();
   for (const { cluster, probability } of members) {
     weights.set(cluster, (weights.get(cluster) ?? 0) + 1 / probability);
   }
-  let sum = 0;
-  let squares = 0;
-  for (const weight of weights.values()) {
-    sum += weight;
-    squares += weight * weight;
-  }
-  return squares === 0 ? 0 : (sum * sum) / squares;
+  return effectiveNumber(weights.values());
 }
 
 export interface SampledValue extends ClusterMember {

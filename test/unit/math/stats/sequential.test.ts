@@ -1,6 +1,6 @@
 import { array, assert, double, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { logShareEvidence, normalMixtureInterval } from '../../../../src/math/stats/intervals.ts';
+import { logShareEvidence, normalMixtureInterval } from '../../../../src/math/stats/sequential.ts';
 
 /** ln n! */
 const logFactorial = (n: number): number =>

@@ -1,0 +1,133 @@
+/**
+ * Tests that hold however often one looks: the e-detector of bounded means, the confidence sequence of a mean, and the
+ * evidence that counts do not come in the given shares.
+ */
+import { logBeta, logMean } from './distributions.ts';
+import type { Interval } from './intervals.ts';
+
+/**
+ * E-detector: evidence, window after window, that the mean of scores rose above a null mean (Shin, Ramdas and Rinaldo, 2022).
+ * `shiryaev_roberts`: M_t = (M_{t-1} + 1) e^g, for which the expected number of windows to a false alarm is at least
+ * the threshold. `cusum`: M_t = max(M_{t-1}, 1) e^g.
+ */
+type DetectorForm = 'shiryaev_roberts' | 'cusum';
+
+export interface DetectorSettings {
+  /** Null mean m0 of the session scores, in (0, 1). */
+  readonly nullMean: number;
+  /** Overdispersion, >= 1, by which evidence is tempered. */
+  readonly phi: number;
+  /** Stakes lambda of the bets; each is capped at 0.9 / m0. */
+  readonly lambdas?: readonly number[];
+  readonly form?: DetectorForm;
+}
+
+/** What a detector knows; plain numbers, finite, to be stored as they are. */
+export interface DetectorState {
+  /** For each bet ln of what the next window multiplies: ln(M + 1), or ln max(M, 1) in the cusum form. At first 0. */
+  readonly carried: readonly number[];
+}
+
+interface DetectorStep {
+  readonly state: DetectorState;
+  /** g of each bet. */
+  readonly logIncrements: readonly number[];
+  /** ln M of each bet after the window. */
+  readonly logM: readonly number[];
+  /** ln of the mean of M over the bets. */
+  readonly logEvidence: number;
+}
+
+const DEFAULT_LAMBDAS: readonly number[] = [0.25, 0.5, 1, 2, 3.5];
+
+/** A bet keeps at least a tenth of its stake, whatever a session shows. */
+const MAX_STAKE = 0.9;
+
+/** A detector that has seen nothing: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
+export function newDetector(settings: DetectorSettings): DetectorState {
+  const { nullMean, phi } = settings;
+  if (!(nullMean > 0 && nullMean < 1)) throw new RangeError(`A null mean must lie in (0, 1), not be ${nullMean}.`);
+  if (!(phi >= 1)) throw new RangeError(`An overdispersion must be at least 1, not ${phi}.`);
+  return { carried: lambdasOf(settings).map(() => 0) };
+}
+
+/**
+ * Adds the sessions of one window, each with its mean of x / ln 100:
+ *
+ *     g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y - m0))
+ *
+ * The order of the sessions does not matter, to the last digit. An empty window has g = 0, so that M still grows by 1
+ * in the Shiryaev-Roberts form. Everything is held as logarithms and cannot overflow.
+ *
+ * @param scores y of each session, in [0, 1]
+ * @throws RangeError for a score outside, NaN among them: evidence that is not a number would never go away
+ */
+export function stepDetector(
+  settings: DetectorSettings,
+  state: DetectorState,
+  scores: ArrayLike<number>,
+): DetectorStep {
+  const sorted = Float64Array.from(scores).toSorted();
+  const outside = sorted.find((score) => !(score >= 0 && score <= 1));
+  if (outside !== undefined) throw new RangeError(`A session score must lie in [0, 1], not be ${outside}.`);
+  const logIncrements = lambdasOf(settings).map((lambda) => {
+    let sum = 0;
+    for (const score of sorted) sum += Math.log1p(lambda * (score - settings.nullMean));
+    return sum / settings.phi;
+  });
+  const logM = logIncrements.map((increment, bet) => (state.carried[bet] ?? 0) + increment);
+  const carried = logM.map(settings.form === 'cusum' ? (value) => Math.max(value, 0) : logOnePlusExp);
+  return { state: { carried }, logIncrements, logM, logEvidence: logMean(logM) };
+}
+
+function lambdasOf({ lambdas = DEFAULT_LAMBDAS, nullMean }: DetectorSettings): number[] {
+  return lambdas.map((lambda) => Math.min(lambda, MAX_STAKE / nullMean));
+}
+
+/** ln(1 + e^value). */
+function logOnePlusExp(value: number): number {
+  return value > 0 ? value + Math.log1p(Math.exp(-value)) : Math.log1p(Math.exp(value));
+}
+
+/**
+ * Confidence sequence of a mean whose estimate is about normal: the chance that any of the intervals that are ever looked
+ * at misses the truth is about alpha.
+ *
+ *     estimate -+ sqrt(2 V (V + t^2) / t^2  ln(sqrt((V + t^2) / V) / alpha))
+ *
+ * with V the variance of the estimate. It inverts the likelihood ratio of the truth to a normal mixture around it of
+ * standard deviation t, a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh, KDD 2017); with an estimated variance
+ * it holds as samples grow (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Time-uniform central limit theory and asymptotic
+ * confidence sequences, 2024).
+ *
+ * @param variance of the estimate, > 0
+ * @param scale t, > 0, chosen before looking: about the effect that is to be found soonest
+ * @param alpha in (0, 1)
+ */
+export function normalMixtureInterval(estimate: number, variance: number, scale: number, alpha: number): Interval {
+  const both = variance + scale ** 2;
+  const reach = Math.sqrt(((2 * variance * both) / scale ** 2) * Math.log(Math.sqrt(both / variance) / alpha));
+  return { low: estimate - reach, high: estimate + reach };
+}
+
+/**
+ * ln of the evidence that counts do not come in the given shares: their likelihood under shares drawn from a Dirichlet
+ * distribution around these, over that under these. A martingale of mean 1 while they do, so that it ever exceeds 1 / alpha
+ * with a chance of at most alpha (Ville; Lindon and Malek, Anytime-valid inference for multinomial count data, NeurIPS 2022).
+ *
+ * @param counts of each kind
+ * @param shares of each, positive, with the sum 1
+ * @param concentration of the distribution: a share p is drawn with variance p (1 - p) / (concentration + 1)
+ */
+export function logShareEvidence(counts: readonly number[], shares: readonly number[], concentration: number): number {
+  let evidence = 0;
+  let [left, prior] = [counts.reduce((sum, count) => sum + count, 0), concentration];
+  for (const [kind, share] of shares.entries()) {
+    const [count, own] = [counts[kind] ?? 0, concentration * share];
+    evidence -= count * Math.log(share);
+    [left, prior] = [left - count, prior - own];
+    // What is left of a Dirichlet distribution is one of the other kinds.
+    if (kind < shares.length - 1) evidence += logBeta(own + count, prior + left) - logBeta(own, prior);
+  }
+  return evidence;
+}
