@@ -2,7 +2,7 @@
 //
 //   local recalld = import 'recalld/deploy/mixin/mixin.libsonnet';
 //   recalld.prometheusAlerts
-local rules = import 'rules.json';
+local rules = import '../prometheus/recalld.rules.json';
 local only(key) = {
   groups: [
     group { rules: kept }

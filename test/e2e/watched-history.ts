@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { TOPIC, type WatchedService } from './watched-service.ts';
 
 const dashboards = readDashboards();
-const rules = readFileSync(path.resolve(import.meta.dirname, '../../deploy/prometheus/recalld.rules.yml'), 'utf8');
+const rules = readFileSync(path.resolve(import.meta.dirname, '../../deploy/prometheus/recalld.rules.json'), 'utf8');
 const values = {
   cluster: '.*',
   namespace: '.*',

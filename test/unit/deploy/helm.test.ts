@@ -16,6 +16,8 @@ import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { chartFiles, kubernetesRules } from '../../../docs/build/chart-files.ts';
+import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/serve.ts';
 import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
@@ -94,11 +96,8 @@ const everything: Tree = {
   podAnnotations: { team: 'search' },
 };
 
-const files = Object.fromEntries(
-  (readdirSync(path.join(folder, 'files'), { recursive: true }) as string[])
-    .filter((name) => /\.(json|yaml)$/.test(name))
-    .map((name) => [`files/${name}`, read(`files/${name}`)]),
-);
+/** As `npm run chart` writes them. */
+const files = Object.fromEntries(chartFiles().map((file) => [file.path, file.text]));
 
 /** What Kubernetes and the Prometheus Operator themselves take for such an object, by the schemas of their APIs. */
 const kinds: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
@@ -423,8 +422,7 @@ describe('the PrometheusRule', () => {
   it('has the shipped rules, with their own braces', () => {
     const enabled = { ...defaults, prometheusRule: { enabled: true, labels: {} } };
     const [rule] = ofKind(render(enabled), 'PrometheusRule');
-    const manifest = readFileSync(path.join(root, 'deploy/kubernetes/prometheus-rule.yaml'), 'utf8');
-    expect(rule?.['spec']).toEqual((parse(manifest) as { spec: object }).spec);
+    expect(rule?.['spec']).toEqual(ruleFile(kubernetesRules));
     expect(JSON.stringify(rule)).toContain('{{ $labels.');
   });
 

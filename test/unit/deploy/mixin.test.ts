@@ -33,7 +33,7 @@ it.skipIf(missing('jsonnet'))('holds every dashboard, every alert and every reco
   const files = readdirSync(folder).map((name) => [name, JSON.parse(readFileSync(path.join(folder, name), 'utf8'))]);
   expect(mixin.grafanaDashboards).toEqual(Object.fromEntries(files));
   const shipped = rulesOf(
-    parse(readFileSync(path.join(root, 'deploy/prometheus/recalld.rules.yml'), 'utf8')) as Groups,
+    parse(readFileSync(path.join(root, 'deploy/prometheus/recalld.rules.json'), 'utf8')) as Groups,
   );
   expect(rulesOf(mixin.prometheusAlerts)).toEqual(shipped.filter((rule) => 'alert' in rule));
   expect(rulesOf(mixin.prometheusRules)).toEqual(shipped.filter((rule) => 'record' in rule));

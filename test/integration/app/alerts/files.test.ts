@@ -25,7 +25,7 @@ describe.skipIf(missing('promtool'))('promtool', () => {
   const lint = ['check', 'rules', '--lint=all', '--lint-fatal'];
 
   it('finds nothing to say against the rule file', () => {
-    const { status, output } = run('promtool', [...lint, 'prometheus/recalld.rules.yml']);
+    const { status, output } = run('promtool', [...lint, 'prometheus/recalld.rules.json']);
     expect(output).toMatch(/SUCCESS: \d+ rules found/);
     expect(status).toBe(0);
   });
@@ -124,7 +124,7 @@ describe('the scrape configs', () => {
 
   it('give the targets the job that the rules look for', () => {
     expect(read('prometheus/prometheus.yml')).toMatchObject({
-      rule_files: ['recalld.rules.yml'],
+      rule_files: ['recalld.rules.json'],
       scrape_configs: [
         {
           job_name: defaultRuleSettings.scrapeJob,
