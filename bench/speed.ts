@@ -21,6 +21,7 @@ import { history } from './speed/history.ts';
 import { ingest } from './speed/ingest.ts';
 import { ingestDurable } from './speed/ingest-durable.ts';
 import { judging } from './speed/judging.ts';
+import { plainVersions } from './speed/plain-versions.ts';
 import { type SpeedResult, speedFile } from './speed/result.ts';
 import { isMet, type MeasureRow, type RowResult } from './speed/row.ts';
 import { measureScaling } from './speed/scaling.ts';
@@ -37,6 +38,7 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   'ingest-durable': ingestDurable,
   'client-call': clientCall,
   'drift-pass': driftPass,
+  'plain-versions': plainVersions,
   'golden-run': goldenRun,
   'event-loop': eventLoop,
   judging,

@@ -51,8 +51,8 @@ async function plainMeans() {
   for (const [query, judgments] of judged) {
     const found = results.get(query);
     if (found !== undefined) {
-      const ranking = applyDuplicatePolicy(orderLikeTrecEval(found).ids, 'collapse', query);
-      for (const [i, value] of evaluate(ranking.ranking ?? ranking, judgments).entries()) columns[i][place] = value;
+      const ranking = applyDuplicatePolicy(orderLikeTrecEval(found).ids, 'collapse', query).ranking;
+      for (const [i, value] of evaluate(ranking, judgments).entries()) columns[i][place] = value;
     }
     place++;
   }
@@ -67,4 +67,5 @@ async function meansByBytes() {
 }
 
 const means = reader === 'plain' ? await plainMeans() : await meansByBytes();
-process.stdout.write(`${JSON.stringify(means)}\n`);
+const { user, system } = process.cpuUsage();
+process.stdout.write(`${JSON.stringify({ means, ms: (user + system) / 1000 })}\n`);

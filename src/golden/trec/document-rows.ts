@@ -1,5 +1,5 @@
 /** Lines of a TREC file by their query, as numbers: document ids stay bytes of the file, and few become strings. */
-import { parseGrade, parseScore } from '../../math/ir/trec-line.ts';
+import { parseScore } from '../../math/ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
@@ -109,65 +109,15 @@ export class DocumentRows {
   }
 
   /**
-   * Adds judgments from `start` on, as long as they are of the query of the row before and written as nearly all
-   * are: TREC, one blank between columns. A large file is mostly such lines, and one loop over their
-   * bytes, which makes nothing for a line, takes half of what it takes to find columns first and read them then.
-   *
-   * @param grades are set for each row
-   * @returns where the first line stands that is another one, or is for others to read or to refuse
-   */
-  goOn(block: Block, start: number, grades: Float64Array): number {
-    const { bytes } = block;
-    const { starts, ends, hashes, blockOf, lastId, lastIdLength } = this;
-    const ranges = this.last?.ranges ?? [];
-    const from = this.count;
-    const { length } = bytes;
-    // Where a line feed is the last byte, no loop below needs to look for the end of the bytes.
-    if (this.block !== block || ranges[ranges.length - 1] !== from || bytes[length - 1] !== LINE_FEED) return start;
-    const blockNumber = this.blocks.length - 1;
-    const room = hashes.length;
-    let line = start;
-    let row = from;
-    for (; row < room && line < length; row++) {
-      let i = 0;
-      while (i < lastIdLength && bytes[line + i] === lastId[i]) i++;
-      if (i < lastIdLength) break;
-      i += line;
-      if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      // The second column.
-      do i++;
-      while (isWord(bytes, i));
-      if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      const idStart = i;
-      let hash = HASH_OF_NOTHING;
-      do hash = hashOf(hash, bytes[i++] ?? 0);
-      while (isWord(bytes, i));
-      const idEnd = i;
-      if (!isBlank(bytes, i++) || !isWord(bytes, i)) break;
-      const numberStart = i;
-      do i++;
-      while (isWord(bytes, i));
-      const grade = parseGrade(bytes, numberStart, i);
-      if (bytes[i] !== LINE_FEED || Number.isNaN(grade)) break;
-      blockOf[row] = blockNumber;
-      starts[row] = idStart;
-      ends[row] = idEnd;
-      hashes[row] = hash;
-      grades[row] = grade;
-      line = i + 1;
-    }
-    this.count = row;
-    ranges[ranges.length - 1] = row;
-    return line;
-  }
-
-  /**
-   * Adds results of a run as `goOn` adds judgments: lines of the six columns of TREC with one separator between them.
+   * Adds results of a run from `start` on, as long as they are of the query of the row before and written as nearly all
+   * are: the six columns of TREC with one separator between them. A large run is mostly such lines, and one loop over
+   * their bytes, which makes nothing for a line, takes six tenths of what it takes to find columns first and read them then.
    *
    * @param blank what separates columns beside a tab: a space, or nothing (a tab) where ids may hold spaces
    * @param scores and ranks are set for each row
+   * @returns where the first line stands that is another one, or is for others to read or to refuse
    */
-  goOnRun(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
+  goOn(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
     const { bytes } = block;
     const { starts, ends, hashes, blockOf, lastId, lastIdLength } = this;
     const ranges = this.last?.ranges ?? [];
@@ -307,7 +257,6 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
   return hash;
 }
 
-const isBlank = (bytes: Uint8Array, at: number): boolean => bytes[at] === SPACE || bytes[at] === TAB;
 /** Whether columns are separated here: by a tab, or by what may separate them beside it. */
 export const parts = (bytes: Uint8Array, at: number, blank: number): boolean =>
   bytes[at] === TAB || bytes[at] === blank;

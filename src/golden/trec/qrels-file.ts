@@ -139,10 +139,9 @@ function linesIn(reading: LineReading): BlockHandler {
   }
 }
 
-/** Lines of TREC, most of which the table reads by itself. */
+/** Lines whose columns are parted by blanks. */
 function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
-  const isTrec = form.width === 4 && form.document === 2 && form.grade === 3;
   const addLine = (block: Block, line: number): void => {
     const { starts, ends, count } = scanner;
     if (count === 0 || line === form.headerLine) return;
@@ -168,10 +167,6 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
     for (let next = 0; next < block.bytes.length; line++) {
       next = scanner.scan(block.bytes, next);
       addLine(block, line);
-      if (!isTrec) continue;
-      const before = judgments.length;
-      next = judgments.goOn(block, next, line + 1);
-      line += judgments.length - before;
     }
     return line;
   };

@@ -105,9 +105,9 @@ export class ResultTable {
     this.ranks = enlarged(new Int32Array(room), this.ranks);
   }
 
-  /** Adds the results of a run in the columns of TREC from `start` on as `DocumentRows.goOnRun` does. */
+  /** Adds the results of a run in the columns of TREC from `start` on as `DocumentRows.goOn` does. */
   goOn(block: Block, start: number, hasTabs: boolean): number {
-    return this.documents.goOnRun(block, start, hasTabs ? TAB : SPACE, this.scores, this.ranks);
+    return this.documents.goOn(block, start, hasTabs ? TAB : SPACE, this.scores, this.ranks);
   }
 
   /** The documents of a query in the order of the file, not yet ranked and with repeats. */

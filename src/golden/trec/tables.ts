@@ -41,20 +41,6 @@ export class JudgmentTable {
     this.lines[row] = line;
   }
 
-  /** Adds the judgments from `start` on, where this line stands, as `DocumentRows.goOn` does. */
-  goOn(block: Block, start: number, firstLine: number): number {
-    const { documents, lines } = this;
-    const first = documents.size;
-    const next = documents.goOn(block, start, this.grades);
-    for (let row = first; row < documents.size; row++) lines[row] = firstLine + row - first;
-    return next;
-  }
-
-  /** How many judgments there are. */
-  get length(): number {
-    return this.documents.size;
-  }
-
   /** Every row with its query, in the order of the file. */
   *rows(): Generator<{ readonly row: number; readonly queryId: string }> {
     const ranges = [...this.queries].flatMap(([queryId, { ranges: own }]) =>
