@@ -27,7 +27,23 @@ create table query_coverage (
 ) partition by range (received_on);
 
 create index query_coverage_due on query_coverage (pipeline, due_at) where status = 'open';
-create index live_queries_received on live_queries (pipeline, received_at);
+
+-- The score of a query is made of its nearest chunk and its vector when it is read. The column stays for one version back.
+comment on column query_coverage.score is 'Not read or written since the nearest chunk counts, the first of "nearest".';
+
+-- How many of the live queries that wait for their coverage are admitted, while more come than can be searched?
+create table coverage_admissions (
+  pipeline text primary key,
+  -- Queries that were received before it are decided on.
+  settled_until timestamptz not null,
+  -- The chance of being admitted is 2^-level.
+  level smallint not null check (level >= 0),
+  waiting double precision not null,
+  is_overdue boolean not null,
+  calm_since timestamptz,
+  -- All that were ever left out.
+  left_out bigint not null
+);
 
 -- What well-known traffic looked like against the store, frozen.
 create table density_baselines (
@@ -55,6 +71,9 @@ create table density_baseline_queries (
   surprise double precision not null,
   nearest jsonb not null,
   vector bytea not null,
+  -- When a retained baseline query was last searched again, and what it scored then.
+  asked_again_at timestamptz,
+  score_again double precision,
   primary key (pipeline, version, role, id),
   foreign key (pipeline, version) references density_baselines on delete cascade
 );
@@ -90,3 +109,90 @@ create table density_events (
 );
 
 create index density_events_newest on density_events (pipeline, occurred_at desc, id desc);
+
+-- What did each vector store hold, by a uniform sample of it?
+create table store_snapshots (
+  pipeline text not null,
+  taken_at timestamptz not null,
+  -- Sampled vectors with a direction.
+  vectors integer not null,
+  dimensions integer not null,
+  -- float64, little-endian: mean of the directions.
+  centroid bytea not null,
+  mean_length double precision not null,
+  -- float32, little-endian: one direction per cluster.
+  clusters bytea not null,
+  chunk_shares double precision[] not null,
+  -- Null while no live query with a vector was there to hold against it.
+  query_shares double precision[],
+  -- The most typical chunk of each cluster; null for an empty one.
+  medoids text[] not null,
+  primary key (pipeline, taken_at)
+);
+
+-- What do people ask that the store does not cover, since when, and who looks after it?
+create table uncovered_topics (
+  id text primary key,
+  pipeline text not null,
+  state text not null check (state in ('open', 'acknowledged', 'closed')),
+  -- Distinctive words; empty where no texts are kept.
+  label text[] not null,
+  -- float64, little-endian: direction of its queries.
+  centroid bytea not null,
+  cause text not null check (cause in ('new_demand', 'lost_content')),
+  first_seen timestamptz not null,
+  last_seen timestamptz not null,
+  -- When somebody acknowledged or closed it, or it closed by itself, and why.
+  changed_at timestamptz,
+  note text,
+  -- Of the latest window in which it was seen.
+  sessions integer not null,
+  traffic_share double precision not null,
+  share_low double precision not null,
+  share_high double precision not null,
+  excess_points double precision not null,
+  density double precision not null,
+  adjusted_p double precision not null,
+  dominant_region integer not null,
+  -- Ids of live queries, the most typical first. Their texts stay where they are erased and expire.
+  examples text[] not null,
+  -- [[chunk id, cosine], ...] that came nearest to them.
+  nearest jsonb not null,
+  -- [[segment, share of the topic], ...], the largest first.
+  segments jsonb not null,
+  -- Ids of chunks that baseline queries like it found and that are gone from the store.
+  lost_chunks text[] not null default '{}',
+  -- The topic that it was found to be a part of, under whose id it is followed from then on.
+  part_of text references uncovered_topics (id) on delete set null,
+  -- Of the queries of an uncovered topic that were judged: how many, and which share of their documents held an answer.
+  judged_queries integer not null default 0,
+  relevant_share double precision
+);
+
+create index uncovered_topics_pipeline on uncovered_topics (pipeline, last_seen desc);
+
+create table uncovered_topic_windows (
+  topic_id text not null references uncovered_topics (id) on delete cascade,
+  window_end timestamptz not null,
+  sessions integer not null,
+  traffic_share double precision not null,
+  excess_points double precision not null,
+  density double precision not null,
+  primary key (topic_id, window_end)
+);
+
+-- Up to when were the live queries of each pipeline last searched for uncovered topics, and was there enough to search?
+create table uncovered_topic_looks (
+  pipeline text primary key,
+  -- Of the live queries: inclusive, and exclusive.
+  window_start timestamptz not null,
+  window_end timestamptz not null,
+  baseline_version integer not null,
+  sessions integer not null,
+  -- What there was too little of; null when the search could be made.
+  lacking text check (lacking in ('window_tail', 'baseline_tail', 'baseline_sample'))
+);
+
+-- Vectors of models do not compress, and to try takes time with every row that is kept.
+alter table query_coverage alter column embedding set storage external;
+alter table density_baseline_queries alter column vector set storage external;

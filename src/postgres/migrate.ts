@@ -47,7 +47,7 @@ export interface MigrationReport {
   readonly version: number;
 }
 
-/** A migration that the version before cannot work with has a name that begins so: `0061.do.breaking-drop-scores.sql`. */
+/** A migration that the version before cannot work with has a name that begins so: `0013.do.breaking-drop-scores.sql`. */
 const BREAKING = 'breaking-';
 
 /**

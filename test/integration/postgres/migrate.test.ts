@@ -44,7 +44,7 @@ describe('migrating', () => {
     const { applied, version } = await migrate(pool);
     expect(applied).toHaveLength(files.length);
     expect(Number(files.at(-1)?.slice(0, 4))).toBe(version);
-    expect(applied[0]).toBe('0001.do.golden-sets.sql');
+    expect(applied[0]).toBe('0001.do.access.sql');
     expect(await compareSchema(pool)).toEqual({ pending: 0, newer: [] });
   });
 

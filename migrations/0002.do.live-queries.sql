@@ -32,12 +32,22 @@ create table live_queries (
   unit_hash double precision not null,
   rate_probability double precision not null,
   level smallint not null,
+  -- UTF-16 code units of the texts of all results; null where texts are not given, as the next one.
+  context_characters integer,
+  -- Share of their runs of five words that an earlier result of the list had too.
+  context_repeated double precision,
+  -- [{name, isSide, latencyMs, documents, ranks}, ...] in the order in which they worked; ranks are those of the results.
+  stages jsonb,
   primary key (received_on, pipeline, id)
 ) partition by range (received_on);
 
 create index live_queries_time on live_queries (pipeline, occurred_at);
 create index live_queries_user on live_queries (user_hash) where user_hash is not null;
 create index live_queries_trace on live_queries (trace_id) where trace_id is not null;
+create index live_queries_received on live_queries (pipeline, received_at);
+
+comment on column live_queries.session_hash is
+  'Keyed hash of the session, else of the trace, else of the query. A session that is learnt later replaces the trace here, while the draw stays that of the trace.';
 
 create table feedback (
   received_on date not null,
@@ -55,12 +65,18 @@ create table feedback (
   comment text,
   -- False for what is beyond the cap of one user: kept, but in no rate.
   counted boolean not null,
+  -- Feedback on a span that is not known to be a query: the span, as the id of the query that it would be, and its trace.
+  -- query_id is then the only query of that trace, else the span.
+  trace_id text,
+  judged_id text,
   primary key (received_on, pipeline, id)
 ) partition by range (received_on);
 
 create index feedback_query on feedback (pipeline, query_id);
 create index feedback_time on feedback (pipeline, occurred_at);
 create index feedback_user on feedback (user_hash) where user_hash is not null;
+create index feedback_trace on feedback (trace_id) where trace_id is not null;
+create index feedback_judged on feedback (pipeline, judged_id) where judged_id is not null;
 
 -- All live queries, sampled or not, by the minute of receipt; after 32 days by the hour.
 create table live_query_counts (
@@ -89,35 +105,5 @@ create table pipeline_dimensions (
   dimensions integer not null
 );
 
--- Who may call the HTTP API; the key itself is never stored.
-create table api_keys (
-  id text primary key,
-  name text not null,
-  key_hash bytea not null unique,
-  scopes text[] not null,
-  created_at timestamptz not null,
-  revoked_at timestamptz
-);
-
--- That something was erased, never what it was.
-create table erasures (
-  id bigint generated always as identity primary key,
-  erased_at timestamptz not null,
-  subject text not null check (subject in ('user', 'query')),
-  subject_hash text not null,
-  queries integer not null,
-  feedback integer not null
-);
-
--- The key of the hashes that stand for users and sessions, unless the config holds it.
-create table hash_keys (
-  name text primary key,
-  key text not null
-);
-
--- Which installation is this? Goes with the database wherever it is restored, and stands on a job queue that lies outside.
-create table installation (
-  only_one boolean primary key default true check (only_one),
-  id uuid not null default gen_random_uuid()
-);
-insert into installation default values;
+-- Vectors of models do not compress, and to try takes time with every row that is kept.
+alter table live_queries alter column embedding set storage external;

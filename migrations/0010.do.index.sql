@@ -1,5 +1,4 @@
 -- What should a vector store hold, what was found in it, and since when is it otherwise?
-
 -- The manifest of a pipeline as it was last read: ids, times and hashes.
 create table index_documents (
   pipeline text not null,
@@ -99,6 +98,9 @@ create table index_arrivals (
   has_arrived boolean not null default false,
   -- Nobody looks for it any more: it was found, or a newer version came.
   is_over boolean not null default false,
+  -- Between which two looks did a change of a document arrive in the store?
+  -- When it was last looked for in vain; null where the first look found it.
+  absent_at timestamptz,
   primary key (pipeline, id, updated_at)
 );
 

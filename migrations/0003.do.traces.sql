@@ -26,6 +26,8 @@ create table trace_fragments (
   -- What stands in live_queries for the session of a query of this trace that has none.
   trace_hash text,
   user_hash text,
+  -- What a reranker took, which is the time of a stage.
+  latency_ms double precision,
   primary key (slot, trace_id, span_id, part)
 ) partition by list (slot);
 
@@ -35,16 +37,6 @@ create table trace_fragments_2 partition of trace_fragments for values in (2);
 
 create index trace_fragments_trace on trace_fragments (trace_id);
 create index trace_fragments_user on trace_fragments (user_hash) where user_hash is not null;
-
--- Feedback on a span that is not known to be a query: the span, as the id of the query that it would be, and its trace.
--- query_id is then the only query of that trace, else the span.
-alter table feedback add column trace_id text, add column judged_id text;
-
-create index feedback_trace on feedback (trace_id) where trace_id is not null;
-create index feedback_judged on feedback (pipeline, judged_id) where judged_id is not null;
-
-comment on column live_queries.session_hash is
-  'Keyed hash of the session, else of the trace, else of the query. A session that is learnt later replaces the trace here, while the draw stays that of the trace.';
 
 -- Retriever spans that gave no live query, by kind, for people who set up tracing. Names of attributes, never a value.
 create table unreadable_retrievers (
@@ -57,3 +49,6 @@ create table unreadable_retrievers (
   last_seen_at timestamptz not null,
   primary key (pipeline, instrumentation, reason)
 );
+
+-- Vectors of models do not compress, and to try takes time with every row that is kept.
+alter table trace_fragments alter column embedding set storage external;

@@ -1,0 +1,88 @@
+-- Which questions, with which relevant documents, is a pipeline measured by? A version never changes.
+create table golden_sets (
+  name text not null,
+  version integer not null,
+  content_hash text not null,
+  format text not null,
+  imported_at timestamptz not null,
+  queries integer not null,
+  judgments integer not null,
+  -- Questions of a model are easier than those of people: the two are never mixed in one set.
+  origin text not null default 'human' check (origin in ('human', 'generated')),
+  -- How a version came about that was not imported from a file, one sentence.
+  note text,
+  primary key (name, version)
+);
+
+create table golden_queries (
+  golden_set text not null,
+  version integer not null,
+  query_id text not null,
+  position integer not null,
+  text text not null,
+  tags jsonb not null,
+  -- Ids, or beginnings of ids that end in an asterisk.
+  forbidden text[] not null default '{}',
+  -- Which questions does nothing in the store answer, so that an empty answer to them is right?
+  no_answer boolean not null default false,
+  primary key (golden_set, version, query_id),
+  foreign key (golden_set, version) references golden_sets (name, version)
+);
+
+create table golden_judgments (
+  golden_set text not null,
+  version integer not null,
+  query_id text not null,
+  document_id text not null,
+  grade integer not null check (grade >= 0),
+  primary key (golden_set, version, query_id, document_id),
+  foreign key (golden_set, version, query_id) references golden_queries (golden_set, version, query_id)
+);
+
+-- Queries that no person wrote into a file. It holds for every version of the set.
+create table golden_query_origins (
+  golden_set text not null,
+  query_id text not null,
+  kind text not null check (kind in ('live', 'generated')),
+  pipeline text not null,
+  -- Of the live query whose text it is: as in erasures, and its user. An erasure finds the golden query by them.
+  live_query_hash text,
+  user_hash text,
+  asked_at timestamptz,
+  details jsonb not null,
+  recorded_at timestamptz not null,
+  primary key (golden_set, query_id)
+);
+
+create index golden_query_origins_live on golden_query_origins (live_query_hash) where live_query_hash is not null;
+create index golden_query_origins_user on golden_query_origins (user_hash) where user_hash is not null;
+
+-- Texts of judged documents, as they were while they were in the store: what a lost label is found again by.
+create table golden_documents (
+  pipeline text not null,
+  document_id text not null,
+  content text not null,
+  seen_at timestamptz not null,
+  primary key (pipeline, document_id)
+);
+
+-- A new version of a set beside the one whose scores are exported.
+create table golden_rotations (
+  id bigint generated always as identity primary key,
+  pipeline text not null,
+  golden_set text not null,
+  from_version integer not null,
+  to_version integer not null,
+  runs_needed integer not null,
+  started_at timestamptz not null,
+  -- Null while both versions run.
+  ended_at timestamptz,
+  outcome text check (outcome in ('completed', 'replaced')),
+  -- Mean of each metric on the overlap, by version: {"ndcg@10": {"from": 0.8, "to": 0.75}}.
+  levels jsonb not null default '{}',
+  -- By how much the thresholds of checks moved with the level of the set, by name of the check.
+  shifts jsonb not null default '{}',
+  check ((ended_at is null) = (outcome is null))
+);
+
+create unique index golden_rotations_one_open on golden_rotations (pipeline, golden_set) where ended_at is null;

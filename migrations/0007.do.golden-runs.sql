@@ -1,0 +1,276 @@
+-- What did the retriever answer to a golden set, when, and how good was it?
+create table golden_runs (
+  id text primary key,
+  pipeline text not null,
+  golden_set text not null,
+  golden_set_version integer not null,
+  trigger text not null check (trigger in ('schedule', 'manual', 'sentinel')),
+  scheduled_for timestamptz,
+  settings jsonb not null,
+  status text not null default 'running' check (status in ('running', 'completed', 'void', 'failed', 'cancelled')),
+  reason text,
+  started_at timestamptz not null,
+  deadline_at timestamptz not null,
+  finished_at timestamptz,
+  segments_overflow integer not null default 0,
+  lease_holder text,
+  lease_until timestamptz,
+  -- What the store and the embedder were made of when the run ended, by part.
+  fingerprints jsonb not null default '{}',
+  -- Judged documents that were looked for in the store, and how many are gone; null when nobody could look.
+  labels_probed integer,
+  labels_stale integer,
+  -- Of those that are gone, not counted in labels_stale: nothing took their place.
+  labels_lost integer,
+  -- Queries whose every relevant document is gone.
+  queries_dead integer,
+  -- Why nobody could look, one sentence.
+  labels_gap text,
+  -- A sentinel run asks a few queries between the full runs.
+  purpose text not null default 'full' check (purpose in ('full', 'sentinel')),
+  -- What is asked; null: every query of the set.
+  query_ids text[],
+  -- Why it runs outside its schedule, one sentence.
+  cause text,
+  -- When its answers were deleted because they were old; null while they are there.
+  answers_gone_at timestamptz,
+  -- How many of them there were by outcome; null while they can be counted.
+  outcomes jsonb,
+  -- What of the answers of a run looks like a mistake of the config or of the set?
+  doubts text[] not null default '{}',
+  -- Queries with forbidden documents that were answered and that failed, and results whose second asking failed; null when nobody looked.
+  forbidden_asked integer,
+  forbidden_failed integer,
+  forbidden_unconfirmed integer,
+  -- How many of them were asked, failed and were answered nevertheless, and the worst of these; null when the set has none.
+  no_answer jsonb,
+  -- What its stages kept and lost, with bounds.
+  stages jsonb,
+  foreign key (golden_set, golden_set_version) references golden_sets (name, version),
+  check ((status = 'running') = (finished_at is null)),
+  check ((answers_gone_at is null) = (outcomes is null))
+);
+
+create index golden_runs_running on golden_runs (started_at) where status = 'running';
+-- While a new version runs beside the old one, a tick has a run of each.
+create unique index golden_runs_one_per_tick
+  on golden_runs (pipeline, golden_set, purpose, golden_set_version, scheduled_for);
+-- However many sentinels fall, one full run looks after them.
+create unique index golden_runs_one_escalation on golden_runs (pipeline, golden_set)
+  where trigger = 'sentinel' and status = 'running';
+create index golden_runs_newest on golden_runs (pipeline, golden_set, purpose, started_at desc);
+-- What did each golden set last come to, however many runs of it are kept? Their versions, times and states are read
+-- from the index alone, so that history costs a reading of them little.
+create index golden_runs_newest_of_version
+  on golden_runs (purpose, pipeline, golden_set, golden_set_version desc, started_at desc) include (status);
+-- Of all pipelines together, for lists.
+create index golden_runs_latest on golden_runs (purpose, started_at desc, id desc);
+create index golden_runs_with_answers on golden_runs (pipeline, golden_set, started_at)
+  where answers_gone_at is null and purpose = 'full';
+
+create function count_golden_run() returns trigger language plpgsql as $$
+begin
+  if tg_op <> 'INSERT' and old.purpose = 'full' then
+    update golden_run_totals set runs = runs - 1
+     where pipeline = old.pipeline and golden_set = old.golden_set and golden_set_version = old.golden_set_version
+       and status = old.status;
+  end if;
+  if tg_op <> 'DELETE' and new.purpose = 'full' then
+    insert into golden_run_totals as t (pipeline, golden_set, golden_set_version, status, runs)
+    values (new.pipeline, new.golden_set, new.golden_set_version, new.status, 1)
+    on conflict (pipeline, golden_set, golden_set_version, status) do update set runs = t.runs + 1;
+  end if;
+  return null;
+end $$;
+
+create trigger golden_runs_counted after insert or delete or update of status on golden_runs
+  for each row execute function count_golden_run();
+
+-- Parts of a run that workers take one at a time.
+create table golden_run_batches (
+  run_id text not null references golden_runs (id) on delete cascade,
+  batch integer not null,
+  lease_holder text,
+  lease_until timestamptz,
+  done boolean not null default false,
+  primary key (run_id, batch)
+);
+
+-- One row per query of a run: the primary key is what makes a retried or resumed run count nothing twice.
+create table golden_run_answers (
+  run_id text not null references golden_runs (id) on delete cascade,
+  query_id text not null,
+  outcome text not null check (outcome in ('ok', 'empty', 'error', 'timeout')),
+  document_ids text[] not null,
+  scores double precision[] not null,
+  latency_ms double precision,
+  attempts integer not null,
+  error_code text,
+  error_message text,
+  -- In which order did the queries of a run come to their answers? The first failure is what an outage is told by.
+  answered_at timestamptz default clock_timestamp(),
+  context_characters integer,
+  context_repeated double precision,
+  -- Of each stage the ranks of the judged documents that it had, never its whole list.
+  stages jsonb,
+  primary key (run_id, query_id)
+);
+
+create table golden_run_scores (
+  run_id text not null references golden_runs (id) on delete cascade,
+  segment text not null,
+  measure text not null,
+  k integer not null,
+  mean double precision not null,
+  n integer not null,
+  ci_low double precision not null,
+  ci_high double precision not null,
+  ci_method text not null,
+  primary key (run_id, segment, measure, k)
+);
+
+create table golden_run_checks (
+  run_id text not null references golden_runs (id) on delete cascade,
+  name text not null,
+  severity text not null check (severity in ('critical', 'warning')),
+  verdict text not null check (verdict in ('ok', 'warning', 'critical', 'no_data')),
+  value double precision,
+  threshold double precision not null,
+  explanation text not null,
+  -- What a regression check would find with a chance of 0.8.
+  smallest_detectable_drop double precision,
+  -- What the checks of a run say of it by itself.
+  ci_low double precision check (ci_low > '-infinity' and ci_low < 'infinity'),
+  ci_high double precision check (ci_high > '-infinity' and ci_high < 'infinity'),
+  n integer check (n >= 0),
+  -- Whether this run by itself is beyond the threshold, confirmed by others or not.
+  is_beyond boolean not null,
+  primary key (run_id, name, severity)
+);
+
+-- Only what a second asking brought again.
+create table golden_run_forbidden (
+  run_id text not null references golden_runs (id) on delete cascade,
+  query_id text not null,
+  document_id text not null,
+  rank integer not null,
+  primary key (run_id, query_id, document_id)
+);
+
+create table golden_run_stale_labels (
+  run_id text not null references golden_runs (id) on delete cascade,
+  query_id text not null,
+  document_id text not null,
+  grade integer not null,
+  -- Superseded: its text is under another id, or the manifest deleted it. Lost: nothing took its place.
+  fate text not null check (fate in ('superseded', 'lost')),
+  primary key (run_id, query_id, document_id)
+);
+
+-- How many full runs of each version came to what? Counted as they are written, so that a scrape counts nothing.
+create table golden_run_totals (
+  pipeline text not null,
+  golden_set text not null,
+  golden_set_version integer not null,
+  status text not null,
+  runs bigint not null,
+  primary key (pipeline, golden_set, golden_set_version, status)
+);
+
+-- A pin is never changed, only ended: the history shows what alarms were judged by.
+create table golden_baselines (
+  id bigint generated always as identity primary key,
+  pipeline text not null,
+  golden_set text not null,
+  run_id text not null references golden_runs (id) on delete cascade,
+  note text,
+  noise jsonb not null,
+  -- Runs that were near, and why the noise was not learned from them: [{"runId", "reason"}].
+  left_out jsonb not null default '[]',
+  pinned_at timestamptz not null,
+  unpinned_at timestamptz
+);
+
+create unique index golden_baselines_one_pinned on golden_baselines (pipeline, golden_set) where unpinned_at is null;
+create index golden_baselines_run on golden_baselines (run_id);
+
+-- What did each query score on average over the runs by which the pinned baseline was measured?
+create table golden_baseline_scores (
+  baseline_id bigint not null references golden_baselines (id) on delete cascade,
+  measure text not null,
+  k integer not null,
+  -- In the order of the queries of the set version of the pinned run.
+  means double precision[] not null,
+  primary key (baseline_id, measure, k)
+);
+
+-- A run against the pinned baseline, and against the last run before the store or the model changed.
+create table golden_run_comparisons (
+  run_id text not null references golden_runs (id) on delete cascade,
+  kind text not null check (kind in ('baseline', 'deployment')),
+  against text not null,
+  segment text not null,
+  measure text not null,
+  k integer not null,
+  n integer not null,
+  -- Queries left out because a relevant document of theirs is gone.
+  excluded integer not null,
+  baseline double precision not null,
+  candidate double precision not null,
+  difference double precision not null,
+  ci_low double precision not null,
+  ci_high double precision not null,
+  ci_method text not null,
+  t double precision,
+  df double precision not null,
+  p_t double precision not null,
+  p_randomization double precision not null,
+  p_method text not null,
+  mcnemar_p double precision,
+  -- By which the verdict is found: it knows the noise of the retriever.
+  p double precision not null,
+  wins integer not null,
+  losses integer not null,
+  ties integer not null,
+  standard_deviation double precision not null,
+  smallest_detectable_difference double precision,
+  verdict text not null check (verdict in ('regression', 'improvement', 'no_change', 'inconclusive')),
+  primary key (run_id, kind, segment, measure, k)
+);
+
+-- Ticks of a schedule that came to no run.
+create table golden_skips (
+  pipeline text not null,
+  golden_set text not null,
+  purpose text not null check (purpose in ('full', 'sentinel')),
+  planned_for timestamptz not null,
+  reason text not null check (reason in ('quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run')),
+  noted_at timestamptz not null,
+  primary key (pipeline, golden_set, purpose, planned_for)
+);
+
+-- How many ticks of each schedule ever came to no run? The ticks themselves are forgotten after 30 days, a counter is not.
+create table golden_skip_totals (
+  pipeline text not null,
+  golden_set text not null,
+  purpose text not null check (purpose in ('full', 'sentinel')),
+  reason text not null check (reason in ('quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run')),
+  total bigint not null,
+  primary key (pipeline, golden_set, purpose, reason)
+);
+
+-- Who asks a retriever now, and how many queries each may have in flight.
+create table retriever_shares (
+  pipeline text not null,
+  holder text not null,
+  slots integer not null,
+  failures_in_a_row integer not null,
+  until timestamptz not null,
+  primary key (pipeline, holder)
+);
+
+-- When a retriever may be asked next, over all who ask it.
+create table retriever_paces (
+  pipeline text primary key,
+  next_turn timestamptz not null
+);
