@@ -263,7 +263,7 @@ function goldenParagraphs(result: GoldenResult): string[] {
   });
   return [
     '## Regressions of golden runs',
-    `Each stream is a retriever, asked every hour for ${days} days, with a check of a drop of ${check.drop}, alpha ${check.alpha}, ${check.runs} runs in a row, against a baseline that is pinned with ${reruns} runs where nothing else is said. The index stays the same or is rebuilt every night; what that is judged by is in [decision 13](decisions/0013-what-is-known-before-a-run.md).`,
+    `Each stream is a retriever, asked every hour for ${days} days, with a check of a drop of ${check.drop}, alpha ${check.alpha}, ${check.runs} runs in a row, against a baseline that is pinned with ${reruns} runs where nothing else is said. The index stays the same or is rebuilt every night; what that is judged by is in [decision 12](decisions/0012-what-is-known-before-a-run.md).`,
     table(
       ['Noise', 'In a run', 'Every night'],
       noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
@@ -395,7 +395,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   return [
     '## Query density on dense vectors',
     'The same questions about Wikipedia articles, by a neural sentence encoder of 512 dimensions. *Repeated questions* are asked as they were written, so that each is asked many times; otherwise they come in four wordings. Six articles are left out of the store, and six that it holds are asked for by nobody at first. Popularity is log-normal with a standard deviation of 0.8.',
-    'Which score tells covered questions from uncovered ones: probability that a covered question scores higher than one whose content is missing (0.5 is chance), mean over the worlds. The daemon takes the cosine of the nearest chunk less half of the mean to the store ([decision 14](decisions/0014-score-of-the-nearest-chunk.md)).',
+    'Which score tells covered questions from uncovered ones: probability that a covered question scores higher than one whose content is missing (0.5 is chance), mean over the worlds. The daemon takes the cosine of the nearest chunk less half of the mean to the store ([decision 13](decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['World', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
@@ -440,7 +440,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
       ]),
     ),
     'What geometry cannot see: a gap inside of a subject that the store holds otherwise. Its questions are as near to the chunks that are there as covered ones are, and no score of similarities tells them apart; of the articles above some are like that, which is why a fifth of the traffic is not always found. Whether what came back answers the question is for judgments to say ([density.md](density.md#what-it-cannot-see)).',
-    'Where false tickets come from: within a region a topic that was always covered worse than its neighbours, and is asked for much more often than in the baseline, looks like a loss. It is one by the measure: those people are covered worse than people were. A new baseline takes it for normal. Four streams of a kind are few: on other seeds a strong wander had a page too ([decision 26](decisions/0026-how-far-a-region-may-fall.md)).',
+    'Where false tickets come from: within a region a topic that was always covered worse than its neighbours, and is asked for much more often than in the baseline, looks like a loss. It is one by the measure: those people are covered worse than people were. A new baseline takes it for normal. Four streams of a kind are few: on other seeds a strong wander had a page too ([decision 21](decisions/0021-how-far-a-region-may-fall.md)).',
     measuredBy(provenance),
   ];
 }

@@ -50,7 +50,7 @@ const AT_ONCE = 4;
  * Does some work for each pipeline, a few at once, and goes on with the others where it fails. An item is a pipeline or
  * what a subject plans for one; several items of one pipeline are fine.
  *
- * What counts as a failure is in docs/decisions/0029: work throws when it could not be done and left no record of why.
+ * What counts as a failure is in docs/decisions/0024: work throws when it could not be done and left no record of why.
  *
  * @param atOnce most items at a time
  * @throws PipelinesFailedError after all items were tried. When the time of the job is up, it names those that were not
