@@ -25,13 +25,8 @@ const machinery = {
   // Who may: asked by every route and page.
   access: ['node', 'pg', 'zod', 'fastify', '@fastify/.*', 'preact'],
 };
-/** The outside, where it has many implementations. */
-const outside = {
-  stores: ['node', 'pg', 'ioredis', 'zod', '@lancedb/lancedb'],
-  retrievers: ['node', '@jmespath-community/jmespath', 'zod'],
-  embedders: ['node', 'zod'],
-  models: ['node', 'zod'],
-};
+/** The outside: stores, retrievers, embedders, models, one file or small folder a product, and one throttle in front. */
+const connectors = ['node', 'pg', 'ioredis', 'zod', '@lancedb/lancedb', '@jmespath-community/jmespath'];
 /** One folder a subject; each may import those before it, and everybody's rules. */
 const subjects = [
   'measures',
@@ -78,12 +73,7 @@ const wholeConfig = 'app/config/(schema|alerts)[.]ts$';
 const folders = (names) => names.map((name) => `${name}/`);
 const below = [...words, ...mathematics];
 const allRules = subjects.map((name) => `${name}/rules/`);
-const tools = [
-  ...below,
-  '(system-clock|cleanup-stack)[.]ts$',
-  ...folders(Object.keys(machinery)),
-  ...folders(Object.keys(outside)),
-];
+const tools = [...below, '(system-clock|cleanup-stack)[.]ts$', ...folders(Object.keys(machinery)), 'connectors/'];
 
 const npmPackage = (name) => `(^|/)node_modules/${name}/`;
 
@@ -111,7 +101,7 @@ export default {
     ),
     // The commands that make, list and revoke keys.
     ...allow({ path: '^src/access/[^/]*commands[.]ts$' }, ['app/', 'cli/'], ['commander']),
-    ...Object.entries(outside).flatMap(([name, packages]) => allow(inFolder(name), tools, packages)),
+    ...allow(inFolder('connectors'), tools, connectors),
     ...subjects.flatMap((name, index) => {
       const earlier = subjects.slice(0, index + 1);
       return [

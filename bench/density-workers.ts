@@ -12,17 +12,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobDeps } from '../src/app/jobs.ts';
+import type { VectorStore } from '../src/connectors/stores/vector-store.ts';
+import { createThrottleLimits } from '../src/connectors/throttle/limits.ts';
 import { densityTables } from '../src/density/dependencies.ts';
 import { measureQueryCoverageJob } from '../src/density/jobs.ts';
 import type { DensityPlan } from '../src/density/plan.ts';
 import { createDeployments } from '../src/deployments/deployments.ts';
-import { createRetrieverLimits } from '../src/golden/sql/retriever-limits.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
 import { openEmbeddedPostgres } from '../src/postgres/embedded/open.ts';
 import { migrate } from '../src/postgres/migrate.ts';
 import { createPool } from '../src/postgres/pool.ts';
 import { openJobQueue } from '../src/queue/bullmq.ts';
-import type { VectorStore } from '../src/stores/vector-store.ts';
 import { systemClock } from '../src/system-clock.ts';
 import { provenance } from './result-file.ts';
 
@@ -121,7 +121,7 @@ async function startWorker() {
   const density = {
     tables: densityTables(pool),
     deployments: createDeployments(pool),
-    limits: createRetrieverLimits(pool),
+    limits: createThrottleLimits(pool),
     meter: { increment: silent, observe: silent },
     clock: systemClock,
     logger,

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import type { FastifyRequest } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { namingOutage } from '../postgres/outage.ts';
-import { columnsOf, wellFormed } from '../postgres/values.ts';
+import { insertRows } from '../postgres/rows.ts';
 
 export const acts = [
   'import_golden_set',
@@ -44,26 +44,16 @@ export interface RecordedAct extends Act {
 
 /** Writes acts in the transaction of `client`. */
 export async function recordActs(client: PoolClient, acts: readonly Act[]): Promise<void> {
-  if (acts.length === 0) return;
-  await client.query(
-    `insert into audit_log (at, by, act, pipeline, subject, before, after)
-     select * from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[])`,
-    columnsOf(acts, [
-      ({ at }) => at,
-      ({ by }) => by,
-      ({ act }) => act,
-      ({ pipeline }) => pipeline,
-      ({ subject }) => subject,
-      ({ before }) => jsonOf(before),
-      ({ after }) => jsonOf(after),
-    ]),
-  );
-}
-
-/** Notes are texts of people. */
-function jsonOf(change: Act['before']): string | null {
-  if (change === null) return null;
-  return JSON.stringify(change, (_, value: unknown) => (typeof value === 'string' ? wellFormed(value) : value));
+  const columns = {
+    at: 'timestamptz',
+    by: 'text',
+    act: 'text',
+    pipeline: 'text',
+    subject: 'text',
+    before: 'jsonb',
+    after: 'jsonb',
+  } as const;
+  await insertRows(client, 'audit_log', columns, acts);
 }
 
 export type AuditLog = ReturnType<typeof createAuditLog>;

@@ -3,12 +3,14 @@
  * asked about few unknown ones a minute for each address, and what it does not know pushes nothing out of what it
  * does.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
 import { RecalldError } from '../errors.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { MINUTE_MS } from '../time.ts';
 import { recordActs } from './audit-log.ts';
@@ -26,32 +28,26 @@ export function allows(scopes: readonly ApiScope[], scope: ApiScope): boolean {
 /** Keys begin with this, so that a key that leaked into a repository is recognised by scanners. */
 const API_KEY_PREFIX = 'rcl_';
 
-interface KeyRow {
-  id: string;
-  name: string;
-  scopes: ApiScope[];
-  created_at: Date;
-  revoked_at: Date | null;
-}
-
 /** Of the table `api_keys` as k. */
 const keyColumns = 'k.id, k.name, k.scopes, k.created_at, k.revoked_at';
 
 export function createApiKeys(pool: Pool): ApiKeys {
   return {
     async find(text) {
-      const { rows } = await pool.query<KeyRow>(
+      const rows = await queryRows<ApiKey>(
+        pool,
         `select ${keyColumns} from api_keys k where k.key_hash = $1::bytea and k.revoked_at is null`,
         [hashOfSecret(text)],
       );
-      return rows[0] === undefined ? null : toKey(rows[0]);
+      return rows[0] ?? null;
     },
 
     async create(name, scopes, by, now) {
       const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;
       const id = randomBytes(4).toString('hex');
       const row = await inTransaction(pool, async (client) => {
-        const { rows } = await client.query<KeyRow>(
+        const rows = await queryRows<ApiKey>(
+          client,
           `insert into api_keys as k (id, name, key_hash, scopes, created_at)
            values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz) returning ${keyColumns}`,
           [id, name, hashOfSecret(text), [...scopes], now],
@@ -63,29 +59,31 @@ export function createApiKeys(pool: Pool): ApiKeys {
         return rows[0];
       });
       if (row === undefined) throw new Error('an insert returned no row');
-      return { key: toKey(row), text };
+      return { key: row, text };
     },
 
     async list() {
-      const { rows } = await pool.query<KeyRow & { sessions: number; last_seen_at: Date | null }>(
+      const rows = await queryRows<ListedApiKey>(
+        pool,
         `select ${keyColumns}, count(s.key_id)::integer as sessions, max(s.last_seen_at) as last_seen_at
            from api_keys k
            left join console_sessions s on s.key_id = k.id and s.expires_at > now()
           group by k.id order by k.created_at`,
       );
-      return rows.map((row) => ({ ...toKey(row), sessions: row.sessions, lastSeenAt: row.last_seen_at }));
+      return rows;
     },
 
     revoke: (id, by, now) =>
       inTransaction(pool, async (client) => {
-        const { rows } = await client.query<KeyRow>(
+        const rows = await queryRows<ApiKey>(
+          client,
           `select ${keyColumns} from api_keys k where k.id = $1::text for update`,
           [id],
         );
         const [known] = rows;
         if (known === undefined) return false;
         await client.query('delete from console_sessions where key_id = $1::text', [id]);
-        if (known.revoked_at !== null) return true;
+        if (known.revokedAt !== null) return true;
         await client.query('update api_keys set revoked_at = $2::timestamptz where id = $1::text', [id, now]);
         const before = { name: known.name, scopes: known.scopes };
         await recordActs(client, [
@@ -99,16 +97,6 @@ export function createApiKeys(pool: Pool): ApiKeys {
 /** What the database keeps of a long random text. */
 function hashOfSecret(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-function toKey(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    scopes: row.scopes,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
-  };
 }
 
 export interface ApiKey {
@@ -267,7 +255,8 @@ export function createConsoleSessions(pool: Pool): ConsoleSessions {
 
     async find(token) {
       // Once a minute, so that looking at pages is mostly reading.
-      const { rows } = await pool.query<KeyRow>(
+      const rows = await queryRows<ApiKey>(
+        pool,
         `with seen as (
            update console_sessions set last_seen_at = now()
             where token_hash = $1::bytea and last_seen_at < now() - interval '1 minute')
@@ -275,7 +264,7 @@ export function createConsoleSessions(pool: Pool): ConsoleSessions {
           where s.token_hash = $1::bytea and s.expires_at > now() and k.revoked_at is null`,
         [hashOfSecret(token)],
       );
-      return rows[0] === undefined ? null : toKey(rows[0]);
+      return rows[0] ?? null;
     },
 
     async end(token) {

@@ -10,6 +10,7 @@ import { type AuditLog, createAuditLog } from '../access/audit-log.ts';
 import { createApiKeys, createConsoleSessions } from '../access/credentials.ts';
 import { createCheckStore } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
+import { createThrottleLimits } from '../connectors/throttle/limits.ts';
 import { plural } from '../console/format.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
 import { type ConfiguredParts, createConfiguredParts } from '../deployments/configured-parts.ts';
@@ -22,7 +23,6 @@ import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets } from '../golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
-import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
 import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
 import { createReturnedReads, type ReturnedReads } from '../index-truth/index-reads.ts';
@@ -80,7 +80,7 @@ interface Tables {
   readonly rotations: ReturnType<typeof createGoldenRotations>;
   readonly baselines: ReturnType<typeof createGoldenBaselines>;
   readonly documents: ReturnType<typeof createGoldenDocuments>;
-  readonly limits: ReturnType<typeof createRetrieverLimits>;
+  readonly limits: ReturnType<typeof createThrottleLimits>;
   readonly density: DensityTables;
   readonly densityStates: DensityTables['watch'];
   readonly topics: DensityTables['topics'];
@@ -138,7 +138,7 @@ function tablesOf(pool: Pool, by: string | null): Tables {
     rotations: createGoldenRotations(pool),
     baselines: createGoldenBaselines(pool),
     documents: createGoldenDocuments(pool),
-    limits: createRetrieverLimits(pool),
+    limits: createThrottleLimits(pool),
     density,
     densityStates: density.watch,
     topics: density.topics,

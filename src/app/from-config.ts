@@ -2,6 +2,8 @@
  * Everything that the config alone makes: a start makes it before it opens anything, and a command makes it to refuse
  * what a start would refuse.
  */
+
+import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
 import { RecalldError } from '../errors.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -9,7 +11,6 @@ import { createIndexPlans, type IndexPlan } from '../index-truth/plan.ts';
 import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
 import type { Logger } from '../logger.ts';
 import { createOtlpEndpoint, type OtlpEndpoint } from '../metrics/otlp.ts';
-import { createChatModel } from '../models/chat-model.ts';
 import { createReceivers, type Receiver } from '../notifications/receivers.ts';
 import { readDatabaseUrl } from '../postgres/database-url.ts';
 import { assertUsablePrivacy } from '../privacy/personal-data.ts';

@@ -4,7 +4,9 @@ import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { durationMs } from '../config/times.ts';
-import { createEmbedder } from '../embedders/open-embedder.ts';
+import { createEmbedder } from '../connectors/embedders/open-embedder.ts';
+import { createRetriever } from '../connectors/retrievers/open-retriever.ts';
+import { createVectorStore } from '../connectors/stores/open-store.ts';
 import { RecalldError } from '../errors.ts';
 import { minuteOfDay } from '../golden/config.ts';
 import {
@@ -16,9 +18,7 @@ import {
 } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import { createRetriever } from '../retrievers/open-retriever.ts';
 import type { ShadowConfig } from '../shadow/config.ts';
-import { createVectorStore } from '../stores/open-store.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 

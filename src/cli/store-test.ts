@@ -3,7 +3,6 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { version } from '../app/version.ts';
-import { RecalldError } from '../errors.ts';
 import {
   knownSubject,
   runStoreTest,
@@ -11,8 +10,9 @@ import {
   type StoreVerdict,
   storeTests,
   type TestedStore,
-} from '../stores/store-tests/run.ts';
-import type { StoreDescription } from '../stores/vector-store.ts';
+} from '../connectors/stores/store-tests/run.ts';
+import type { StoreDescription } from '../connectors/stores/vector-store.ts';
+import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
 import { type ConfiguredOptions, formatTable, printJson, printLine, verdictText, withConfig } from './output.ts';

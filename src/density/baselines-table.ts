@@ -1,6 +1,8 @@
 /** Baselines of query density in PostgreSQL; a version is never changed. */
+
 import type { Pool, PoolClient } from 'pg';
 import { type Matrix, matrixOf } from '../math/vector/matrix.ts';
+import { insertRows, queryRows } from '../postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
@@ -56,7 +58,7 @@ interface BaselineRow extends Pick<StoredBaseline, 'pipeline' | 'version' | 'cre
 
 type RetainedRow = Omit<RetainedQuery, 'vector'> & { readonly vector: Buffer };
 
-const RETAINED = 'id, user_hash as "userHash", session, score, surprise, nearest, vector';
+const RETAINED = 'id, user_hash, session, score, surprise, nearest, vector';
 
 export function baselinesTable(pool: Pool) {
   return {
@@ -74,8 +76,9 @@ export function baselinesTable(pool: Pool) {
       }),
 
     async find(pipeline: string, version: number): Promise<StoredBaseline | null> {
-      const { rows } = await pool.query<BaselineRow>(
-        `select pipeline, version, created_at as "createdAt", reason, summary, arrays from density_baselines
+      const rows = await queryRows<BaselineRow>(
+        pool,
+        `select pipeline, version, created_at, reason, summary, arrays from density_baselines
           where pipeline = $1::text and version = $2::integer`,
         [pipeline, version],
       );
@@ -84,7 +87,8 @@ export function baselinesTable(pool: Pool) {
 
     /** Those that were not erased since. */
     async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
-      const { rows } = await pool.query<RetainedRow>(
+      const rows = await queryRows<RetainedRow>(
+        pool,
         `select ${RETAINED} from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = $3::text order by id`,
         [pipeline, version, role],
@@ -94,7 +98,8 @@ export function baselinesTable(pool: Pool) {
 
     /** Cosines of the nearest chunks of the sample, ascending; -1 for a query that found none. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
-      const { rows } = await pool.query<{ similarity: number }>(
+      const rows = await queryRows<{ similarity: number }>(
+        pool,
         `select coalesce((nearest->0->>1)::double precision, -1) as similarity from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = 'sample' order by 1`,
         [pipeline, version],
@@ -104,7 +109,8 @@ export function baselinesTable(pool: Pool) {
 
     /** Queries of the sample that were not asked again since, those that wait longest first. */
     async toAskAgain(pipeline: string, version: number, since: Date, most: number): Promise<RetainedQueries> {
-      const { rows } = await pool.query<RetainedRow>(
+      const rows = await queryRows<RetainedRow>(
+        pool,
         `select ${RETAINED} from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = 'sample'
             and (asked_again_at is null or asked_again_at < $3::timestamptz)
@@ -130,14 +136,14 @@ export function baselinesTable(pool: Pool) {
 
     /** What queries of the sample scored in the baseline, and when they were asked again after `since`. */
     async askedAgain(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
-      const { rows } = await pool.query<ScorePair>(
+      return queryRows<ScorePair>(
+        pool,
         `select score as before, score_again as now from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = 'sample'
             and asked_again_at > $3::timestamptz and score_again is not null
           order by id`,
         [pipeline, version, since],
       );
-      return rows;
     },
 
     /** Lets go of the queries of versions before this one; their numbers stay. */
@@ -173,7 +179,8 @@ async function insertBaseline(
   };
   // Two workers that build at once get two versions, and one of them is never used.
   await lockInTransaction(client, 'density baseline', pipeline);
-  const { rows } = await client.query<{ version: number }>(
+  const rows = await queryRows<{ version: number }>(
+    client,
     `insert into density_baselines (pipeline, version, created_at, reason, grade, summary, arrays)
      select $1::text, coalesce(max(version), 0) + 1, $2::timestamptz, $3::text, $4::text, $5::jsonb, $6::bytea
        from density_baselines where pipeline = $1::text
@@ -199,24 +206,20 @@ async function insertRetained(
   role: RetainedRole,
   retained: readonly RetainedQuery[],
 ): Promise<void> {
-  await client.query(
-    `insert into density_baseline_queries (pipeline, version, role, id, user_hash, session, score, surprise, nearest, vector)
-     select $1::text, $2::integer, $3::text, id, user_hash, session, score, surprise, nearest::jsonb, vector
-       from unnest($4::text[], $5::text[], $6::text[], $7::double precision[], $8::double precision[], $9::text[], $10::bytea[])
-         as k (id, user_hash, session, score, surprise, nearest, vector)`,
-    [
-      pipeline,
-      version,
-      role,
-      retained.map((query) => query.id),
-      retained.map((query) => query.userHash),
-      retained.map((query) => query.session),
-      retained.map((query) => query.score),
-      retained.map((query) => query.surprise),
-      retained.map((query) => JSON.stringify(query.nearest)),
-      retained.map((query) => bytesOfVector(query.vector)),
-    ],
-  );
+  const columns = {
+    pipeline: 'text',
+    version: 'integer',
+    role: 'text',
+    id: 'text',
+    userHash: 'text',
+    session: 'text',
+    score: 'double precision',
+    surprise: 'double precision',
+    nearest: 'jsonb',
+    vector: 'bytea',
+  } as const;
+  const rows = retained.map((query) => ({ ...query, pipeline, version, role, vector: bytesOfVector(query.vector) }));
+  await insertRows(client, 'density_baseline_queries', columns, rows);
 }
 
 function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {

@@ -1,10 +1,10 @@
 /** What the jobs of query density work with: its tables, and what the composition root has opened. */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import type { ThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
-import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
@@ -25,7 +25,7 @@ export interface DensityDeps {
   readonly compute: DensityCompute;
   readonly deployments: Pick<Deployments, 'fingerprints'>;
   readonly measurements: Pick<Measurements, 'record'>;
-  readonly limits: Pick<RetrieverLimits, 'reserve'>;
+  readonly limits: Pick<ThrottleLimits, 'reserve'>;
   readonly meter: Meter;
   readonly clock: Clock;
   readonly logger: Logger;

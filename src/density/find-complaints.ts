@@ -6,6 +6,7 @@
 import type { Pool } from 'pg';
 import { matrixOf } from '../math/vector/matrix.ts';
 import type { QueryOutcome } from '../model.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { vectorOfBytes } from '../postgres/values.ts';
 import type { VectorisedComplaints } from './compute.ts';
 import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
@@ -110,7 +111,8 @@ export function complaintsTable(pool: Pool) {
       since: Date,
       most: number,
     ): Promise<readonly (RatedQuery & { readonly vector: Float32Array })[]> {
-      const { rows } = await pool.query<RatedQuery & { readonly vector: Buffer }>(
+      const rows = await queryRows<RatedQuery & { readonly vector: Buffer }>(
+        pool,
         `with negative as (
            select distinct query_id from feedback
             where pipeline = $1::text and received_on >= ${receivedSince('$2')}
@@ -139,8 +141,9 @@ export function complaintsTable(pool: Pool) {
 
     /** By id; those that are gone since are missing. */
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
-      const { rows } = await pool.query<ComplaintQuery>(
-        `select id, text, segments as tags, top_k as "topK", outcome,
+      const rows = await queryRows<ComplaintQuery>(
+        pool,
+        `select id, text, segments as tags, top_k, outcome,
                 array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank)
                        order by e.rank) as "documentIds"
            from live_queries
@@ -152,14 +155,15 @@ export function complaintsTable(pool: Pool) {
 
     /** Documents that people clicked or praised in the answers to these queries, those of most queries first. */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
-      const { rows } = await pool.query<{ document_id: string }>(
+      const rows = await queryRows<{ readonly documentId: string }>(
+        pool,
         `select document_id from feedback
           where pipeline = $1::text and query_id = any($2::text[]) and sentiment = 'positive' and counted
             and document_id is not null and received_on >= ${receivedSince('$3')}
           group by document_id order by count(distinct query_id) desc, document_id limit $4::integer`,
         [pipeline, [...ids], since, most],
       );
-      return rows.map((row) => row.document_id);
+      return rows.map(({ documentId }) => documentId);
     },
   };
 }

@@ -1,6 +1,5 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
 
-import { createSharedRateLimiter } from '../golden/runs/retriever-gate.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
 import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
@@ -8,7 +7,7 @@ import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
-import { searchCoverage } from './search-store.ts';
+import { searchCoverage, storeTurns } from './search-store.ts';
 
 export type MeasureCoverageDeps = Pick<
   DensityDeps,
@@ -69,7 +68,7 @@ async function measurePipeline(
   if (admission === undefined) return;
   const from = new Date(admission.until.getTime() - MAX_WAIT_MS);
   const { key: fingerprint } = await currentFingerprint(deps, plan);
-  const pace = createCoverageLimiter(deps, plan);
+  const turn = storeTurns(deps, plan);
   // A batch must be done within its lease, whatever the budget.
   const limit = Math.max(1, Math.min(BATCH, Math.floor((plan.maxPerSecond * LEASE_MS) / 4000)));
   while (clock.monotonicMs() < stopAt) {
@@ -79,7 +78,7 @@ async function measurePipeline(
     const claimed = await coverage.claim({ pipeline, from, until: admission.until, limit, now, leaseUntil });
     if (claimed.length === 0) return;
     if (claimed.length === limit) await round.requestHelper();
-    const outcomes = await measureBatch(deps, plan, claimed, pace, signal);
+    const outcomes = await measureBatch(deps, plan, claimed, turn, signal);
     await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
     // A service that is down is asked again in the next minute, not by every query that waits.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
@@ -92,32 +91,21 @@ interface Batch {
   readonly clock: Clock;
   readonly embedded: Embedded;
   /** Waits for a turn of the budget of searches. */
-  readonly pace: Pace;
+  readonly turn: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
   /** What the store said to searches that failed. */
   readonly failures: string[];
-}
-
-type Pace = (signal: AbortSignal) => Promise<void>;
-
-/** Held over all workers; a pipeline name has no space, so it meets no pace of a retriever. */
-function createCoverageLimiter(deps: MeasureCoverageDeps, { pipeline, maxPerSecond }: DensityPlan): Pace {
-  const nextTurn = createSharedRateLimiter(deps, { name: `${pipeline} coverage`, perSecond: () => maxPerSecond });
-  return async (signal) => {
-    const waitMs = (await nextTurn()) - deps.clock.monotonicMs();
-    if (waitMs > 0) await deps.clock.sleep(waitMs, signal);
-  };
 }
 
 async function measureBatch(
   deps: MeasureCoverageDeps,
   plan: DensityPlan,
   claimed: readonly ClaimedQuery[],
-  pace: Pace,
+  turn: Batch['turn'],
   signal: AbortSignal,
 ): Promise<CoverageOutcome[]> {
   const embedded = await embedMissing(deps, plan, claimed, signal);
-  const batch: Batch = { plan, clock: deps.clock, embedded, pace, signal, failures: [] };
+  const batch: Batch = { plan, clock: deps.clock, embedded, turn, signal, failures: [] };
   const outcomes: CoverageOutcome[] = [];
   const remaining = claimed.values();
   const work = async (): Promise<void> => {
@@ -167,7 +155,7 @@ async function embedMissing(
 }
 
 async function measureOne(
-  { plan: { store, embedder }, clock, embedded, pace, signal, failures }: Batch,
+  { plan: { store, embedder }, clock, embedded, turn, signal, failures }: Batch,
   query: ClaimedQuery,
 ): Promise<CoverageOutcome> {
   const { receivedOn, id } = query;
@@ -181,7 +169,7 @@ async function measureOne(
   const embedding = embedded.kind === 'vectors' ? (embedded.byId.get(`${receivedOn} ${id}`) ?? null) : null;
   const vector = query.vector ?? embedding;
   if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
-  await pace(signal);
+  await turn(signal);
   const found = await searchCoverage(store, vector, signal);
   if (found.kind === 'measured') {
     const { kind, reason, nearest } = found;

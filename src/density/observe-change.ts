@@ -21,7 +21,7 @@ import { coverageScore } from './rules/query-score.ts';
 import { equalChance } from './rules/sessions.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
-import { createRateLimiter, KEPT_CHUNKS, searchCoverage } from './search-store.ts';
+import { KEPT_CHUNKS, searchCoverage, storeTurns } from './search-store.ts';
 
 /** Vectors of before are of no use with the embedding of now. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
@@ -101,23 +101,24 @@ async function consequenceOf(
 }
 
 async function searchRetained(
-  { tables, clock }: DensityDeps,
+  deps: DensityDeps,
   plan: DensityPlan,
   baselineVersion: number,
   signal: AbortSignal,
 ): Promise<RepeatedSearches | null | 'failed'> {
+  const { tables } = deps;
   const [stored, retained] = await Promise.all([
     tables.baselines.find(plan.pipeline, baselineVersion),
     tables.baselines.retained(plan.pipeline, baselineVersion, 'sample'),
   ]);
   if (stored === null) return null;
   const { storeMean } = stored;
-  const pace = createRateLimiter(clock, plan.maxPerSecond);
+  const turn = storeTurns(deps, plan);
   const searches: RepeatedSearch[] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];
     if (query === undefined) continue;
-    await pace(signal);
+    await turn(signal);
     const vector = rowOf(retained.vectors, row);
     const found = await searchCoverage(plan.store, vector, signal);
     if (found.kind === 'failed') return 'failed';

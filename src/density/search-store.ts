@@ -3,11 +3,12 @@
  * gone from it.
  */
 
+import type { Neighbour, VectorStore } from '../connectors/stores/vector-store.ts';
+import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
 import type { Logger } from '../logger.ts';
 import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
 import { gapNow, valueNow } from '../probes/probes.ts';
-import type { Neighbour, VectorStore } from '../stores/vector-store.ts';
-import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
@@ -132,16 +133,13 @@ export async function findLostChunks(
   return { probed: ids.length, missing: missing.length, ids: missing.slice(0, MAX_NAMED) };
 }
 
-/** Evenly spaced turns, at most `perSecond` of them in any second. */
-export function createRateLimiter(clock: Clock, perSecond: number): (signal: AbortSignal) => Promise<void> {
-  const gapMs = 1000 / perSecond;
-  let next = clock.monotonicMs();
-  return async (signal) => {
-    const now = clock.monotonicMs();
-    const turn = Math.max(now, next);
-    next = turn + gapMs;
-    if (turn > now) await clock.sleep(turn - now, signal);
-  };
+/** Turns to search the store of a pipeline, shared by all that measure its density: `density.max_per_second`. */
+export function storeTurns(
+  deps: Pick<DensityDeps, 'limits' | 'clock'>,
+  { pipeline, maxPerSecond }: DensityPlan,
+): (signal: AbortSignal) => Promise<void> {
+  // A pipeline name has no space, so that this is the rate of no retriever.
+  return createSharedRate(deps, { name: `${pipeline} coverage`, perSecond: () => maxPerSecond });
 }
 
 const MEASURE = 'repeat_density';
@@ -158,7 +156,7 @@ const LATE_MS = MINUTE_MS / 2;
  * What the store does not answer is asked in the next round, and the measure says so.
  */
 export async function askAgain(
-  deps: Pick<DensityDeps, 'tables' | 'measurements' | 'clock' | 'logger'>,
+  deps: Pick<DensityDeps, 'tables' | 'measurements' | 'limits' | 'clock' | 'logger'>,
   plan: DensityPlan,
   signal: AbortSignal,
 ): Promise<void> {
@@ -171,13 +169,13 @@ export async function askAgain(
   const lastRound = new Date(now.getTime() - ROUND_MS + LATE_MS);
   if ((await tables.baselines.askedAgain(pipeline, version, lastRound)).length > 0) return;
   const due = await tables.baselines.toAskAgain(pipeline, version, anHourAgo, PER_ROUND);
-  const pace = createRateLimiter(clock, plan.maxPerSecond);
+  const turn = storeTurns(deps, plan);
   const stored = await tables.baselines.find(pipeline, version);
   if (stored === null) return;
   const { storeMean } = stored;
   const found: { id: string; score: number | null }[] = [];
   for (const [row, { id }] of due.queries.entries()) {
-    await pace(signal);
+    await turn(signal);
     const vector = rowOf(due.vectors, row);
     const searched = await searchCoverage(plan.store, vector, signal);
     if (searched.kind === 'failed') {

@@ -2,6 +2,7 @@
 
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../access/audit-log.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, numbersOfBytes } from '../postgres/values.ts';
 import {
@@ -40,11 +41,11 @@ interface TopicFilter {
 /** As the driver gives it. */
 type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer };
 
-const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen as "firstSeen", last_seen as "windowEnd",
-  changed_at as "changedAt", note, sessions, traffic_share as "trafficShare", share_low as "shareLow",
-  share_high as "shareHigh", excess_points as "excessPoints", density, adjusted_p as "adjustedP",
-  dominant_region as "dominantRegion", examples, nearest, segments, lost_chunks as "lostChunks",
-  judged_queries as "judgedQueries", relevant_share as "relevantShare"`;
+const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, last_seen as "windowEnd",
+  changed_at, note, sessions, traffic_share, share_low,
+  share_high, excess_points, density, adjusted_p,
+  dominant_region, examples, nearest, segments, lost_chunks,
+  judged_queries, relevant_share`;
 
 /** One that a person closed stays so while the queries of before that are still looked at. */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
@@ -75,7 +76,8 @@ export function topicsTable(pool: Pool) {
   return {
     /** Every topic of a pipeline that was ever seen and is no part of another, to match new ones with. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
-      const { rows } = await pool.query<Pick<TopicRow, 'id' | 'centroid'>>(
+      const rows = await queryRows<Pick<TopicRow, 'id' | 'centroid'>>(
+        pool,
         'select id, centroid from uncovered_topics where pipeline = $1::text and part_of is null',
         [pipeline],
       );
@@ -84,14 +86,14 @@ export function topicsTable(pool: Pool) {
 
     /** Of every pipeline that was ever searched. */
     async latestSearches(): Promise<readonly LatestSearch[]> {
-      const { rows } = await pool.query<LatestSearch>(
-        `select l.pipeline, l.window_start as "from", l.window_end as until, l.baseline_version as "baselineVersion",
+      return queryRows<LatestSearch>(
+        pool,
+        `select l.pipeline, l.window_start as "from", l.window_end as until, l.baseline_version,
                 l.sessions, l.lacking,
                 (select count(*) from uncovered_topics t
                   where t.pipeline = l.pipeline and t.state <> 'closed')::integer as unclosed
            from uncovered_topic_looks l order by l.pipeline`,
       );
-      return rows;
     },
 
     /**
@@ -120,7 +122,8 @@ export function topicsTable(pool: Pool) {
 
     /** Largest excess first. */
     async list({ pipeline, states, limit }: TopicFilter): Promise<readonly UncoveredTopic[]> {
-      const { rows } = await pool.query<TopicRow>(
+      const rows = await queryRows<TopicRow>(
+        pool,
         `select ${topicColumns} from uncovered_topics
           where ($1::text is null or pipeline = $1::text) and state = any($2::text[])
           order by excess_points desc, id limit $3::integer`,
@@ -130,7 +133,7 @@ export function topicsTable(pool: Pool) {
     },
 
     async find(id: string): Promise<UncoveredTopic | null> {
-      const { rows } = await pool.query<TopicRow>(`select ${topicColumns} from uncovered_topics where id = $1::text`, [
+      const rows = await queryRows<TopicRow>(pool, `select ${topicColumns} from uncovered_topics where id = $1::text`, [
         id,
       ]);
       return rows[0] === undefined ? null : toTopic(rows[0]);
@@ -139,7 +142,8 @@ export function topicsTable(pool: Pool) {
     /** What topics are called now, by id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
-      const { rows } = await pool.query<Pick<TopicRow, 'id' | 'label'>>(
+      const rows = await queryRows<Pick<TopicRow, 'id' | 'label'>>(
+        pool,
         'select id, label from uncovered_topics where id = any($1::text[])',
         [ids],
       );
@@ -151,7 +155,8 @@ export function topicsTable(pool: Pool) {
       pipeline: string,
       ids: readonly string[],
     ): Promise<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>> {
-      const { rows } = await pool.query<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>>(
+      const rows = await queryRows<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>>(
+        pool,
         `select count(*)::integer as "judgedQueries", sum(relevant / probability) / sum(1 / probability) as "relevantShare"
            from (select j.query_id, j.probability, avg((coalesce(p.grade, m.grade, 0) >= 2)::integer)::double precision as relevant
                    from judged_queries j cross join jsonb_array_elements(j.documents) d
@@ -167,18 +172,19 @@ export function topicsTable(pool: Pool) {
 
     /** Oldest first. */
     async windows(id: string): Promise<readonly TopicWindow[]> {
-      const { rows } = await pool.query<TopicWindow>(
-        `select window_end as "windowEnd", sessions, traffic_share as "trafficShare", excess_points as "excessPoints", density
+      return queryRows<TopicWindow>(
+        pool,
+        `select window_end, sessions, traffic_share, excess_points, density
            from uncovered_topic_windows where topic_id = $1::text order by window_end`,
         [id],
       );
-      return rows;
     },
 
     /** False when there is no such topic. */
     setState: (id: string, state: TopicState, note: string | null, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const { rows } = await client.query<Pick<UncoveredTopic, 'pipeline' | 'state'>>(
+        const rows = await queryRows<Pick<UncoveredTopic, 'pipeline' | 'state'>>(
+          client,
           'select pipeline, state from uncovered_topics where id = $1::text for update',
           [id],
         );
@@ -205,7 +211,8 @@ export function topicsTable(pool: Pool) {
 
     /** Texts of live queries that are still stored, by id. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const { rows } = await pool.query<{ id: string; text: string }>(
+      const rows = await queryRows<{ id: string; text: string }>(
+        pool,
         'select id, text from live_queries where pipeline = $1::text and id = any($2::text[]) and text is not null',
         [pipeline, [...ids]],
       );

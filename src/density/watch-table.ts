@@ -1,6 +1,8 @@
 /** The watch over query density in PostgreSQL. */
+
 import type { Pool, PoolClient } from 'pg';
 import { type Act, recordActs } from '../access/audit-log.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { DAY_MS } from '../time.ts';
 import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-state.ts';
@@ -47,8 +49,9 @@ interface StateRow extends Omit<StoredDensityState, 'revision'> {
 /** The watch over query density, advanced one step at a time. */
 export function watchTable(pool: Pool) {
   const read = async (pipeline: string | null): Promise<Map<string, StoredDensityState>> => {
-    const { rows } = await pool.query<StateRow>(
-      `select pipeline, revision, state, updated_at as "updatedAt" from density_states where $1::text is null or pipeline = $1::text`,
+    const rows = await queryRows<StateRow>(
+      pool,
+      `select pipeline, revision, state, updated_at from density_states where $1::text is null or pipeline = $1::text`,
       [pipeline],
     );
     return new Map(
@@ -70,7 +73,8 @@ export function watchTable(pool: Pool) {
 
     /** Closed windows that started from then on, in the order of time. */
     async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
-      const { rows } = await pool.query<{ totals: ClosedWindow }>(
+      const rows = await queryRows<{ totals: ClosedWindow }>(
+        pool,
         `select totals from density_windows
           where pipeline = $1::text and window_start >= $2::timestamptz order by window_end`,
         [pipeline, from],
@@ -80,14 +84,14 @@ export function watchTable(pool: Pool) {
 
     /** Newest first. */
     async events({ pipeline, before, limit }: EventFilter): Promise<readonly DensityEvent[]> {
-      const { rows } = await pool.query<DensityEvent>(
-        `select id, pipeline, kind, occurred_at as "occurredAt", sentence, details from density_events
+      return queryRows<DensityEvent>(
+        pool,
+        `select id, pipeline, kind, occurred_at, sentence, details from density_events
           where ($1::text is null or pipeline = $1::text)
             and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from density_events where id = $2::bigint))
           order by occurred_at desc, id desc limit $3::integer`,
         [pipeline ?? null, before ?? null, limit],
       );
-      return rows;
     },
   };
 }

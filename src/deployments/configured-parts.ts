@@ -2,8 +2,9 @@
  * Pipelines, golden sets and checks of the configs that schedulers run with, in PostgreSQL: what is in force, what has
  * left, and how long the rows of a pipeline are kept whose config is gone.
  */
+
 import type { Pool, PoolClient } from 'pg';
-import { columnsOf } from '../postgres/values.ts';
+import { insertRows, queryRows } from '../postgres/rows.ts';
 import { MINUTE_MS } from '../time.ts';
 
 export interface PartKey {
@@ -32,36 +33,38 @@ export function createConfiguredParts(pool: Pool) {
   return {
     /** Says that the config of a scheduler has these; a part that had ended is there again. */
     async see(parts: readonly ConfiguredPart[], now: Date): Promise<void> {
-      await pool.query(
-        `insert into configured_parts as old (pipeline, kind, name, retention_days, seen_at)
-         select p.*, $5::timestamptz from unnest($1::text[], $2::text[], $3::text[], $4::integer[]) as p
-          order by 1, 2, 3
+      const columns = {
+        pipeline: 'text',
+        kind: 'text',
+        name: 'text',
+        retentionDays: 'integer',
+        seenAt: 'timestamptz',
+      } as const;
+      const seen = parts.map((part) => ({ ...part, seenAt: now }));
+      await insertRows(
+        pool,
+        'configured_parts as old',
+        columns,
+        seen,
+        `order by 1, 2, 3
          on conflict (pipeline, kind, name) do update
            set retention_days = excluded.retention_days, seen_at = greatest(old.seen_at, excluded.seen_at), ended_at = null`,
-        [
-          ...columnsOf(parts, [
-            ({ pipeline }) => pipeline,
-            ({ kind }) => kind,
-            ({ name }) => name,
-            ({ retentionDays }) => retentionDays,
-          ]),
-          now,
-        ],
       );
     },
 
     /** Those of a pipeline that any config ever had. */
     async of(pipeline: string): Promise<readonly KnownPart[]> {
-      const { rows } = await pool.query<KnownPart>(
-        `select pipeline, kind, name, ended_at as "endedAt" from configured_parts where pipeline = $1::text`,
+      return queryRows<KnownPart>(
+        pool,
+        `select pipeline, kind, name, ended_at from configured_parts where pipeline = $1::text`,
         [pipeline],
       );
-      return rows;
     },
 
     /** Days that the live queries of each pipeline are kept, those that left the config too. */
     async retentionDays(): Promise<ReadonlyMap<string, number>> {
-      const { rows } = await pool.query<{ pipeline: string; days: number }>(
+      const rows = await queryRows<{ pipeline: string; days: number }>(
+        pool,
         `select pipeline, retention_days as days from configured_parts
           where kind = 'pipeline' and retention_days is not null`,
       );
@@ -98,15 +101,16 @@ export async function endParts(client: PoolClient, now: Date): Promise<readonly 
     'update configured_parts set ended_at = $1::timestamptz where ended_at is null and seen_at < $2::timestamptz',
     [now, new Date(now.getTime() - GRACE_MS)],
   );
-  const { rows } = await client.query<PartKey>(
+  return queryRows<PartKey>(
+    client,
     'select pipeline, kind, name from configured_parts where ended_at is not null order by 1, 2, 3',
   );
-  return rows;
 }
 
 /** Golden sets that left the config of their pipeline, as `pipeline set`. */
 export async function endedGoldenSets(pool: Pool): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ key: string }>(
+  const rows = await queryRows<{ key: string }>(
+    pool,
     `select pipeline || ' ' || name as key from configured_parts where kind = 'golden_set' and ended_at is not null`,
   );
   return new Set(rows.map(({ key }) => key));

@@ -1,35 +1,15 @@
 /** Deployments, fingerprints, and what people noted on deployments and runs, in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../access/audit-log.ts';
+import { queryRow, queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import {
   type Deployment,
-  type DeploymentKind,
   type Fingerprint,
   type NewDeployment,
   type TraitChange,
   traitChanges,
 } from './rules/deployment.ts';
-
-interface DeploymentRow {
-  id: string;
-  pipeline: string;
-  kind: DeploymentKind;
-  version: string;
-  note: string | null;
-  source: 'annotated' | 'detected';
-  occurred_at: Date;
-  changes: TraitChange[];
-}
-
-interface FingerprintRow {
-  pipeline: string;
-  part: Fingerprint['part'];
-  fingerprint: string;
-  traits: Record<string, string>;
-  since: Date;
-  seen_at: Date;
-}
 
 const fingerprintColumns = 'pipeline, part, fingerprint, traits, since, seen_at';
 const columns = 'id, pipeline, kind, version, note, source, occurred_at, changes';
@@ -44,8 +24,7 @@ export function createDeployments(pool: Pool): Deployments {
     annotate: ({ pipeline, kind, version, note, occurredAt }, by, now) =>
       inTransaction(pool, async (client) => {
         const values = [pipeline, kind, version, note, 'annotated', occurredAt, '[]'];
-        const { rows } = await client.query<DeploymentRow>(insert, values);
-        const deployment = toDeployment(rows[0]);
+        const deployment = await inserted(client, values);
         const after = { kind, version, occurred_at: occurredAt.toISOString() };
         await recordActs(client, [
           { at: now, by, act: 'add_deployment', pipeline, subject: deployment.id, before: null, after },
@@ -55,21 +34,16 @@ export function createDeployments(pool: Pool): Deployments {
 
     async detect({ pipeline, kind, version, note, occurredAt }, changes) {
       const values = [pipeline, kind, version, note, 'detected', occurredAt, JSON.stringify(changes)];
-      const { rows } = await pool.query<DeploymentRow>(insert, values);
-      return toDeployment(rows[0]);
+      return inserted(pool, values);
     },
 
     observe: (observation) => inTransaction(pool, (client) => observe(client, observation)),
 
-    async fingerprints() {
-      const { rows } = await pool.query<FingerprintRow>(
-        `select ${fingerprintColumns} from fingerprints order by pipeline, part`,
-      );
-      return rows.map(toFingerprint);
-    },
+    fingerprints: () => queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, part`),
 
-    async list({ pipeline = null, before = null, since = null, limit }) {
-      const { rows } = await pool.query<DeploymentRow>(
+    list: ({ pipeline = null, before = null, since = null, limit }) =>
+      queryRows(
+        pool,
         `select ${columns} from deployments d
           where ($1::text is null or pipeline = $1::text)
             and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from deployments where id = $2::bigint))
@@ -77,9 +51,7 @@ export function createDeployments(pool: Pool): Deployments {
           order by occurred_at desc, id desc
           limit $4::integer`,
         [pipeline, before, since, limit],
-      );
-      return rows.map(toDeployment);
-    },
+      ),
   };
 }
 
@@ -93,11 +65,12 @@ async function observe(client: PoolClient, observation: Observation): Promise<De
     [pipeline, part, fingerprint, JSON.stringify(traits), at],
   );
   if (first.rowCount === 1) return null;
-  const { rows } = await client.query<FingerprintRow>(
+  const known = await queryRow<Fingerprint>(
+    client,
     `select ${fingerprintColumns} from fingerprints where pipeline = $1::text and part = $2::text for update`,
     [pipeline, part],
   );
-  const known = toFingerprint(rows[0]);
+  if (known === null) throw new Error('a fingerprint was not given back by the database');
   // A look that took long may come after a newer one.
   if (known.seenAt > at) return null;
   const isChanged = known.fingerprint !== fingerprint;
@@ -108,28 +81,13 @@ async function observe(client: PoolClient, observation: Observation): Promise<De
   );
   if (!isChanged) return null;
   const changes = JSON.stringify(traitChanges(known.traits, traits));
-  const inserted = await client.query<DeploymentRow>(insert, [
-    pipeline,
-    part,
-    fingerprint,
-    null,
-    'detected',
-    at,
-    changes,
-  ]);
-  return toDeployment(inserted.rows[0]);
+  return inserted(client, [pipeline, part, fingerprint, null, 'detected', at, changes]);
 }
 
-function toDeployment(row: DeploymentRow | undefined): Deployment {
-  if (row === undefined) throw new Error('a deployment was not given back by the database');
-  const { occurred_at: occurredAt, ...rest } = row;
-  return { ...rest, occurredAt };
-}
-
-function toFingerprint(row: FingerprintRow | undefined): Fingerprint {
-  if (row === undefined) throw new Error('a fingerprint was not given back by the database');
-  const { pipeline, part, fingerprint, traits, since, seen_at: seenAt } = row;
-  return { pipeline, part, fingerprint, traits, since, seenAt };
+async function inserted(db: Pool | PoolClient, values: readonly unknown[]): Promise<Deployment> {
+  const deployment = await queryRow<Deployment>(db, insert, values);
+  if (deployment === null) throw new Error('a deployment was not given back by the database');
+  return deployment;
 }
 
 /** What a look at a part of a pipeline found. */
@@ -184,15 +142,6 @@ export interface Annotations {
   of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>>;
 }
 
-interface AnnotationRow {
-  id: string;
-  subject: AnnotationSubject;
-  subject_id: string;
-  text: string;
-  author: string | null;
-  created_at: Date;
-}
-
 const existing: Record<AnnotationSubject, string> = {
   run: 'select pipeline from golden_runs where id = $2::text',
   deployment: 'select pipeline from deployments where id::text = $2::text',
@@ -221,29 +170,15 @@ export function createAnnotations(pool: Pool): Annotations {
       }),
 
     async of(subject, ids) {
-      const { rows } = await pool.query<AnnotationRow>(
+      const notes = await queryRows<Annotation>(
+        pool,
         `select id, subject, subject_id, text, author, created_at from annotations
           where subject = $1::text and subject_id = any ($2::text[]) order by id`,
         [subject, ids],
       );
       const found = new Map<string, Annotation[]>();
-      for (const row of rows) {
-        const notes = found.get(row.subject_id) ?? [];
-        notes.push(toAnnotation(row));
-        found.set(row.subject_id, notes);
-      }
+      for (const note of notes) found.set(note.subjectId, [...(found.get(note.subjectId) ?? []), note]);
       return found;
     },
-  };
-}
-
-function toAnnotation(row: AnnotationRow): Annotation {
-  return {
-    id: row.id,
-    subject: row.subject,
-    subjectId: row.subject_id,
-    text: row.text,
-    author: row.author,
-    createdAt: row.created_at,
   };
 }

@@ -3,12 +3,12 @@
  * told of each.
  */
 import type { Config } from '../app/config/schema.ts';
+import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import { RecalldError } from '../errors.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { findRun, readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenDocuments, GoldenSets } from '../golden/sql/golden-sets.ts';
 import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { VectorStore } from '../stores/vector-store.ts';
 import type { ExplainTurns } from './explain-turns.ts';
 import {
   type AskedQuestion,

@@ -1,9 +1,9 @@
 /** Explanations wait for their turn at a retriever, within the limits that golden runs of it share. */
 import { randomUUID } from 'node:crypto';
+import type { Retriever } from '../connectors/retrievers/retriever.ts';
+import { openThrottle, type Throttle, type ThrottleDeps } from '../connectors/throttle/throttle.ts';
 import { RecalldError } from '../errors.ts';
-import { type GateDeps, openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Retriever } from '../retrievers/retriever.ts';
 import type { ExplainedPipeline } from './look-for.ts';
 
 /** A turn that has not come by then is refused, so that a caller does not hang. */
@@ -28,13 +28,13 @@ type ExplainTurnPipeline = ExplainedPipeline & Pick<WatchedPipeline, 'golden'>;
 
 /** The way to the retriever of one pipeline, open while something is explained. */
 interface Turns {
-  readonly gate: Promise<RetrieverGate>;
+  readonly gate: Promise<Throttle>;
   free: number;
   users: number;
   readonly waiting: (() => void)[];
 }
 
-export function createExplainTurns(deps: GateDeps, patienceMs = PATIENCE_MS): ExplainTurns {
+export function createExplainTurns(deps: ThrottleDeps, patienceMs = PATIENCE_MS): ExplainTurns {
   const open = new Map<string, Turns>();
 
   const join = (pipeline: ExplainTurnPipeline): Turns => {
@@ -43,7 +43,7 @@ export function createExplainTurns(deps: GateDeps, patienceMs = PATIENCE_MS): Ex
     const limits = retrieverLimitsOf(pipeline);
     // A name of its own each time: the end of one gate must not end the next.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
-    const gate = openRetrieverGate(deps, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
+    const gate = openThrottle(deps, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
     // Everyone who awaits it gets the reason; without a handler of its own a failure would end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
@@ -113,7 +113,7 @@ async function startTurn(turns: Turns, signal: AbortSignal): Promise<void> {
   turns.free -= 1;
 }
 
-function throttled(retriever: Retriever, gate: RetrieverGate, enter: () => Promise<void>): Retriever {
+function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<void>): Retriever {
   return {
     async retrieve(request, signal) {
       await enter();

@@ -1,13 +1,13 @@
 /** Asks retriever and store for a question again, with all that tells why a document of it did not come back. */
 
+import { embedTexts } from '../connectors/embedders/embedder.ts';
+import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../connectors/retrievers/retriever.ts';
+import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../connectors/stores/vector-store.ts';
 import type { Deployments } from '../deployments/deployments.ts';
-import { embedTexts } from '../embedders/embedder.ts';
 import type { GoldenDocuments } from '../golden/sql/golden-sets.ts';
 import type { RunReads } from '../golden/sql/run-results.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { hubsOf, type ReturnedDocuments } from '../index-truth/rules/hubs.ts';
-import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retrievers/retriever.ts';
-import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../stores/vector-store.ts';
 import { type Clock, DAY_MS } from '../time.ts';
 import type { Ranking } from './rules/outranked.ts';
 import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';

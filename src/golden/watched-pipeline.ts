@@ -1,10 +1,10 @@
 /** One pipeline of the config, ready for work. */
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
+import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { RecalldError } from '../errors.ts';
 import type { Cron } from '../math/schedule/occurrences.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
-import type { Retriever } from '../retrievers/retriever.ts';
 import { DAY_MS } from '../time.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule.ts';

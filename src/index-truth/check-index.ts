@@ -4,13 +4,13 @@
  * vectors against those that the embedder makes of the stored texts now.
  */
 import { z } from 'zod';
-import type { Embedder } from '../embedders/embedder.ts';
+import type { Embedder } from '../connectors/embedders/embedder.ts';
+import type { StoredChunk } from '../connectors/stores/vector-store.ts';
 import { RecalldError } from '../errors.ts';
 import { rowOf } from '../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
-import type { StoredChunk } from '../stores/vector-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { Waiting } from './documents-table.ts';
 import {
@@ -189,7 +189,7 @@ export async function checkIndex(
   const taken = await rounds.take(pipeline, now, new Date(now.getTime() + HELD_MS));
   if (taken === null) return 'held';
   let round = taken;
-  const guest = createGuest(clock, plan.callsPerSecond, signal);
+  const guest = createGuest(deps, plan, signal);
   try {
     for (;;) {
       signal.throwIfAborted();

@@ -1,5 +1,7 @@
 /** The manifest of a pipeline in PostgreSQL: what should be in the store, and what is on its way there. */
+
 import type { Pool } from 'pg';
+import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { binaryArray, columnsOf } from '../postgres/values.ts';
 import type { NamedDocument } from './rounds-table.ts';
@@ -77,7 +79,8 @@ export function createDocumentsTable(pool: Pool) {
 
     /** How many lines are kept; none after a crash of the database. */
     async countLines(pipeline: string): Promise<number> {
-      const { rows } = await pool.query<{ count: string }>(
+      const rows = await queryRows<{ count: string }>(
+        pool,
         'select count(*) from index_manifest_lines where pipeline = $1::text',
         [pipeline],
       );
@@ -151,7 +154,8 @@ export function createDocumentsTable(pool: Pool) {
           `delete from index_arrivals where pipeline = $1::text and updated_at < $2::timestamptz - interval '2 days'`,
           [pipeline, read],
         );
-        const { rows } = await client.query<{ count: string }>(
+        const rows = await queryRows<{ count: string }>(
+          client,
           'select count(*) from index_documents where pipeline = $1::text and not deleted',
           [pipeline],
         );
@@ -169,19 +173,20 @@ export function createDocumentsTable(pool: Pool) {
       until: Date,
       limit: number,
     ): Promise<readonly ExpectedDocument[]> {
-      const { rows } = await pool.query<ExpectedDocument>(
+      return queryRows<ExpectedDocument>(
+        pool,
         `select d.id, d.place::text, d.chunks, d.segment from index_documents d
           where d.pipeline = $1::text and not d.deleted and (d.place, d.id) > ($2::bigint, $3::text)
             and d.since <= $4::timestamptz
           order by d.place, d.id limit $5::integer`,
         [pipeline, place, id, until, limit],
       );
-      return rows;
     },
 
     /** Which of these should be in the store, or were to be until `since` at the earliest. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
-      const { rows } = await pool.query<{ id: string }>(
+      const rows = await queryRows<{ id: string }>(
+        pool,
         `select id from index_documents
           where pipeline = $1::text and id = any($2::text[]) and (not deleted or since > $3::timestamptz)`,
         [pipeline, ids, since],
@@ -191,7 +196,8 @@ export function createDocumentsTable(pool: Pool) {
 
     /** How many chunks each has, by the manifest. */
     async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
-      const { rows } = await pool.query<{ id: string; chunks: number | null }>(
+      const rows = await queryRows<{ id: string; chunks: number | null }>(
+        pool,
         'select id, chunks from index_documents where pipeline = $1::text and id = any($2::text[])',
         [pipeline, ids],
       );
@@ -199,7 +205,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     async segmentsOf(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
-      const { rows } = await pool.query<{ id: string; segment: string | null }>(
+      const rows = await queryRows<{ id: string; segment: string | null }>(
+        pool,
         'select id, segment from index_documents where pipeline = $1::text and id = any($2::text[])',
         [pipeline, ids],
       );
@@ -208,7 +215,8 @@ export function createDocumentsTable(pool: Pool) {
 
     /** Of the documents that should be in the store, those with most first. */
     async segments(pipeline: string): Promise<readonly string[]> {
-      const { rows } = await pool.query<{ segment: string }>(
+      const rows = await queryRows<{ segment: string }>(
+        pool,
         `select segment from index_documents where pipeline = $1::text and not deleted and segment is not null
           group by segment order by count(*) desc, segment`,
         [pipeline],
@@ -223,18 +231,19 @@ export function createDocumentsTable(pool: Pool) {
       { place, id }: { readonly place: string; readonly id: string },
       limit: number,
     ): Promise<readonly ExpectedDocument[]> {
-      const { rows } = await pool.query<ExpectedDocument>(
+      return queryRows<ExpectedDocument>(
+        pool,
         `select id, place::text, chunks, segment from index_documents
           where pipeline = $1::text and segment = $2::text and not deleted and (place, id) > ($3::bigint, $4::text)
           order by place, id limit $5::integer`,
         [pipeline, segment, place, id, limit],
       );
-      return rows;
     },
 
     /** The least and the greatest id of a segment by their bytes, deleted ones too, how many there are, and some of them. */
     async idsOf(pipeline: string, segment: string, most: number): Promise<SegmentIds> {
-      const { rows } = await pool.query<SegmentIds>(
+      const rows = await queryRows<SegmentIds>(
+        pool,
         `select min(id collate "C") as first, max(id collate "C") as last, count(*)::integer as count,
                 array(select id from index_documents where pipeline = $1::text and segment = $2::text
                        order by place limit $3::integer) as some
@@ -246,7 +255,8 @@ export function createDocumentsTable(pool: Pool) {
 
     /** Whether no id outside of the segment begins so. */
     async isOwnBeginning(pipeline: string, segment: string, beginning: string): Promise<boolean> {
-      const { rows } = await pool.query<{ own: boolean }>(
+      const rows = await queryRows<{ own: boolean }>(
+        pool,
         `select not exists (select from index_documents
                              where pipeline = $1::text and segment is distinct from $2::text and starts_with(id, $3::text)) as own`,
         [pipeline, segment, beginning],
@@ -256,17 +266,18 @@ export function createDocumentsTable(pool: Pool) {
 
     /** New versions that nobody has found yet, those first that were looked for longest ago. */
     async waiting(pipeline: string, limit: number): Promise<readonly Waiting[]> {
-      const { rows } = await pool.query<Waiting>(
-        `select id, updated_at as "updatedAt", version from index_arrivals
+      return queryRows<Waiting>(
+        pool,
+        `select id, updated_at, version from index_arrivals
           where pipeline = $1::text and not is_over order by looked_at, id limit $2::integer`,
         [pipeline, limit],
       );
-      return rows;
     },
 
     /** Documents of which a followed change has waited since `until` at the latest, those first that wait longest, and how many. */
     async late(pipeline: string, until: Date, limit: number): Promise<LateDocuments> {
-      const { rows } = await pool.query<NamedDocument & { count: string }>(
+      const rows = await queryRows<NamedDocument & { count: string }>(
+        pool,
         `select id, segment, updated_at as "foundAt", count(*) over () as count from index_arrivals
           where pipeline = $1::text and not is_over and updated_at <= $2::timestamptz
           order by updated_at, id limit $3::integer`,
@@ -292,14 +303,14 @@ export function createDocumentsTable(pool: Pool) {
 
     /** How long new versions since `from` took, or have taken so far. */
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
-      const { rows } = await pool.query<FollowedChange>(
+      return queryRows<FollowedChange>(
+        pool,
         `select segment, weight, has_arrived as "hasCome",
                 greatest(0, extract(epoch from coalesce(absent_at, updated_at) - updated_at))::double precision as after,
                 greatest(0, extract(epoch from looked_at - updated_at))::double precision as by
            from index_arrivals where pipeline = $1::text and updated_at >= $2::timestamptz`,
         [pipeline, from],
       );
-      return rows;
     },
   };
 }

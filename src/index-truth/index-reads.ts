@@ -3,6 +3,7 @@
  * questions than their share, beside chunks that never do.
  */
 import type pg from 'pg';
+import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import { RecalldError } from '../errors.ts';
@@ -10,7 +11,6 @@ import type { GoldenRun } from '../golden/rules/run.ts';
 import type { ForbiddenResult } from '../golden/rules/unwanted-answers.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
-import type { VectorStore } from '../stores/vector-store.ts';
 import { type Clock, DAY_MS } from '../time.ts';
 import type { DocumentsTable } from './documents-table.ts';
 import { indexMeasureNames } from './measure-index.ts';

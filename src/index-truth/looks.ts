@@ -3,9 +3,9 @@
  * manifest, and at what chunks say. The store is asked politely.
  */
 
-import { createRateLimiter } from '../density/search-store.ts';
-import type { StoredChunk, StoreOutcome } from '../stores/vector-store.ts';
-import { type Clock, HOUR_MS } from '../time.ts';
+import type { StoredChunk, StoreOutcome } from '../connectors/stores/vector-store.ts';
+import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
+import { HOUR_MS } from '../time.ts';
 import type { ExpectedDocument } from './documents-table.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
 import { type LookedAt, type Round, type Step, tallied } from './rounds-table.ts';
@@ -35,8 +35,13 @@ interface Guest {
 /** Latencies of a kind of call are compared among themselves. */
 const KEPT_LATENCIES = 1000;
 
-export function createGuest(clock: Clock, callsPerSecond: number, signal: AbortSignal): Guest {
-  const pace = createRateLimiter(clock, callsPerSecond);
+export function createGuest(
+  deps: Pick<IndexDeps, 'limits' | 'clock'>,
+  { pipeline, callsPerSecond }: IndexPlan,
+  signal: AbortSignal,
+): Guest {
+  // A pipeline name has no space, so that this is the rate of no retriever.
+  const pace = createSharedRate(deps, { name: `${pipeline} index`, perSecond: () => callsPerSecond });
   const latencies = new Map<string, number[]>();
   return {
     turn: () => pace(signal),

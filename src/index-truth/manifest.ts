@@ -10,7 +10,7 @@ import process from 'node:process';
 import { Client } from 'pg';
 import { RecalldError } from '../errors.ts';
 import { linesOf, sourceLines, unreadable } from '../files/text-file.ts';
-import { at, createJsonApi, createServiceSettings, type JsonApiSettings, textOf } from '../outbound/json-api.ts';
+import { at, createJsonApi, type HttpServiceConfig, textOf } from '../outbound/json-api.ts';
 import type { SourceLine } from '../text/source-line.ts';
 import type { ManifestConfig } from './config.ts';
 
@@ -27,8 +27,9 @@ export function createManifestSource(config: ManifestConfig, configField: string
     case 'command':
       return (_, signal) => readCommand(config, configField, signal);
     case 'http': {
-      const settings = createServiceSettings(config, { service: 'The manifest', configField });
-      return (from, signal) => readPages(settings, from, signal);
+      // A wrong address is said at the start, not at the first round.
+      createJsonApi(config, manifestAt(configField)).close();
+      return (from, signal) => readPages(config, configField, from, signal);
     }
     case 'sql':
       if (!/^postgres(ql)?:\/\//.test(config.url)) {
@@ -118,13 +119,16 @@ export async function* readCommand(
   }
 }
 
+const manifestAt = (configField: string) => ({ service: 'The manifest', configField });
+
 /** Follows `next_cursor`, which goes back as the parameter `cursor`, until it is null or left out. */
 export async function* readPages(
-  settings: JsonApiSettings,
+  config: HttpServiceConfig,
+  configField: string,
   from: string | null,
   signal: AbortSignal,
 ): AsyncGenerator<ManifestPart> {
-  const api = createJsonApi(settings);
+  const api = createJsonApi(config, manifestAt(configField));
   try {
     for (let cursor = from, line = 1; ; ) {
       const query: Record<string, string> = cursor === null ? {} : { cursor };
@@ -132,12 +136,12 @@ export async function* readPages(
       if (answer.kind === 'failed') throw new RecalldError('manifest_unreadable', answer.message);
       const items = at(answer.json, 'items');
       if (!Array.isArray(items)) {
-        const wayOut = `make ${settings.configField}.url answer {"items": [...], "next_cursor": ...}`;
+        const wayOut = `make ${configField}.url answer {"items": [...], "next_cursor": ...}`;
         throw new RecalldError('manifest_unreadable', `The manifest page has no list "items"; ${wayOut}.`);
       }
       const first = line;
       const lines = items.map((item, place) => ({
-        file: `the manifest of ${settings.configField}`,
+        file: `the manifest of ${configField}`,
         line: first + place,
         text: JSON.stringify(item),
       }));

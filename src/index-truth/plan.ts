@@ -1,12 +1,14 @@
 /** How the index of a pipeline is held against its manifest, and what that works with. */
+
 import type { Config } from '../app/config/schema.ts';
 import { durationMs } from '../config/times.ts';
-import type { Embedder } from '../embedders/embedder.ts';
+import type { Embedder } from '../connectors/embedders/embedder.ts';
+import type { Retriever } from '../connectors/retrievers/retriever.ts';
+import type { VectorStore } from '../connectors/stores/vector-store.ts';
+import type { ThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { Logger } from '../logger.ts';
 import { type Cron, longestGapSeconds } from '../math/schedule/occurrences.ts';
 import type { Measurements } from '../measures/measurements.ts';
-import type { Retriever } from '../retrievers/retriever.ts';
-import type { VectorStore } from '../stores/vector-store.ts';
 import type { Clock } from '../time.ts';
 import type { DocumentsTable } from './documents-table.ts';
 import { createManifestSource, type ManifestSource } from './manifest.ts';
@@ -37,6 +39,7 @@ export interface IndexDeps {
   readonly indexDocuments: DocumentsTable;
   readonly indexRounds: RoundsTable;
   readonly measurements: Pick<Measurements, 'record'>;
+  readonly limits: Pick<ThrottleLimits, 'reserve'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }

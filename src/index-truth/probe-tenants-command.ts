@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../cli/output.ts';
+import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import { RecalldError } from '../errors.ts';
 import { parseSetName } from '../golden/commands/sets.ts';
 import { goldenSetVersionJson } from '../golden/golden-set-schema.ts';
@@ -14,7 +15,6 @@ import { type GoldenSetVersion, goldenLimits } from '../golden/rules/golden-set.
 import { sha256 } from '../golden/sets/import-golden-set.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { GoldenQuery } from '../model.ts';
-import type { VectorStore } from '../stores/vector-store.ts';
 import { systemClock } from '../system-clock.ts';
 import type { DocumentsTable, ExpectedDocument } from './documents-table.ts';
 import { questionOf, segmentTags, sharedBeginning, tenantProbe } from './rules/findings.ts';

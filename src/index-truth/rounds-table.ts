@@ -1,5 +1,7 @@
 /** The rounds of a pipeline in PostgreSQL: how far each is, what it counted, and with which documents something is wrong. */
+
 import type { Pool, PoolClient } from 'pg';
+import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { columnsOf } from '../postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
@@ -73,13 +75,7 @@ export interface Step {
   readonly position: unknown;
 }
 
-interface RoundRow {
-  started_at: Date;
-  ended_at: Date | null;
-  phase: Phase;
-  position: unknown;
-  read_at: Date | null;
-}
+const roundColumns = 'pipeline, started_at, phase, position, read_at';
 
 export type RoundsTable = ReturnType<typeof createRoundsTable>;
 
@@ -91,7 +87,8 @@ export function createRoundsTable(pool: Pool) {
      * @param until when it may be taken over
      */
     async take(pipeline: string, now: Date, until: Date): Promise<Round | null> {
-      const { rows } = await pool.query<RoundRow>(
+      const rows = await queryRows<Round>(
+        pool,
         `insert into index_rounds as r (pipeline, started_at, phase, held_until)
          values ($1::text, $2::timestamptz, $4::text, $3::timestamptz)
          on conflict (pipeline) do update set held_until = $3::timestamptz,
@@ -99,11 +96,11 @@ export function createRoundsTable(pool: Pool) {
            phase = case when r.ended_at is null then r.phase else $4::text end,
            position = case when r.ended_at is null then r.position end, ended_at = null
           where r.held_until <= $2::timestamptz
-         returning *`,
+         returning ${roundColumns}`,
         [pipeline, now, until, phases[0]],
       );
       const [row] = rows;
-      return row === undefined ? null : roundOf(pipeline, row);
+      return row ?? null;
     },
 
     /** Lets another worker take it at once. */
@@ -149,8 +146,9 @@ export function createRoundsTable(pool: Pool) {
 
     /** Of all pipelines: when a round last ended, when the manifest was last read, and how many documents it names. */
     async standings(): Promise<readonly Standing[]> {
-      const { rows } = await pool.query<Omit<Standing, 'documents'> & { documents: string | null }>(
-        'select pipeline, last_end as "endedAt", read_at as "readAt", documents from index_rounds',
+      const rows = await queryRows<Omit<Standing, 'documents'> & { documents: string | null }>(
+        pool,
+        'select pipeline, last_end as "endedAt", read_at, documents from index_rounds',
       );
       return rows.map(({ documents, ...standing }) => ({
         ...standing,
@@ -159,8 +157,10 @@ export function createRoundsTable(pool: Pool) {
     },
 
     async lastRead(pipeline: string): Promise<Date | null> {
-      const { rows } = await pool.query<RoundRow>('select * from index_rounds where pipeline = $1::text', [pipeline]);
-      return rows[0]?.read_at ?? null;
+      const rows = await queryRows<Round>(pool, `select ${roundColumns} from index_rounds where pipeline = $1::text`, [
+        pipeline,
+      ]);
+      return rows[0]?.readAt ?? null;
     },
 
     async end(pipeline: string, now: Date): Promise<void> {
@@ -178,16 +178,17 @@ export function createRoundsTable(pool: Pool) {
       pipeline: string,
       limit: number,
     ): Promise<readonly { readonly id: string; readonly times: number }[]> {
-      const { rows } = await pool.query<{ id: string; times: number }>(
+      return queryRows<{ id: string; times: number }>(
+        pool,
         'select id, times from index_suspects where pipeline = $1::text order by id limit $2::integer',
         [pipeline, limit],
       );
-      return rows;
     },
 
     /** By segment, of all rounds since `from`. */
     async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
-      const { rows } = await pool.query<{ segment: string; n: string; found: string }>(
+      const rows = await queryRows<{ segment: string; n: string; found: string }>(
+        pool,
         `select segment, sum(n) as n, sum(found) as found from index_tallies
           where pipeline = $1::text and measure = $2::text and round >= $3::timestamptz group by segment`,
         [pipeline, kind, from],
@@ -210,7 +211,8 @@ export function createRoundsTable(pool: Pool) {
 
     /** When something was last counted of it. */
     async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
-      const { rows } = await pool.query<{ round: Date | null }>(
+      const rows = await queryRows<{ round: Date | null }>(
+        pool,
         'select max(round) as round from index_tallies where pipeline = $1::text and measure = $2::text',
         [pipeline, kind],
       );
@@ -227,18 +229,19 @@ export function createRoundsTable(pool: Pool) {
 
     /** Documents with which something is wrong, those first that were found first. */
     async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
-      const { rows } = await pool.query<NamedDocument>(
-        `select id, segment, found_at as "foundAt" from index_findings
+      return queryRows<NamedDocument>(
+        pool,
+        `select id, segment, found_at from index_findings
           where pipeline = $1::text and kind = $2::text order by found_at, id limit $3::integer`,
         [pipeline, kind, limit],
       );
-      return rows;
     },
 
     async countFindings(
       pipeline: string,
     ): Promise<ReadonlyMap<string, { readonly count: number; readonly since: Date }>> {
-      const { rows } = await pool.query<{ kind: string; count: string; since: Date }>(
+      const rows = await queryRows<{ kind: string; count: string; since: Date }>(
+        pool,
         `select kind, count(*) as count, min(found_at) as since from index_findings where pipeline = $1::text group by kind`,
         [pipeline],
       );
@@ -268,11 +271,6 @@ export interface NamedDocument {
   readonly id: string;
   readonly segment: string | null;
   readonly foundAt: Date;
-}
-
-function roundOf(pipeline: string, row: RoundRow): Round {
-  const { started_at: startedAt, phase, position, read_at: readAt } = row;
-  return { pipeline, startedAt, phase, position, readAt };
 }
 
 async function keepFindings(

@@ -1,7 +1,8 @@
 /** In PostgreSQL: drawn live queries of which the store is searched deeper than users saw, and what that came to. */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
-import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
+import { insertRows, queryRow, queryRows } from '../postgres/rows.ts';
+import { vectorOfBytes } from '../postgres/values.ts';
 import type { DeeperQuery } from './rules/judged-measures.ts';
 
 /** A query whose shown documents were graded, and that the store is to be searched for. */
@@ -43,25 +44,31 @@ export async function insertDeeperPools(
   drawn: readonly { readonly id: string; readonly deeperProbability: number | null }[],
   dueAt: Date,
 ): Promise<void> {
-  const searched = drawn.filter(({ deeperProbability }) => deeperProbability !== null);
-  await client.query(
-    `insert into deeper_pools (pipeline, query_id, probability, state, due_at)
-     select $1::text, id, probability, 'open', $2::timestamptz from unnest($3::text[], $4::double precision[]) as d (id, probability)
-     on conflict do nothing`,
-    [pipeline, dueAt, ...columnsOf(searched, [(one) => one.id, (one) => one.deeperProbability])],
-  );
+  const rows = drawn
+    .filter(({ deeperProbability }) => deeperProbability !== null)
+    .map(({ id: queryId, deeperProbability: probability }) => ({
+      pipeline,
+      queryId,
+      probability,
+      state: 'open',
+      dueAt,
+    }));
+  const columns = {
+    pipeline: 'text',
+    queryId: 'text',
+    probability: 'double precision',
+    state: 'text',
+    dueAt: 'timestamptz',
+  } as const;
+  await insertRows(client, 'deeper_pools', columns, rows, 'on conflict do nothing');
 }
 
 export function createDeeperPools(pool: Pool) {
   return {
     /** Takes the next whose shown documents are graded, for a while; who dies leaves it to the next. Null when none is due. */
     async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<ShallowQuery | null> {
-      const { rows } = await pool.query<{
-        query_id: string;
-        text: string | null;
-        embedding: Buffer | null;
-        shown: ShownDocument[];
-      }>(
+      const row = await queryRow<Omit<ShallowQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
+        pool,
         `with next as (
            select d.pipeline, d.query_id, j.received_on, j.documents from deeper_pools d join judged_queries j using (pipeline, query_id)
             where d.pipeline = $1::text and d.state = 'open' and d.due_at <= $3::timestamptz and j.state = 'graded'
@@ -69,7 +76,7 @@ export function createDeeperPools(pool: Pool) {
          taken as (
            update deeper_pools d set due_at = $4::timestamptz from next n
             where d.pipeline = n.pipeline and d.query_id = n.query_id returning n.*)
-         select t.query_id, q.text, q.embedding,
+         select t.query_id as id, q.text, q.embedding,
                 (select jsonb_agg(jsonb_build_object('id', e.document ->> 0, 'hash', e.document ->> 1, 'grade', m.grade) order by e.rank)
                    from jsonb_array_elements(t.documents) with ordinality e (document, rank)
                    left join judgments m
@@ -78,10 +85,7 @@ export function createDeeperPools(pool: Pool) {
            from taken t left join live_queries q on q.received_on = t.received_on and q.pipeline = t.pipeline and q.id = t.query_id`,
         [pipeline, fingerprint, now, leaseUntil],
       );
-      const [row] = rows;
-      if (row === undefined) return null;
-      const { query_id: id, text, embedding, shown } = row;
-      return { id, text, embedding: embedding === null ? null : vectorOfBytes(embedding), shown };
+      return row && { ...row, embedding: row.embedding && vectorOfBytes(row.embedding) };
     },
 
     /** Gives a query back, to be taken again from then on. */
@@ -130,10 +134,11 @@ export function createDeeperPools(pool: Pool) {
       { pipeline, from, until }: LiveWindow,
       { fingerprint, k, searched }: PoolKind,
     ): Promise<{ readonly queries: readonly DeeperQuery[]; readonly states: Readonly<Record<string, number>> }> {
-      const { rows } = await pool.query<DeeperQuery & { state: string | null; isOfKind: boolean }>(
+      const rows = await queryRows<DeeperQuery & { state: string | null; isOfKind: boolean }>(
+        pool,
         `select j.cluster, j.outcome, coalesce(d.probability, j.probability) as probability,
                 coalesce(d.shown - d.deeper, 0) as gap, d.state,
-                d.state is null or (d.fingerprint, d.k, d.searched) is not distinct from ($4::text, $5::integer, $6::integer) as "isOfKind"
+                d.state is null or (d.fingerprint, d.k, d.searched) is not distinct from ($4::text, $5::integer, $6::integer) as is_of_kind
            from judged_queries j left join deeper_pools d using (pipeline, query_id)
           where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
             and (j.state = 'known' or d.state is not null)

@@ -1,7 +1,7 @@
 /** What was graded, as measures and pages read it, and of which queries the scores were sent to a tracing platform. */
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
-import type { QueryOutcome } from '../model.ts';
+import { queryRows } from '../postgres/rows.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
 import type { GradedQuery } from './rules/judged-measures.ts';
 
@@ -12,29 +12,24 @@ export interface GradedWindow {
 }
 
 /** A document of a drawn query, as `documentsSql` gives it. */
-interface DocumentRow {
-  has_text: boolean;
-  model: number | null;
-  problem: string | null;
-  judge: string | null;
-  person: number | null;
-  second: number | null;
+interface StoredDocument {
+  readonly hasText: boolean;
+  readonly model: number | null;
+  readonly problem: string | null;
+  readonly judge: string | null;
+  readonly person: number | null;
+  readonly second: number | null;
 }
 
-interface GradedRow {
-  cluster: number;
-  outcome: QueryOutcome;
-  segments: Record<string, string>;
-  probability: number;
-  is_for_people: boolean;
-  state: string;
-  documents: DocumentRow[];
-}
+type StoredQuery = Omit<GradedQuery, 'documents' | 'judges'> & {
+  readonly state: string;
+  readonly documents: readonly StoredDocument[];
+};
 
 /** The documents of a drawn query `j` with the grades that they have. */
 const documentsSql = `
   coalesce((select jsonb_agg(jsonb_build_object(
-                     'has_text', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
+                     'hasText', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
                      'judge', m.fingerprint, 'person', p.grade, 'second', s.grade)
                    order by d.rank)
      from jsonb_array_elements(j.documents) with ordinality d (document, rank)
@@ -46,8 +41,9 @@ const documentsSql = `
                             = (j.pipeline, j.query_id, d.document ->> 0, 'second')), '[]')`;
 
 export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow): Promise<GradedWindow> {
-  const { rows } = await pool.query<GradedRow>(
-    `select j.cluster, j.outcome, j.segments, j.probability, j.is_for_people, j.state, ${documentsSql} as documents
+  const rows = await queryRows<StoredQuery>(
+    pool,
+    `select j.cluster, j.outcome, j.segments as tags, j.probability, j.is_for_people, j.state, ${documentsSql} as documents
        from judged_queries j
       where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
       order by j.received_at, j.query_id`,
@@ -61,23 +57,11 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
   return { queries: over.map(toGraded), states };
 }
 
-function toGraded({
-  cluster,
-  outcome,
-  segments,
-  probability,
-  is_for_people,
-  state,
-  documents,
-}: GradedRow): GradedQuery {
+function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
   return {
-    cluster,
-    outcome,
-    tags: segments,
-    probability,
-    isForPeople: is_for_people,
+    ...query,
     judges: [...new Set(documents.flatMap(({ judge }) => judge ?? []))],
-    documents: (state === 'known' ? [] : documents).map(({ has_text: hasText, model, problem, person, second }) => ({
+    documents: (state === 'known' ? [] : documents).map(({ hasText, model, problem, person, second }) => ({
       hasText,
       model: problem === null ? model : 'failed',
       person,
@@ -88,15 +72,6 @@ function toGraded({
 
 export type EvaluationTable = ReturnType<typeof createEvaluationTable>;
 
-interface UnsentRow {
-  query_id: string;
-  trace_id: string;
-  outcome: QueryOutcome;
-  received_at: Date;
-  judged_at: Date | null;
-  documents: DocumentRow[];
-}
-
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
@@ -105,10 +80,11 @@ export function createEvaluationTable(pool: Pool) {
      * @param since only those that were received from then on
      */
     async unsent(pipeline: string, since: Date, most: number): Promise<EvaluatedQuery[]> {
-      const { rows } = await pool.query<UnsentRow>(
-        `select j.query_id, lower(q.trace_id) as trace_id, j.outcome, j.received_at, ${documentsSql} as documents,
-                (select max(m.judged_at) from judgments m
-                  where m.pipeline = j.pipeline and m.query_id = j.query_id and m.judge = 'model') as judged_at
+      const rows = await queryRows<Omit<EvaluatedQuery, 'judge' | 'documents'> & Pick<StoredQuery, 'documents'>>(
+        pool,
+        `select j.query_id as id, lower(q.trace_id) as trace_id, j.outcome, ${documentsSql} as documents,
+                coalesce((select max(m.judged_at) from judgments m
+                  where m.pipeline = j.pipeline and m.query_id = j.query_id and m.judge = 'model'), j.received_at) as at
            from judged_queries j
            join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
           where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.evaluation_sent_at is null
@@ -119,13 +95,10 @@ export function createEvaluationTable(pool: Pool) {
           order by j.received_at, j.query_id limit $3::integer`,
         [pipeline, since, most],
       );
-      return rows.map((row) => ({
-        id: row.query_id,
-        traceId: row.trace_id,
-        outcome: row.outcome,
-        judge: row.documents.findLast(({ judge }) => judge !== null)?.judge ?? null,
-        at: row.judged_at ?? row.received_at,
-        documents: row.outcome === 'ok' ? row.documents : [],
+      return rows.map(({ documents, ...query }) => ({
+        ...query,
+        judge: documents.findLast(({ judge }) => judge !== null)?.judge ?? null,
+        documents: query.outcome === 'ok' ? documents : [],
       }));
     },
 

@@ -1,8 +1,8 @@
 /** Who grades a document for a query: a chat model or a cross-encoder. */
 import { hash } from 'node:crypto';
+import type { ChatAnswer, ChatModel, ChatRequest } from '../connectors/models/chat-model.ts';
+import type { Reranker } from '../connectors/models/reranker.ts';
 import { costOf, estimateTokens, type TokenPrices, type Tokens } from '../golden/rules/generation.ts';
-import type { ChatAnswer, ChatModel, ChatRequest } from '../models/chat-model.ts';
-import type { Reranker } from '../models/reranker.ts';
 import {
   gradeMessages,
   gradeOfScore,

@@ -3,8 +3,9 @@
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
+import { insertRows, queryRow, queryRows } from '../postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
-import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
+import { vectorOfBytes } from '../postgres/values.ts';
 import { insertDeeperPools } from './deeper-pools.ts';
 import { type GradedWindow, readGraded } from './graded-queries.ts';
 import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';
@@ -74,25 +75,11 @@ export interface GradedBy {
   readonly fingerprint: string;
 }
 
-interface KeptRow {
-  id: string;
-  received_on: string;
-  received_at: Date;
-  unit_hash: number;
-  session_hash: string;
-  outcome: QueryOutcome;
-  segments: Record<string, string>;
-  probability: number;
-  has_text: boolean;
-  is_suspect: boolean;
-  document_ids: string[];
-}
-
 /** Of the queries of a round, those that are farthest from what the store holds. */
 const NOVEL = 0.1;
 
 const keptSql = `
-  select q.id, q.received_on::text, q.received_at, q.unit_hash, q.session_hash, q.outcome, q.segments, q.probability,
+  select q.id, q.received_on::text, q.received_at, q.unit_hash as cluster, q.session_hash, q.outcome, q.segments, q.probability,
          -- Of a document that is known by its rank alone nothing can be said.
          q.text is not null
            and not exists (select from jsonb_array_elements(q.results) with ordinality e (document, rank)
@@ -110,6 +97,24 @@ const keptSql = `
    where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
      and q.received_on >= ($2::timestamptz at time zone 'utc')::date
    order by q.received_at, q.id`;
+
+const drawnColumns = {
+  pipeline: 'text',
+  queryId: 'text',
+  receivedOn: 'date',
+  receivedAt: 'timestamptz',
+  cluster: 'double precision',
+  outcome: 'text',
+  segments: 'jsonb',
+  probability: 'double precision',
+  peopleDraw: 'double precision',
+  isForPeople: 'boolean',
+  documents: 'jsonb',
+  state: 'text',
+  dueAt: 'timestamptz',
+  shadowProbability: 'double precision',
+  isForTwo: 'boolean',
+} as const;
 
 export type JudgedTable = ReturnType<typeof createJudgedTable>;
 
@@ -135,42 +140,22 @@ export function createJudgedTable(pool: Pool) {
         );
         const from = rounds[0]?.drawn_until ?? until;
         if (until.getTime() - from.getTime() < leastMs) return null;
-        const { rows } = await client.query<KeptRow>(keptSql, [pipeline, from, until, depth]);
+        const kept = await queryRows<KeptQuery>(client, keptSql, [pipeline, from, until, depth]);
         const { drawn, unaffordable } = draw(
-          rows.map((row) => toKept(row, depth)),
+          // A document that came in several pieces is graded once, at its best place.
+          kept.map((one) => ({ ...one, documentIds: [...new Set(one.documentIds)].slice(0, depth) })),
           from,
         );
-        await client.query(
-          `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
-                                       people_draw, is_for_people, documents, state, due_at, shadow_probability, is_for_two)
-           select $1::text, id, received_on, received_at, cluster, outcome, segments::jsonb, probability, people_draw,
-                  is_for_people, documents::jsonb, state, $2::timestamptz, shadow_probability, is_for_two
-             from unnest($3::text[], $4::date[], $5::timestamptz[], $6::double precision[], $7::text[], $8::text[],
-                         $9::double precision[], $10::double precision[], $11::boolean[], $12::text[], $13::text[],
-                         $14::double precision[], $15::boolean[])
-               as d (id, received_on, received_at, cluster, outcome, segments, probability, people_draw, is_for_people,
-                     documents, state, shadow_probability, is_for_two)
-           on conflict do nothing`,
-          [
-            pipeline,
-            until,
-            ...columnsOf(drawn, [
-              (one) => one.id,
-              (one) => one.receivedOn,
-              (one) => one.receivedAt,
-              (one) => one.cluster,
-              (one) => one.outcome,
-              (one) => JSON.stringify(one.segments),
-              (one) => one.drawnProbability,
-              (one) => one.peopleDraw,
-              (one) => one.isForPeople,
-              (one) => JSON.stringify(one.documentIds.map((id) => [id, null])),
-              (one) => (one.outcome === 'ok' ? 'open' : 'known'),
-              (one) => one.shadowProbability,
-              (one) => one.isForTwo,
-            ]),
-          ],
-        );
+        const rows = drawn.map(({ id: queryId, drawnProbability: probability, documentIds, ...one }) => ({
+          ...one,
+          pipeline,
+          queryId,
+          probability,
+          documents: documentIds.map((id) => [id, null]),
+          state: one.outcome === 'ok' ? 'open' : 'known',
+          dueAt: until,
+        }));
+        await insertRows(client, 'judged_queries', drawnColumns, rows, 'on conflict do nothing');
         await insertDeeperPools(client, pipeline, drawn, until);
         await client.query(
           `update judging_rounds set drawn_until = $2::timestamptz, unaffordable = unaffordable + $3::double precision
@@ -182,14 +167,8 @@ export function createJudgedTable(pool: Pool) {
 
     /** Takes the next open query for a while; who dies leaves it to the next. Null when none is due. */
     async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
-      const { rows } = await pool.query<{
-        query_id: string;
-        received_at: Date;
-        text: string | null;
-        embedding: Buffer | null;
-        segments: Record<string, string>;
-        documents: [string, string | null][];
-      }>(
+      const row = await queryRow<Omit<OpenQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
+        pool,
         `with next as (
            select pipeline, query_id from judged_queries
             where pipeline = $1::text and state = 'open' and due_at <= $2::timestamptz
@@ -198,21 +177,13 @@ export function createJudgedTable(pool: Pool) {
            update judged_queries j set due_at = $3::timestamptz from next n
             where j.pipeline = n.pipeline and j.query_id = n.query_id
            returning j.pipeline, j.query_id, j.received_on, j.received_at, j.segments, j.documents)
-         select t.query_id, t.received_at, q.text, q.embedding, t.segments, t.documents
+         select t.query_id as id, t.received_at, q.text, q.embedding, t.segments,
+                array(select e.document ->> 0 from jsonb_array_elements(t.documents) with ordinality e (document, rank)
+                       order by e.rank) as document_ids
            from taken t left join live_queries q on q.received_on = t.received_on and q.pipeline = t.pipeline and q.id = t.query_id`,
         [pipeline, now, leaseUntil],
       );
-      const [row] = rows;
-      return row === undefined
-        ? null
-        : {
-            id: row.query_id,
-            receivedAt: row.received_at,
-            text: row.text,
-            embedding: row.embedding === null ? null : vectorOfBytes(row.embedding),
-            segments: row.segments,
-            documentIds: row.documents.map(([id]) => id),
-          };
+      return row && { ...row, embedding: row.embedding && vectorOfBytes(row.embedding) };
     },
 
     /** Stores what the documents said. */
@@ -236,10 +207,11 @@ export function createJudgedTable(pool: Pool) {
       }),
 
     /** A grade that the same judge gave the same texts before; null when there is none. */
-    async gradedBefore(
+    gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
-    ): Promise<{ grade: number; isFlagged: boolean } | null> {
-      const { rows } = await pool.query<{ grade: number; is_flagged: boolean }>(
+    ): Promise<{ grade: number; isFlagged: boolean } | null> =>
+      queryRow(
+        pool,
         `select grade, is_flagged from judgments
           where judge = 'model' and text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
             and grade is not null
@@ -248,10 +220,7 @@ export function createJudgedTable(pool: Pool) {
           where text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
           limit 1`,
         [by.textHash, by.contentHash, by.fingerprint],
-      );
-      const [row] = rows;
-      return row === undefined ? null : { grade: row.grade, isFlagged: row.is_flagged };
-    },
+      ),
 
     /** Documents of a query that a model graded already. */
     async gradedDocuments(pipeline: string, id: string): Promise<ReadonlySet<string>> {
@@ -329,16 +298,10 @@ export function createJudgedTable(pool: Pool) {
     },
 
     /** How far was drawn; null before the first round. */
-    async round(pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> {
-      const { rows } = await pool.query<{ started_at: Date; drawn_until: Date; unaffordable: number }>(
-        `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`,
-        [pipeline],
-      );
-      const [row] = rows;
-      return row === undefined
-        ? null
-        : { startedAt: row.started_at, drawnUntil: row.drawn_until, unaffordable: row.unaffordable };
-    },
+    round: (pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> =>
+      queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
+        pipeline,
+      ]),
 
     /** The drawn queries of a window whose turn is over, and how many there are of each state. */
     graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
@@ -358,22 +321,5 @@ export function createJudgedTable(pool: Pool) {
         before,
       ]);
     },
-  };
-}
-
-/** A document that came in several pieces is graded once, at its best place. */
-function toKept(row: KeptRow, depth: number): KeptQuery {
-  return {
-    id: row.id,
-    receivedOn: row.received_on,
-    receivedAt: row.received_at,
-    cluster: row.unit_hash,
-    sessionHash: row.session_hash,
-    outcome: row.outcome,
-    segments: row.segments,
-    probability: row.probability,
-    hasText: row.has_text,
-    isSuspect: row.is_suspect,
-    documentIds: [...new Set(row.document_ids)].slice(0, depth),
   };
 }

@@ -1,5 +1,6 @@
 /** The panel of a judge in PostgreSQL: pairs that it grades again every day, and since when it grades as it does. */
 import type { Pool } from 'pg';
+import { queryRow, queryRows } from '../postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { type PanelPair, panelSize } from './rules/agreement.ts';
 
@@ -21,15 +22,7 @@ export interface DuePair {
   readonly document: string;
 }
 
-interface PanelRow {
-  fingerprint: string;
-  changes: number;
-  changed_at: Date | null;
-  since: Date;
-  is_judged: boolean;
-}
-
-const columns = `fingerprint, changes, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_judged`;
+const columns = `fingerprint || case when changes = 0 then '' else '.' || changes end as identity, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_judged`;
 
 /** Whether a pair `p` can still be read. */
 const readable = `
@@ -45,21 +38,23 @@ export function createPanelTable(pool: Pool) {
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
-        const { rows } = await client.query<PanelRow>(
+        const known = await queryRow<JudgePanel>(
+          client,
           `select ${columns} from judge_panels where pipeline = $1::text and fingerprint = $2::text`,
           [pipeline, fingerprint, now],
         );
-        const [known] = rows;
-        if (known !== undefined) return toPanel(known);
+        if (known !== null) return known;
         await client.query('delete from judge_panel_pairs where pipeline = $1::text', [pipeline]);
-        const begun = await client.query<PanelRow>(
+        const begun = await queryRow<JudgePanel>(
+          client,
           `insert into judge_panels (pipeline, fingerprint, since) values ($1::text, $2::text, $3::timestamptz)
            on conflict (pipeline) do update
               set fingerprint = excluded.fingerprint, since = excluded.since, changes = 0, changed_at = null, judged_on = null
            returning ${columns}`,
           [pipeline, fingerprint, now],
         );
-        return toPanel(begun.rows[0]);
+        if (begun === null) throw new Error('a panel was not given back by the database');
+        return begun;
       }),
 
     /**
@@ -98,8 +93,9 @@ export function createPanelTable(pool: Pool) {
     },
 
     /** Takes the next pair that was not graded today, for a while; null when there is none. */
-    async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<DuePair | null> {
-      const { rows } = await pool.query<{ query_id: string; document_id: string; text: string; content: string }>(
+    claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<DuePair | null> =>
+      queryRow(
+        pool,
         `with next as (
            select pipeline, query_id, document_id from judge_panel_pairs
             where pipeline = $1::text and graded_on < ($2::timestamptz at time zone 'utc')::date
@@ -111,13 +107,9 @@ export function createPanelTable(pool: Pool) {
             and (j.pipeline, j.query_id) = (p.pipeline, p.query_id)
             and q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
             and c.pipeline = p.pipeline and c.content_hash = p.content_hash
-         returning p.query_id, p.document_id, q.text, c.content`,
+         returning p.query_id, p.document_id, q.text as query, c.content as document`,
         [pipeline, now, leaseUntil],
-      );
-      const [row] = rows;
-      if (row === undefined) return null;
-      return { queryId: row.query_id, documentId: row.document_id, query: row.text, document: row.content };
-    },
+      ),
 
     /** Stores today's grade of a pair, 0 for none; null gives it back without one. */
     async record(pipeline: string, pair: DuePair, grade: number | null, now: Date): Promise<void> {
@@ -132,13 +124,14 @@ export function createPanelTable(pool: Pool) {
 
     /** The pairs that were graded again today; null while one is not. */
     async gradedToday(pipeline: string, now: Date): Promise<PanelPair[] | null> {
-      const { rows } = await pool.query<PanelPair & { is_open: boolean }>(
+      const rows = await queryRows<PanelPair & { readonly isOpen: boolean }>(
+        pool,
         `select first_grade as first, repeat_grade as repeat, grade as now, graded_on < day as is_open
            from judge_panel_pairs, (select ($2::timestamptz at time zone 'utc')::date as day) as today
           where pipeline = $1::text and joined_on < day`,
         [pipeline, now],
       );
-      return rows.some(({ is_open: isOpen }) => isOpen)
+      return rows.some(({ isOpen }) => isOpen)
         ? null
         : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
     },
@@ -163,10 +156,4 @@ export function createPanelTable(pool: Pool) {
         );
       }),
   };
-}
-
-function toPanel(row: PanelRow | undefined): JudgePanel {
-  if (row === undefined) throw new Error('a panel was not given back by the database');
-  const { fingerprint, changes, since, changed_at: changedAt, is_judged: isJudged } = row;
-  return { identity: changes === 0 ? fingerprint : `${fingerprint}.${changes}`, since, changedAt, isJudged };
 }

@@ -1,17 +1,17 @@
 /** How the live traffic of a pipeline is judged, and what that works with. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { durationMs } from '../config/times.ts';
+import type { Embedder } from '../connectors/embedders/embedder.ts';
+import { createChatModel } from '../connectors/models/chat-model.ts';
+import { createReranker } from '../connectors/models/reranker.ts';
+import type { Retriever } from '../connectors/retrievers/retriever.ts';
+import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import type { Deployments } from '../deployments/deployments.ts';
-import type { Embedder } from '../embedders/embedder.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { OtlpEndpoint } from '../metrics/otlp.ts';
-import { createChatModel } from '../models/chat-model.ts';
-import { createReranker } from '../models/reranker.ts';
-import type { Retriever } from '../retrievers/retriever.ts';
-import type { VectorStore } from '../stores/vector-store.ts';
 import type { Clock } from '../time.ts';
 import { hasContent } from './config.ts';
 import type { DeeperPools } from './deeper-pools.ts';

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { durationMs } from '../config/times.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { DAY_MS } from '../time.ts';
 import { LONGEST_WINDOW } from './config.ts';
 import type { FlaggedGrades } from './rules/flagged-grades.ts';
@@ -51,13 +52,6 @@ export interface ListedJudgment {
   readonly judgedAt: Date;
 }
 
-interface ReviewRow {
-  query_id: string;
-  received_at: Date;
-  text: string;
-  documents: ReviewedDocument[];
-}
-
 /**
  * Queries of people that can be read: `j` with its live query `q`, each looked up by its key. Those that were received
  * before $3, the start of the longest window, count in no score any more.
@@ -103,11 +97,12 @@ export function createReviewQueue(pool: Pool) {
     condition: string,
     values: readonly unknown[],
   ): Promise<ReviewedQuery[]> => {
-    const { rows } = await pool.query<ReviewRow>(
-      `select j.query_id, j.received_at, q.text, ${documents} as documents from ${readable} ${condition}`,
+    const found = await queryRows<ReviewedQuery>(
+      pool,
+      `select j.query_id as id, j.received_at as asked_at, q.text, ${documents} as documents from ${readable} ${condition}`,
       [pipeline, person, windowStart(now), ...values],
     );
-    return rows.map(toReviewed);
+    return found.map(shuffled);
   };
   return {
     /**
@@ -162,35 +157,19 @@ export function createReviewQueue(pool: Pool) {
     },
 
     /** Judgments of a pipeline, newest first, from the place `offset` on; of flagged texts alone, where asked. */
-    async list(pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> {
-      const { rows } = await pool.query<{
-        query_id: string;
-        document_id: string;
-        judge: ListedJudge;
-        grade: number | null;
-        problem: string | null;
-        is_flagged: boolean;
-        judged_at: Date;
-      }>(
+    list: (pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> =>
+      queryRows(
+        pool,
         `select query_id, document_id, judge, grade, problem, is_flagged, judged_at from judgments
           where pipeline = $1::text and (is_flagged or not $4::boolean)
           order by judged_at desc, query_id, document_id, judge limit $2::integer offset $3::bigint`,
         [pipeline, limit, offset, isFlaggedOnly],
-      );
-      return rows.map((row) => ({
-        queryId: row.query_id,
-        documentId: row.document_id,
-        judge: row.judge,
-        grade: row.grade,
-        problem: row.problem,
-        isFlagged: row.is_flagged,
-        judgedAt: row.judged_at,
-      }));
-    },
+      ),
   };
 }
 
-function toReviewed({ query_id: id, received_at: askedAt, text, documents }: ReviewRow): ReviewedQuery {
+/** Documents in an order that says nothing of their rank. */
+function shuffled({ id, documents, ...query }: ReviewedQuery): ReviewedQuery {
   const place = ({ id: document }: ReviewedDocument): string => hash('sha256', JSON.stringify([id, document]), 'hex');
-  return { id, askedAt, text, documents: documents.toSorted((a, b) => (place(a) < place(b) ? -1 : 1)) };
+  return { id, ...query, documents: documents.toSorted((a, b) => (place(a) < place(b) ? -1 : 1)) };
 }

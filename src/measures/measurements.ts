@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../metrics/meter.ts';
 import { namingOutage } from '../postgres/outage.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
 import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from './measurement-history.ts';
@@ -16,6 +17,7 @@ import {
 
 const attemptColumns = 'pipeline, measure, segment, window_start, window_end, measured_at, details';
 const valueColumns = `${attemptColumns}, value, ci_low, ci_high, ci_method, n`;
+const measurementColumns = `'value' as kind, ${valueColumns}`;
 const gapColumns = `${attemptColumns}, reason`;
 
 /** The latest measured of each key replaces what was measured before it, and fills the gaps up to its window. */
@@ -129,28 +131,6 @@ function keyOf({ pipeline, measure, segment, windowEnd }: MeasurementOutcome): s
   return JSON.stringify([pipeline, measure, segment, windowEnd.toISOString()]);
 }
 
-interface AttemptRow {
-  pipeline: string;
-  measure: string;
-  segment: string;
-  window_start: Date;
-  window_end: Date;
-  measured_at: Date;
-  details: Record<string, unknown>;
-}
-
-interface MeasurementRow extends AttemptRow {
-  value: number;
-  ci_low: number | null;
-  ci_high: number | null;
-  ci_method: string | null;
-  n: number;
-}
-
-interface GapRow extends AttemptRow {
-  reason: string;
-}
-
 /** What PostgreSQL says of a row that belongs to no partition. */
 const NO_PARTITION = '23514';
 
@@ -184,31 +164,32 @@ export function createMeasurements(pool: Pool): Measurements {
 
     async series({ pipeline, measure, segment }, from, until, limit) {
       return namingOutage(pool, async () => {
-        const { rows } = await pool.query<MeasurementRow>(
-          `select ${valueColumns} from measurements
+        const rows = await queryRows<Measurement>(
+          pool,
+          `select ${measurementColumns} from measurements
             where pipeline = $1::text and measure = $2::text and segment = $3::text
               and window_end >= $4::timestamptz and window_end < $5::timestamptz
             order by window_end desc limit $6::integer`,
           [pipeline, measure, segment, from, until, limit ?? null],
         );
-        return rows.map(toMeasurement).toReversed();
+        return rows.toReversed();
       });
     },
 
     trends: (series, from, until) => namingOutage(pool, () => readTrends(pool, series, from, until)),
 
     history: (pipeline, measures, since, stepMs) =>
-      namingOutage(pool, async () => {
-        const { rows } = await pool.query<MeasurementRow>(
+      namingOutage(pool, () =>
+        queryRows<Measurement>(
+          pool,
           `select distinct on (measure, date_bin($4::double precision * interval '1 millisecond', window_end, 'epoch'::timestamptz))
-                  ${valueColumns}
+                  ${measurementColumns}
              from measurements
             where pipeline = $1::text and measure = any ($2::text[]) and segment = 'all' and window_end >= $3::timestamptz
             order by measure, date_bin($4::double precision * interval '1 millisecond', window_end, 'epoch'::timestamptz), window_end`,
           [pipeline, measures, since, stepMs],
-        );
-        return rows.map(toMeasurement);
-      }),
+        ),
+      ),
 
     createPartitions: (now) => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
@@ -229,17 +210,17 @@ function isMissingPartition(error: unknown): boolean {
 
 async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   const [values, gaps] = await Promise.all([
-    pool.query<MeasurementRow>(`select ${valueColumns} from latest_measurements`),
-    pool.query<GapRow>(`select ${gapColumns} from measurement_gaps`),
+    queryRows<Measurement>(pool, `select ${measurementColumns} from latest_measurements`),
+    queryRows<MeasurementGap>(pool, `select 'no_data' as kind, ${gapColumns} from measurement_gaps`),
   ]);
-  const ageSeconds = ({ measured_at }: AttemptRow): number => (now.getTime() - measured_at.getTime()) / 1000;
+  const ageSeconds = ({ measuredAt }: MeasurementOutcome): number => (now.getTime() - measuredAt.getTime()) / 1000;
   const series = new Map<string, LatestMeasurement>();
-  for (const row of values.rows) {
-    const newest = { ...toMeasurement(row), ageSeconds: ageSeconds(row) };
+  for (const row of values) {
+    const newest = { ...row, ageSeconds: ageSeconds(row) };
     series.set(seriesKey(row), { ...seriesOf(row), newest, gap: null });
   }
-  for (const row of gaps.rows) {
-    const gap = { ...toGap(row), ageSeconds: ageSeconds(row) };
+  for (const row of gaps) {
+    const gap = { ...row, ageSeconds: ageSeconds(row) };
     const newest = series.get(seriesKey(row))?.newest ?? null;
     // Two writers at once may leave a gap that a value has filled.
     if (newest !== null && newest.windowEnd >= gap.windowEnd) continue;
@@ -248,38 +229,12 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   return [...series].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, latest]) => latest);
 }
 
-function seriesOf({ pipeline, measure, segment }: AttemptRow) {
+function seriesOf({ pipeline, measure, segment }: MeasurementSeries) {
   return { pipeline, measure, segment };
 }
 
-function seriesKey({ pipeline, measure, segment }: AttemptRow): string {
+function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {
   return JSON.stringify([pipeline, measure, segment]);
-}
-
-function attemptOf(row: AttemptRow) {
-  return {
-    ...seriesOf(row),
-    windowStart: row.window_start,
-    windowEnd: row.window_end,
-    measuredAt: row.measured_at,
-    details: row.details,
-  };
-}
-
-function toMeasurement(row: MeasurementRow): Measurement {
-  return {
-    kind: 'value',
-    ...attemptOf(row),
-    value: row.value,
-    ciLow: row.ci_low,
-    ciHigh: row.ci_high,
-    ciMethod: row.ci_method,
-    n: row.n,
-  };
-}
-
-function toGap(row: GapRow): MeasurementGap {
-  return { kind: 'no_data', ...attemptOf(row), reason: row.reason };
 }
 
 /** What a series last came to. At least one of `newest` and `gap` is there. */

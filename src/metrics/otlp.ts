@@ -3,14 +3,7 @@
  * logs), and where they are sent: one address, with its headers, time-outs and proxy.
  */
 import { hostname } from 'node:os';
-import {
-  at,
-  createJsonApi,
-  createServiceSettings,
-  type HttpServiceConfig,
-  numberOf,
-  textOf,
-} from '../outbound/json-api.ts';
+import { at, createJsonApi, type HttpServiceConfig, numberOf, textOf } from '../outbound/json-api.ts';
 import type { MetricReading } from './prometheus.ts';
 
 interface KeyValue {
@@ -161,16 +154,10 @@ interface OtlpRefusal {
   readonly isPartial: boolean;
 }
 
-/** One call in a while needs no limit. */
-const MAX_PER_SECOND = 100;
-
 /** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
-export function createOtlpEndpoint(
-  config: Omit<HttpServiceConfig, 'max_per_second'>,
-  process: Omit<Reporter, 'instance'>,
-): OtlpEndpoint {
+export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Reporter, 'instance'>): OtlpEndpoint {
   const identity = { service: 'The OTLP endpoint', configField: 'metrics.otlp' };
-  const api = createJsonApi(createServiceSettings({ ...config, max_per_second: MAX_PER_SECOND }, identity));
+  const api = createJsonApi(config, identity);
   const longestMs = config.timeout_ms * (config.retries + 1);
   return {
     reporter: { ...process, instance: `${hostname()}:${globalThis.process.pid}` },

@@ -9,6 +9,7 @@ import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Incident } from '../diagnosis/rules/incident.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
+import { queryRows } from '../postgres/rows.ts';
 import type { Clock } from '../time.ts';
 import type { Receiver } from './receivers.ts';
 import {
@@ -125,8 +126,9 @@ export function createNotifications(pool: Pool) {
   return {
     /** Incidents that are open or have just closed, and those whose end a receiver of their beginning has not been told. */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
-      const { rows } = await pool.query<KnownIncident>(
-        `select i.id, i.severity, i.opened_at as "openedAt", i.closed_at as "closedAt", i.settled_at as "settledAt",
+      return queryRows<KnownIncident>(
+        pool,
+        `select i.id, i.severity, i.opened_at, i.closed_at, i.settled_at,
                 d.cause, d.confidence
            from incidents i
            join lateral (select cause, confidence from diagnoses
@@ -140,17 +142,16 @@ export function createNotifications(pool: Pool) {
           order by i.id`,
         [new Date(at.getTime() - JUST_CLOSED_MS)],
       );
-      return rows;
     },
 
     /** About some incidents, oldest first. */
     async about(incidents: readonly string[]): Promise<readonly KnownNotification[]> {
-      const { rows } = await pool.query<KnownNotification>(
-        `select incident_id as "incidentId", receiver, event, cause, sent_at as "sentAt", given_up_at as "givenUpAt"
+      return queryRows<KnownNotification>(
+        pool,
+        `select incident_id, receiver, event, cause, sent_at, given_up_at
            from notifications where incident_id = any($1::bigint[]) order by id`,
         [incidents],
       );
-      return rows;
     },
 
     /** Puts a message down; once, however many replicas see that it is due. */
@@ -181,7 +182,8 @@ export function createNotifications(pool: Pool) {
 
     /** Those that are to be sent now; to one receiver in their order, and none behind a beginning that was given up. */
     async take(at: Date): Promise<readonly DueNotification[]> {
-      const { rows } = await pool.query<DueNotification>(
+      return queryRows<DueNotification>(
+        pool,
         `update notifications set attempts = attempts + 1, next_attempt_at = $1::timestamptz + interval '${LEASE}'
           where id in (select id from notifications n
                         where sent_at is null and given_up_at is null and next_attempt_at <= $1::timestamptz
@@ -190,10 +192,9 @@ export function createNotifications(pool: Pool) {
                                              and e.id < n.id and e.sent_at is null
                                              and (e.given_up_at is null or e.event = 'opened'))
                         order by id limit 20 for update skip locked)
-         returning id, incident_id as "incidentId", receiver, event, due_at as "dueAt", attempts`,
+         returning id, incident_id, receiver, event, due_at, attempts`,
         [at],
       );
-      return rows;
     },
 
     /** @param cause that was told; null for none */

@@ -9,28 +9,33 @@ import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../text/json.t
 import { createExchange, type ExchangeTarget, type ProxySetting, proxyFor, type TlsMaterial } from './exchange.ts';
 import { sendWithRetries, wait } from './send.ts';
 
-export interface JsonApiSettings {
-  /** What the service is called in messages: `Qdrant`. */
-  readonly service: string;
-  /** Where the config describes it: `vector_store`. */
-  readonly configField: string;
-  /** The key there that holds the address. */
-  readonly urlKey?: string;
-  /** The key there that holds the credentials, `headers` unless there is one of its own. */
-  readonly credentialsKey?: string;
+/** What vector stores, embedders, retrievers and rerankers have in common in the config. */
+export interface HttpServiceConfig {
   /** Base address; paths of calls are put behind its own path, and parameters that it has go with every call. */
   readonly url: string;
-  /** Sent with every call; never shown. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly tls?: TlsConfig | undefined;
+  readonly proxy?: ProxySetting | undefined;
   /** For one attempt. */
-  readonly timeoutMs: number;
+  readonly timeout_ms: number;
   /** Attempts after the first one. */
   readonly retries: number;
-  /** Most calls a second, null for no limit. */
-  readonly maxPerSecond: number | null;
-  readonly tls?: TlsMaterial;
-  readonly proxy?: ProxySetting | undefined;
-  readonly backoffMs?: number;
+  /** Maximum calls a second; left out, there is no limit. */
+  readonly max_per_second?: number;
+}
+
+/** What the config does not say of a service: its name in messages, where it is configured, where its key goes. */
+export interface ServiceIdentity {
+  /** What it is called in messages: `Qdrant`. */
+  readonly service: string;
+  /** Where the config describes it: `pipelines[0].vector_store`. */
+  readonly configField: string;
+  /** The key there that holds the address, `url` unless it is called otherwise. */
+  readonly urlKey?: string;
+  /** Headers that stand for the keys of the config, see bearer, basic and keyHeader; configured headers win. */
+  readonly credentials?: Readonly<Record<string, string>>;
+  /** The key of the config that they are made of, for messages; `headers` unless there is one of its own. */
+  readonly credentialsKey?: string;
   readonly maxResponseBytes?: number;
 }
 
@@ -70,15 +75,17 @@ export interface JsonApi {
   close(): void;
 }
 
-const DEFAULT_BACKOFF_MS = 200;
+const BACKOFF_MS = 200;
 /** A sample of 1,000 vectors of 3,072 numbers as JSON text is about 60 MB. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
-/** @throws RecalldError config_invalid for anything but an absolute http or https URL without credentials */
-export function createJsonApi(settings: JsonApiSettings): JsonApi {
-  const { service, configField, urlKey = 'url', credentialsKey = 'headers', retries, tls } = settings;
-  const { backoffMs = DEFAULT_BACKOFF_MS } = settings;
-  const base = checkedBase(settings);
+/** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
+export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdentity): JsonApi {
+  const { service, configField, urlKey = 'url', credentialsKey = 'headers' } = identity;
+  const { retries, max_per_second: perSecond } = config;
+  const base = checkedBase(config.url, configField, urlKey);
+  const tls = readTls(config.tls, `${configField}.tls`);
+  const ownHeaders = serviceHeaders(config.headers, identity);
   const target: ExchangeTarget = {
     label: base.origin,
     isSecure: base.protocol === 'https:',
@@ -90,11 +97,11 @@ export function createJsonApi(settings: JsonApiSettings): JsonApi {
       URL.canParse(location, base.href) ? new URL(location, base.href).origin : 'the final address',
   };
   const exchange = createExchange(target, {
-    maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+    maxResponseBytes: identity.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     ...(tls === undefined ? {} : { tls }),
-    proxy: proxyFor(settings.proxy, base.origin),
+    proxy: proxyFor(config.proxy, base.origin),
   });
-  const takeTurn = createEventLoopYield(settings.maxPerSecond);
+  const takeTurn = createRateLimiter(perSecond ?? null);
 
   return {
     close: () => exchange.close(),
@@ -112,11 +119,16 @@ export function createJsonApi(settings: JsonApiSettings): JsonApi {
         accept: 'application/json',
         'user-agent': 'recalld',
         ...(text === null ? {} : { 'content-type': 'application/json' }),
-        ...settings.headers,
+        ...ownHeaders,
       };
-      const timeoutMs = patience * settings.timeoutMs;
+      const timeoutMs = patience * config.timeout_ms;
       const request = { url: url.href, method, headers, body: text, timeoutMs };
-      const { result, latencyMs } = await sendWithRetries(exchange, request, { retries, backoffMs }, signal);
+      const { result, latencyMs } = await sendWithRetries(
+        exchange,
+        request,
+        { retries, backoffMs: BACKOFF_MS },
+        signal,
+      );
       const failed = (code: string, problem: string, status: number | null = null): JsonAnswer => ({
         kind: 'failed',
         code,
@@ -141,7 +153,7 @@ export function createJsonApi(settings: JsonApiSettings): JsonApi {
   };
 }
 
-function checkedBase({ url, configField, urlKey = 'url' }: JsonApiSettings): URL {
+function checkedBase(url: string, configField: string, urlKey: string): URL {
   const invalid = (problem: string) => new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
   if (!URL.canParse(url)) throw invalid('this is not an absolute URL; write it like http://store.internal:6333');
   const base = new URL(url);
@@ -155,7 +167,7 @@ function checkedBase({ url, configField, urlKey = 'url' }: JsonApiSettings): URL
 }
 
 /** Evenly spaced turns, at most `perSecond` in any second. */
-function createEventLoopYield(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
+function createRateLimiter(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
   const gapMs = perSecond === null ? 0 : 1000 / perSecond;
   let nextMs = 0;
   return async (signal) => {
@@ -218,54 +230,17 @@ export function vectorOf(value: unknown): Float32Array | null {
   return vector;
 }
 
-/** What vector stores, embedders, retrievers and rerankers have in common in the config. */
-export interface HttpServiceConfig {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly tls?: TlsConfig | undefined;
-  readonly proxy?: ProxySetting | undefined;
-  readonly timeout_ms: number;
-  readonly retries: number;
-  readonly max_per_second: number;
-}
-
 interface TlsConfig {
   readonly ca_file?: string | undefined;
   readonly client?: { readonly cert_file: string; readonly key_file: string } | undefined;
 }
 
-interface ServiceIdentity {
-  /** What it is called in messages: `Qdrant`. */
-  readonly service: string;
-  /** Where the config describes it: `pipelines[0].vector_store`. */
-  readonly configField: string;
-  /** The key there that holds the address, `url` unless it is called otherwise. */
-  readonly urlKey?: string;
-  /** Headers that stand for the keys of the config, see bearer, basic and keyHeader; configured headers win. */
-  readonly credentials?: Readonly<Record<string, string>>;
-  /** The key of the config that they are made of, for messages; left out, there is none but `headers`. */
-  readonly credentialsKey?: string;
-}
-
-/** The names of the headers come out in lower case. @throws RecalldError config_invalid */
-export function createServiceSettings(
-  config: HttpServiceConfig,
-  { service, configField, urlKey, credentials = {}, credentialsKey }: ServiceIdentity,
-): JsonApiSettings {
-  const tls = readTls(config.tls, `${configField}.tls`);
-  return {
-    service,
-    configField,
-    ...(urlKey === undefined ? {} : { urlKey }),
-    ...(credentialsKey === undefined ? {} : { credentialsKey }),
-    url: config.url,
-    headers: { ...lowerCased(credentials, configField), ...lowerCased(config.headers, configField) },
-    timeoutMs: config.timeout_ms,
-    retries: config.retries,
-    maxPerSecond: config.max_per_second,
-    ...(tls === undefined ? {} : { tls }),
-    proxy: config.proxy,
-  };
+/** The headers of every call, names in lower case. @throws RecalldError config_invalid */
+export function serviceHeaders(
+  headers: HttpServiceConfig['headers'],
+  { credentials = {}, configField }: Pick<ServiceIdentity, 'credentials' | 'configField'>,
+): Record<string, string> {
+  return { ...lowerCased(credentials, configField), ...lowerCased(headers, configField) };
 }
 
 /** `Authorization: Bearer KEY`; none without a key. */

@@ -36,16 +36,10 @@ const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 /** @throws RecalldError config_invalid for a URL that cannot be called */
 export function createPresidioAnalyzer(settings: PresidioSettings): EntityAnalyzer {
   const { configField, timeoutMs, language, scoreThreshold, entities, concurrency } = settings;
-  const api = createJsonApi({
-    service: 'Presidio',
-    configField,
-    url: settings.url,
-    headers: settings.headers,
-    timeoutMs,
-    retries: 0,
-    maxPerSecond: null,
-    maxResponseBytes: MAX_RESPONSE_BYTES,
-  });
+  const api = createJsonApi(
+    { url: settings.url, headers: settings.headers, timeout_ms: timeoutMs, retries: 0 },
+    { service: 'Presidio', configField, maxResponseBytes: MAX_RESPONSE_BYTES },
+  );
   const semaphore = createSemaphore(concurrency);
   const options = { language, score_threshold: scoreThreshold, ...(entities === null ? {} : { entities }) };
 

@@ -2,13 +2,14 @@
  * Probes of stores and embedders, and the look at what a store holds: its topics, its middle, its copies, and how that
  * meets what people ask.
  */
+
+import type { SampledVectors, VectorStore } from '../connectors/stores/vector-store.ts';
 import { type StoreSnapshot, type StoreTraffic, storeShift } from '../density/rules/store-snapshot.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import { type Matrix, matrixOf } from '../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
-import type { SampledVectors, VectorStore } from '../stores/vector-store.ts';
 import { DAY_MS } from '../time.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, type SnapshotsTable, valueNow } from './probes.ts';

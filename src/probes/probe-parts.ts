@@ -1,12 +1,13 @@
 /** Looks at the parts of a pipeline: whether store and embedder are still what they were, and what the index misses. */
+
+import type { Embedder } from '../connectors/embedders/embedder.ts';
+import type { StoreDescription, VectorStore } from '../connectors/stores/vector-store.ts';
 import { canaryTexts, embeddingCanary } from '../density/rules/measurement-change.ts';
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
-import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';
 import { summarize } from '../math/stats/descriptive.ts';
 import { neighbourRecall } from '../math/vector/nearest-neighbours.ts';
 import { steadySizeClass } from '../math/vector/size-class.ts';
-import type { StoreDescription, VectorStore } from '../stores/vector-store.ts';
 import { DAY_MS } from '../time.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
 

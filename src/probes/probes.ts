@@ -1,8 +1,10 @@
 /** What the probes of a pipeline's parts work with and compare with, and the gauges of what they found. */
+
 import type { Pool } from 'pg';
+import type { Embedder } from '../connectors/embedders/embedder.ts';
+import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import type { StoreSnapshot } from '../density/rules/store-snapshot.ts';
 import type { Deployments } from '../deployments/deployments.ts';
-import type { Embedder } from '../embedders/embedder.ts';
 import type { LiveSamples } from '../live/sql/live-samples.ts';
 import type { Logger } from '../logger.ts';
 import {
@@ -20,8 +22,8 @@ import {
 } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { queryRows } from '../postgres/rows.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
-import type { VectorStore } from '../stores/vector-store.ts';
 import type { Clock } from '../time.ts';
 
 /** Vectors of fixed texts, as an embedder gave them when it was first met. */
@@ -29,7 +31,8 @@ export function canariesTable(pool: Pool) {
   return {
     /** In the order of the texts; null when the embedder was never met on this pipeline. */
     async find(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
-      const { rows } = await pool.query<{ vector: Buffer }>(
+      const rows = await queryRows<{ vector: Buffer }>(
+        pool,
         'select vector from embedding_canaries where pipeline = $1::text and embedder = $2::text order by position',
         [pipeline, embedder],
       );
@@ -70,18 +73,13 @@ export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLe
 
 const MAX_SNAPSHOTS = 30;
 
-interface SnapshotRow {
-  pipeline: string;
-  taken_at: Date;
-  vectors: number;
-  dimensions: number;
-  centroid: Buffer;
-  mean_length: number;
-  clusters: Buffer;
-  chunk_shares: number[];
-  query_shares: number[] | null;
-  medoids: (string | null)[];
-}
+type SnapshotRow = Pick<StoredSnapshot, 'pipeline' | 'takenAt' | 'vectors' | 'meanLength' | 'medoids'> & {
+  readonly dimensions: number;
+  readonly centroid: Buffer;
+  readonly clusters: Buffer;
+  readonly chunkShares: readonly number[];
+  readonly queryShares: readonly number[] | null;
+};
 
 const columns =
   'pipeline, taken_at, vectors, dimensions, centroid, mean_length, clusters, chunk_shares, query_shares, medoids';
@@ -91,7 +89,8 @@ export function snapshotsTable(pool: Pool) {
   return {
     /** The latest one, null before the first. */
     async latest(pipeline: string): Promise<StoredSnapshot | null> {
-      const { rows } = await pool.query<SnapshotRow>(
+      const rows = await queryRows<SnapshotRow>(
+        pool,
         `select ${columns} from store_snapshots where pipeline = $1::text order by taken_at desc limit 1`,
         [pipeline],
       );
@@ -129,17 +128,13 @@ export function snapshotsTable(pool: Pool) {
 
 export type SnapshotsTable = ReturnType<typeof snapshotsTable>;
 
-function toSnapshot(row: SnapshotRow): StoredSnapshot {
+function toSnapshot({ dimensions, chunkShares, queryShares, ...row }: SnapshotRow): StoredSnapshot {
   return {
-    pipeline: row.pipeline,
-    takenAt: row.taken_at,
-    vectors: row.vectors,
+    ...row,
     centroid: numbersOfBytes(row.centroid),
-    meanLength: row.mean_length,
-    clusters: { rows: row.chunk_shares.length, columns: row.dimensions, data: vectorOfBytes(row.clusters) },
-    shares: Float64Array.from(row.chunk_shares),
-    queryShares: row.query_shares === null ? null : Float64Array.from(row.query_shares),
-    medoids: row.medoids,
+    clusters: { rows: chunkShares.length, columns: dimensions, data: vectorOfBytes(row.clusters) },
+    shares: Float64Array.from(chunkShares),
+    queryShares: queryShares && Float64Array.from(queryShares),
   };
 }
 

@@ -1,8 +1,8 @@
 /** Asks shadows a share of the kept live queries, after users have their answers, and holds each beside what they got. */
 
-import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
+import type { ThrottleLimits } from '../connectors/throttle/limits.ts';
+import { openThrottle, type Throttle } from '../connectors/throttle/throttle.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
-import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
@@ -15,7 +15,7 @@ import type { ShadowAnswer, ShadowKey, ShadowTables, UnaskedQuery } from './shad
 export interface AskLiveDeps {
   readonly shadows: ShadowTables;
   readonly sets: Pick<GoldenSets, 'list'>;
-  readonly limits: RetrieverLimits;
+  readonly limits: ThrottleLimits;
   readonly pipelines: readonly WatchedPipeline[];
   /** Days that the live queries of each pipeline are kept. */
   readonly retentionDays: ReadonlyMap<string, number>;
@@ -90,7 +90,7 @@ async function askShadow(
     limit: Math.min(left, MAX_PER_TURN),
   });
   if (queries.length === 0) return;
-  const gate = await openRetrieverGate(deps, {
+  const gate = await openThrottle(deps, {
     pipeline: shadow.asked.name,
     holder: `${deps.holder}-live`,
     ...shadow.limits,
@@ -132,7 +132,7 @@ async function askOne(
   { meter }: AskLiveDeps,
   { name, asked, liveRate, chunkSeparator }: Shadow,
   { id, receivedAt, cluster, probability, text, tags, topK, outcome, documentIds }: UnaskedQuery,
-  gate: RetrieverGate,
+  gate: Throttle,
   signal: AbortSignal,
 ): Promise<ShadowAnswer> {
   const k = topK ?? Math.max(documentIds.length, USUAL_K);

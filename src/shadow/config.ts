@@ -1,10 +1,10 @@
 /** `pipelines[].shadow`: retrievers that may take the place of a pipeline's own. */
 import { z } from 'zod';
 import { nameSchema } from '../config/connection.ts';
-import { embedderSchema } from '../embedders/embedder.ts';
+import { embedderSchema } from '../connectors/embedders/embedder.ts';
+import { partsNeededBy, retrieverSchema } from '../connectors/retrievers/config.ts';
+import { vectorStoreSchema } from '../connectors/stores/config.ts';
 import { refuseRepeats } from '../golden/config.ts';
-import { partsNeededBy, retrieverSchema } from '../retrievers/config.ts';
-import { vectorStoreSchema } from '../stores/config.ts';
 
 const shadow = z.strictObject({
   name: nameSchema.describe('Name of the shadow; keep it while the same thing is meant.'),

@@ -3,9 +3,9 @@
  * users got.
  */
 
-import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
+import type { ThrottleLimits } from '../connectors/throttle/limits.ts';
+import { openThrottle, type Throttle } from '../connectors/throttle/throttle.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
-import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { gradeText, type Left, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
@@ -23,7 +23,7 @@ export interface JudgeShadowsDeps extends JudgingDeps {
   readonly shadows: Pick<ShadowTables, 'asked'>;
   readonly relevance: RelevanceTables;
   readonly sets: Pick<GoldenSets, 'list'>;
-  readonly limits: RetrieverLimits;
+  readonly limits: ThrottleLimits;
   readonly pipelines: readonly WatchedPipeline[];
   /** Names this worker. */
   readonly holder: string;
@@ -94,7 +94,7 @@ async function pairQueries(deps: JudgeShadowsDeps, work: Work, signal: AbortSign
   const since = new Date(now.getTime() - PATIENCE_MS);
   const queries = await relevance.unpaired(key, { since, judge: identity, limit: left });
   if (queries.length === 0) return;
-  const gate = await openRetrieverGate(deps, {
+  const gate = await openThrottle(deps, {
     pipeline: shadow.asked.name,
     holder: `${deps.holder}-judged`,
     ...shadow.limits,
@@ -123,7 +123,7 @@ async function pairOne(
   deps: JudgeShadowsDeps,
   { plan, shadow, judge }: Work,
   query: UnpairedQuery,
-  gate: RetrieverGate,
+  gate: Throttle,
   signal: AbortSignal,
 ): Promise<ShadowPair | Left> {
   const { depth: k } = plan;
@@ -161,7 +161,7 @@ async function ask(
   { asked, chunkSeparator }: Shadow,
   { text, tags, documents }: UnpairedQuery,
   k: number,
-  gate: RetrieverGate,
+  gate: Throttle,
   signal: AbortSignal,
 ): Promise<readonly Brought[] | 'failed' | 'unreadable'> {
   await gate.enter(signal);

@@ -111,8 +111,8 @@ const canaries: readonly (readonly [what: string, files: Readonly<Record<string,
   ['machinery uses a package of another', { 'threads/x.ts': importing('pg') }, 'src/threads/x.ts -> '],
   [
     'a vector store knows a subject',
-    { 'stores/x.ts': importing('../density/a.ts'), 'density/a.ts': exporting },
-    'src/stores/x.ts -> src/density/a.ts',
+    { 'connectors/stores/x.ts': importing('../../density/a.ts'), 'density/a.ts': exporting },
+    'src/connectors/stores/x.ts -> src/density/a.ts',
   ],
   [
     'the client knows the daemon',

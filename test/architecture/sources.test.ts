@@ -37,7 +37,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/density/vector-files.ts': 'a file of the person who runs the command',
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
   'src/queue/backends.ts': 'what a deployment of recalld wrote to name itself',
-  'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
+  'src/connectors/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
   'src/golden/sets/json-rows.ts': 'a file of the person who runs the command',
   'src/golden/commands/run.ts': 'what we sent ourselves',

@@ -1,5 +1,5 @@
 /** What the contract suite of vector stores is given by a store's test file, and what its parts work with. */
-import type { StoreOutcome, VectorMetric, VectorStore } from '../../src/stores/vector-store.ts';
+import type { StoreOutcome, VectorMetric, VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import type { Outage } from '../support/outage.ts';
 import type { CorpusShape, VectorDocument } from '../support/vector-documents.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoreDescription } from '../../src/stores/vector-store.ts';
+import type { StoreDescription } from '../../src/connectors/stores/vector-store.ts';
 import { topicByTopic } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { StoreOutcome, VectorStore } from '../../src/stores/vector-store.ts';
+import type { StoreOutcome, VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { topicByTopic } from '../support/vector-documents.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';

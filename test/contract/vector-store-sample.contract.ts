@@ -1,6 +1,6 @@
-/** Samples of stores that are empty or large; what every sample must be is in src/stores/store-tests. */
+/** Samples of stores that are empty or large; what every sample must be is in src/connectors/stores/store-tests. */
 import { expect, it } from 'vitest';
-import { MAX_UNEVEN, unevenness } from '../../src/stores/store-tests/subject.ts';
+import { MAX_UNEVEN, unevenness } from '../../src/connectors/stores/store-tests/subject.ts';
 import { type Bench, never, valueOf } from './vector-store-bench.ts';
 
 export function describeSample(bench: Bench): void {

@@ -1,7 +1,7 @@
-/** Searches that take documents made for them; what every search must do is in src/stores/store-tests. */
+/** Searches that take documents made for them; what every search must do is in src/connectors/stores/store-tests. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bruteForce, recallOf } from '../../src/stores/store-tests/subject.ts';
-import type { NearestRequest } from '../../src/stores/vector-store.ts';
+import { bruteForce, recallOf } from '../../src/connectors/stores/store-tests/subject.ts';
+import type { NearestRequest } from '../../src/connectors/stores/vector-store.ts';
 import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 import { strange } from './vector-store-tests.contract.ts';

@@ -1,7 +1,7 @@
 /** The tests that `recalld store-test` runs over anybody's store, over indexes whose every document is known. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runStoreTest, storeTests } from '../../src/stores/store-tests/run.ts';
-import { chunksById, type StoreSubject } from '../../src/stores/store-tests/subject.ts';
+import { runStoreTest, storeTests } from '../../src/connectors/stores/store-tests/run.ts';
+import { chunksById, type StoreSubject } from '../../src/connectors/stores/store-tests/subject.ts';
 import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 

@@ -1,10 +1,9 @@
 /** Stores of a few thousand chunks in which one thing is broken for one document at a time. */
 import { Pool } from 'pg';
+import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { startPglite } from '../../src/demo/rag/store.ts';
-import { createPgvectorStore } from '../../src/stores/pgvector/store.ts';
-import type { VectorStore } from '../../src/stores/vector-store.ts';
 import { addRecords, createCollection, deleteRecords, openChroma, startChroma, updateRecords } from './chroma.ts';
-import { pgvectorSettings } from './pgvector.ts';
+import { openPgvector } from './pgvector.ts';
 
 export interface Chunk {
   readonly id: string;
@@ -48,7 +47,7 @@ export async function breakablePgvector(dimensions: number, chunks: readonly Chu
   await insert(chunks);
   await run('create index on chunks using ivfflat (embedding vector_cosine_ops) with (lists = 100)');
   await run('analyze chunks');
-  const store = createPgvectorStore(pgvectorSettings({ url: server.url }));
+  const store = openPgvector({ url: server.url });
   return {
     store,
     insert,

@@ -1,12 +1,13 @@
 /** Chroma's server from npm, and collections as tests fill them: in it, or in a live one by its address. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createChromaStore } from '../../src/stores/chroma.ts';
-import type { VectorStore } from '../../src/stores/vector-store.ts';
+import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import type { StoreAccess, StoreService, TestIndex } from '../contract/vector-store-bench.ts';
+import { httpService, openStore } from './connectors.ts';
 import { freePort } from './free-port.ts';
 import { startHttpOutage } from './outage.ts';
 import type { VectorDocument } from './vector-documents.ts';
@@ -94,26 +95,11 @@ async function changeRecords(server: ChromaServer, name: string, change: string,
 export function openChroma(
   server: Pick<ChromaServer, 'headers'>,
   collection: string,
-  { url, timeoutMs, retries }: StoreAccess,
-  idKey?: string,
+  access: StoreAccess,
+  id?: string,
 ): VectorStore {
-  return createChromaStore({
-    api: {
-      service: 'Chroma',
-      configField: 'vector_store',
-      url,
-      headers: server.headers,
-      timeoutMs,
-      retries,
-      maxPerSecond: null,
-      backoffMs: 1,
-    },
-    tenant: 'default_tenant',
-    database: 'default_database',
-    collection,
-    idKey,
-    versionKey: 'language',
-  });
+  const service = httpService(access, server.headers);
+  return openStore({ kind: 'chroma', ...service, collection, id, version: 'language' });
 }
 
 function collectionIndex(server: ChromaServer, name: string, space: string): TestIndex {

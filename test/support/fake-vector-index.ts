@@ -2,9 +2,10 @@
  * What stands behind the stand-ins for stores that cannot run on this machine: vectors that are compared one by one.
  * Each stand-in speaks the documented API of its store over this, so that adapters meet answers of the true form.
  */
+
+import type { VectorMetric } from '../../src/connectors/stores/vector-store.ts';
 import { createRandom } from '../../src/math/stats/random.ts';
 import { cosineSimilarity, dotProduct } from '../../src/math/vector/matrix.ts';
-import type { VectorMetric } from '../../src/stores/vector-store.ts';
 import type { Responder } from './fault-server.ts';
 
 export interface FakeRow {

@@ -9,6 +9,7 @@ import { createAuditLog } from '../../src/access/audit-log.ts';
 import { createConsoleSessions } from '../../src/access/credentials.ts';
 import { type JobDeps, jobCatalogue } from '../../src/app/jobs.ts';
 import { createCheckStore } from '../../src/checks/check-store.ts';
+import { createThrottleLimits } from '../../src/connectors/throttle/limits.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';
 import { watchTable } from '../../src/density/watch-table.ts';
 import { createConfiguredParts } from '../../src/deployments/configured-parts.ts';
@@ -24,7 +25,6 @@ import { createGoldenRotations } from '../../src/golden/sql/golden-rotations.ts'
 import { createGoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
-import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import { createDocumentsTable } from '../../src/index-truth/documents-table.ts';
 import { createRoundsTable } from '../../src/index-truth/rounds-table.ts';
@@ -36,9 +36,9 @@ import { canariesTable } from '../../src/probes/probes.ts';
 import type { BackendSettings } from '../../src/queue/backends.ts';
 import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { createJobRunner, type JobQueue } from '../../src/queue/job-queue.ts';
-import { createHttpRetriever } from '../../src/retrievers/http.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { aWatchedPipeline } from './builders.ts';
+import { openHttpRetriever } from './connectors.ts';
 import { silentLogger } from './log.ts';
 import { MemoryMeter } from './memory-telemetry.ts';
 
@@ -59,15 +59,7 @@ export const goldenJobs = [runGoldenSetJob, askGoldenBatchJob, recoverGoldenRuns
 
 /** A pipeline `docs` behind a real service; parts say what else it is. */
 export function aPipelineAt(retrieverUrl: string, parts: Partial<WatchedPipeline> = {}): WatchedPipeline {
-  const retriever = createHttpRetriever({
-    url: retrieverUrl,
-    method: 'POST',
-    headers: {},
-    body: { query: '{{text}}', k: '{{k}}' },
-    results: { list: 'results', id: 'id', score: 'score' },
-    timeoutMs: 2000,
-    retries: 0,
-  });
+  const retriever = openHttpRetriever(retrieverUrl, { timeout_ms: 2000 });
   return aWatchedPipeline({ retriever, ...parts });
 }
 
@@ -102,6 +94,7 @@ export async function startGoldenWorker(
       indexDocuments: createDocumentsTable(pool),
       indexRounds: createRoundsTable(pool),
       measurements,
+      limits: createThrottleLimits(pool),
       clock,
       logger,
     },
@@ -111,7 +104,7 @@ export async function startGoldenWorker(
     documents: createGoldenDocuments(pool),
     deployments,
     batches: createGoldenBatches(pool),
-    limits: createRetrieverLimits(pool),
+    limits: createThrottleLimits(pool),
     baselines,
     statistics,
     queue,

@@ -3,6 +3,8 @@ import type { Pool } from 'pg';
 import { createTimetable } from '../../src/app/jobs.ts';
 import { createCheckStore, readCheckGauges } from '../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
+import type { Retriever } from '../../src/connectors/retrievers/retriever.ts';
+import { createThrottleLimits } from '../../src/connectors/throttle/limits.ts';
 import { densityTables } from '../../src/density/dependencies.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
@@ -16,10 +18,8 @@ import { createGoldenRotations } from '../../src/golden/sql/golden-rotations.ts'
 import { createGoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
-import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import { createMeasurements } from '../../src/measures/measurements.ts';
-import type { Retriever } from '../../src/retrievers/retriever.ts';
 import { readStoredGauges } from '../../src/status/publish.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { aNewGoldenSet, aRunSettings, aSchedule, aWatchedPipeline, documents } from './builders.ts';
@@ -66,7 +66,7 @@ export function aGoldenWorld(
     ticks: createGoldenTicks(pool),
     baselines: createGoldenBaselines(pool),
     deployments: createDeployments(pool),
-    limits: createRetrieverLimits(pool),
+    limits: createThrottleLimits(pool),
     statistics,
   };
   const deps = {

@@ -1,6 +1,8 @@
 /** A pipeline whose manifest and store a test sets, looked into by rounds that store what they find in a real database. */
+
 import type { Pool } from 'pg';
 import { onTestFinished, vi } from 'vitest';
+import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { checkIndex } from '../../src/index-truth/check-index.ts';
 import { createDocumentsTable } from '../../src/index-truth/documents-table.ts';
 import type { ManifestSource } from '../../src/index-truth/manifest.ts';
@@ -8,10 +10,10 @@ import type { IndexDeps, IndexPlan } from '../../src/index-truth/plan.ts';
 import { createRoundsTable } from '../../src/index-truth/rounds-table.ts';
 import type { FindingKind } from '../../src/index-truth/rules/findings.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
-import type { VectorStore } from '../../src/stores/vector-store.ts';
 import { HandClock } from './hand-clock.ts';
 import { silentLogger } from './log.ts';
 import { type MemoryChunk, MemoryVectorStore } from './memory-vector-store.ts';
+import { limitsOfOne } from './throttle.ts';
 import { uniforms } from './uniforms.ts';
 
 const MINUTE_MS = 60_000;
@@ -62,6 +64,7 @@ export class IndexWorld {
       indexDocuments: createDocumentsTable(pool),
       indexRounds: this.#rounds,
       measurements: this.#measurements,
+      limits: limitsOfOne(this.clock),
       clock: this.clock,
       logger: silentLogger,
     };

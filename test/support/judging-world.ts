@@ -18,13 +18,11 @@ import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
-import { createOpenAiChatModel } from '../../src/models/chat-model.ts';
-import { createHttpRetriever } from '../../src/retrievers/http.ts';
 import { HOUR_MS } from '../../src/time.ts';
 import { NOON } from './builders.ts';
+import { openChatModel, openHttpRetriever } from './connectors.ts';
 import { type FaultServer, type ReceivedRequest, type Responder, startFaultServer } from './fault-server.ts';
 import { HandClock } from './hand-clock.ts';
-import { aJsonApi } from './json-api.ts';
 import { aSample } from './live-traffic.ts';
 import { type RecordedLog, recordLog } from './log.ts';
 
@@ -112,10 +110,16 @@ export class JudgingWorld {
       clock: this.clock,
       logger: this.log.logger,
     };
-    const api = aJsonApi(judge.url, { service: 'The chat model', configField: 'llm', timeoutMs: 300 });
+    const model = openChatModel({
+      base_url: judge.url,
+      model: 'stand-in',
+      timeout_ms: 300,
+      retries: 0,
+      max_per_second: 100_000,
+    });
     this.plan = {
       pipeline: PIPELINE,
-      judge: createChatJudge(createOpenAiChatModel({ api, model: 'stand-in' }), judge.url, { input: 1, output: 1 }),
+      judge: createChatJudge(model, judge.url, { input: 1, output: 1 }),
       queriesPerDay: 2400,
       windowMs: 7 * 86_400_000,
       depth: DEPTH,
@@ -128,17 +132,7 @@ export class JudgingWorld {
       segmentKeys: ['course'],
       maxSegments: 5,
       retentionDays: 30,
-      retriever: createHttpRetriever({
-        url: service.url,
-        method: 'POST',
-        headers: {},
-        body: { query: '{{text}}', k: '{{k}}' },
-        results: { list: 'results', id: 'id', score: 'score', text: 'text' },
-        timeoutMs: 2000,
-        retries: 0,
-        configField: 'retriever',
-        repeatsAnswers: true,
-      }),
+      retriever: openHttpRetriever(service.url, { results: { text: 'text' }, timeout_ms: 2000 }),
       store: null,
       embedder: null,
       ...changes,

@@ -1,5 +1,5 @@
 /** An embedder that knows its texts, and fails for those that it does not know. */
-import type { Embedder, EmbedderAnswer } from '../../src/embedders/embedder.ts';
+import type { Embedder, EmbedderAnswer } from '../../src/connectors/embedders/embedder.ts';
 
 /** @param vectors by text; an unknown text is `failed` with code `http_500` */
 export function memoryEmbedder(vectors: Readonly<Record<string, readonly number[]>>): Embedder {

@@ -1,6 +1,6 @@
 /** A retriever that answers as it is told, and remembers what it was asked and how much at a time. */
 
-import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/retrievers/retriever.ts';
+import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/connectors/retrievers/retriever.ts';
 import type { Clock } from '../../src/time.ts';
 import { documents } from './builders.ts';
 

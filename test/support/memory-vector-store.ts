@@ -1,8 +1,5 @@
 /** A vector store in memory that searches exactly, for tests of what is built on stores. */
 
-import { drawn } from '../../src/math/stats/random.ts';
-import { type Matrix, matrixOf } from '../../src/math/vector/matrix.ts';
-import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import type {
   ListedIds,
   Nearest,
@@ -13,7 +10,10 @@ import type {
   StoredChunk,
   StoreOutcome,
   VectorStore,
-} from '../../src/stores/vector-store.ts';
+} from '../../src/connectors/stores/vector-store.ts';
+import { drawn } from '../../src/math/stats/random.ts';
+import { type Matrix, matrixOf } from '../../src/math/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 
 export interface MemoryChunk {
   readonly id: string;

@@ -1,9 +1,12 @@
 /** PostgreSQL with pgvector, as tests fill it: in this process (PGlite), or a live one by its address. */
+
 import { Pool } from 'pg';
+import type { z } from 'zod';
+import type { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
+import type { VectorMetric, VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import type { PgvectorServer } from '../../src/demo/rag/store.ts';
-import { createPgvectorStore, type PgvectorSettings } from '../../src/stores/pgvector/store.ts';
-import type { VectorMetric } from '../../src/stores/vector-store.ts';
 import type { StoreService, TestIndex } from '../contract/vector-store-bench.ts';
+import { openStore } from './connectors.ts';
 import { startTcpOutage } from './outage.ts';
 import type { VectorDocument } from './vector-documents.ts';
 
@@ -46,26 +49,26 @@ function tableIndex(pool: Pool, table: string, metric: VectorMetric): TestIndex 
     async rebuild() {
       await pool.query(`reindex index ${table}_hnsw`);
     },
-    open: ({ url, timeoutMs }) =>
-      createPgvectorStore(pgvectorSettings({ url, table, metric, timeoutMs, version: 'language' })),
+    open: ({ url, timeoutMs }) => openPgvector({ url, table, metric, timeout_ms: timeoutMs, version: 'language' }),
     async drop() {
       await pool.query(`drop table ${table}`);
     },
   };
 }
 
-export function pgvectorSettings(settings: Partial<PgvectorSettings>): PgvectorSettings {
-  return {
-    url: 'postgres://127.0.0.1/postgres',
+export type PgvectorConfig = Extract<z.input<typeof vectorStoreSchema>, { kind: 'pgvector' }>;
+
+export function openPgvector(changes: Partial<PgvectorConfig>): VectorStore {
+  const url = 'postgres://127.0.0.1/postgres';
+  return openStore({
+    kind: 'pgvector',
+    url,
     table: 'chunks',
     id: 'key',
-    embedding: 'embedding',
     content: 'body',
-    metric: 'cosine',
-    timeoutMs: 20_000,
-    configField: 'vector_store',
-    ...settings,
-  };
+    timeout_ms: 20_000,
+    ...changes,
+  });
 }
 
 async function insert(pool: Pool, table: string, documents: readonly VectorDocument[]): Promise<void> {

@@ -7,7 +7,7 @@ import type {
   StoredChunk,
   StoreOutcome,
   VectorStore,
-} from '../../src/stores/vector-store.ts';
+} from '../../src/connectors/stores/vector-store.ts';
 
 export interface Script {
   describe(): StoreOutcome<StoreDescription>;

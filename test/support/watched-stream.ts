@@ -9,7 +9,6 @@ import { admitLiveQueries, measureCoverage } from '../../src/density/measure-cov
 import type { DensityPlan } from '../../src/density/plan.ts';
 import type { DensityEvent } from '../../src/density/watch-table.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
-import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
@@ -22,6 +21,7 @@ import { silentLogger } from './log.ts';
 import { MemoryMeter } from './memory-telemetry.ts';
 import { type MemoryChunk, MemoryVectorStore } from './memory-vector-store.ts';
 import { type QueryWorld, queryWorld } from './query-world.ts';
+import { limitsOfOne } from './throttle.ts';
 import { uniforms } from './uniforms.ts';
 
 export const HOUR = 3_600_000;
@@ -105,7 +105,7 @@ export class WatchedStream {
     this.traffic = createLiveTraffic(pool, 'a');
     this.deps = {
       tables,
-      limits: createRetrieverLimits(pool),
+      limits: limitsOfOne(clock),
       meter: new MemoryMeter(),
       newTopicId: () => `topic ${++this.#named}`,
       compute: createDensityCompute(this.#threads),

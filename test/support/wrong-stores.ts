@@ -2,18 +2,17 @@
  * Stores as they are, of which some documents are wrong: pgvector, Chroma, the API of a Redis index, and the vector set
  * of a Redis 8 where RECALLD_TEST_REDIS_URL names one.
  */
+
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
+import { float32Bytes } from '../../src/connectors/stores/redis/connection.ts';
+import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { type PgvectorServer, startPglite } from '../../src/demo/rag/store.ts';
-import { createPgvectorStore } from '../../src/stores/pgvector/store.ts';
-import { float32Bytes } from '../../src/stores/redis/connection.ts';
-import { createRedisSearchStore } from '../../src/stores/redis/search.ts';
-import { createRedisVectorSetStore } from '../../src/stores/redis/vector-set.ts';
-import type { VectorStore } from '../../src/stores/vector-store.ts';
 import { addRecords, createCollection, dropCollection, openChroma, startChroma } from './chroma.ts';
+import { openStore } from './connectors.ts';
 import { startFakeRedisSearch } from './fake-redis-search.ts';
 import { type Line, textOf, vectorOf } from './index-world.ts';
-import { pgvectorSettings } from './pgvector.ts';
+import { openPgvector } from './pgvector.ts';
 
 /**
  * The first is in the manifest alone, the second in the store alone; of the third an old chunk is live too, and the
@@ -82,7 +81,7 @@ export async function fillablePgvector(): Promise<FillableStore> {
   pool.on('error', () => undefined);
   await pool.query('create extension if not exists vector');
   await pool.query(`create table ${table} (doc text, version text, body text, embedding vector(${DIMENSIONS}))`);
-  const store = createPgvectorStore(pgvectorSettings({ url: server.url, table, id: 'doc', version: 'version' }));
+  const store = openPgvector({ url: server.url, table, id: 'doc', version: 'version' });
   return {
     store,
     hasChunks: true,
@@ -148,8 +147,10 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
   const schema = ['SCHEMA', 'topic', 'TAG', 'language', 'TAG', 'embedding', 'VECTOR', 'FLAT', vector.length, ...vector];
   await writer.call('FT.CREATE', 'chunks', 'ON', 'HASH', 'PREFIX', 1, 'chunks:', ...schema);
   const keys = new Set<string>();
-  const store = createRedisSearchStore({
-    redis: { url: server.url, timeoutMs: 20_000, configField: 'pipelines[0].vector_store' },
+  const store = openStore({
+    kind: 'redis_search',
+    url: server.url,
+    timeout_ms: 20_000,
     index: 'chunks',
     embedding: 'embedding',
     content: 'text',
@@ -181,8 +182,10 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
 export async function fillableVectorSet(url: string): Promise<FillableStore> {
   const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
   const key = `recalld_test_index_${process.pid}`;
-  const store = createRedisVectorSetStore({
-    redis: { url, timeoutMs: 20_000, configField: 'pipelines[0].vector_store' },
+  const store = openStore({
+    kind: 'redis_vector_set',
+    url,
+    timeout_ms: 20_000,
     key,
     content: 'text',
     version: 'language',

@@ -3,16 +3,21 @@ import { z } from 'zod';
 import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
 import { nameSchema } from '../../config/connection.ts';
 import { cronSchema, durationSchema, timezoneSchema } from '../../config/times.ts';
+import { embedderSchema } from '../../connectors/embedders/embedder.ts';
+import {
+  partsNeededBy,
+  type RetrieverConfig,
+  retrieverSchema,
+  textFieldMissingIn,
+} from '../../connectors/retrievers/config.ts';
+import { type VectorStoreConfig, vectorStoreSchema } from '../../connectors/stores/config.ts';
 import { densitySchema } from '../../density/config.ts';
-import { embedderSchema } from '../../embedders/embedder.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
-import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from '../../retrievers/config.ts';
 import { refuseShadowWithoutParts, shadowsSchema } from '../../shadow/config.ts';
-import { type VectorStoreConfig, vectorStoreSchema } from '../../stores/config.ts';
 import { variantsSchema } from '../../variants/config.ts';
 import { objectivesSchema } from './alerts.ts';
 

@@ -5,10 +5,10 @@
  */
 import { z } from 'zod';
 import { httpServiceShape } from '../../config/connection.ts';
+import { llmSchema } from '../../connectors/models/chat-model.ts';
 import { refuseRepeats } from '../../golden/config.ts';
 import { refuseEvaluationsOfNobody, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { metricCatalogue } from '../../metrics/catalogue.ts';
-import { llmSchema } from '../../models/chat-model.ts';
 import { notifySchema } from '../../notifications/receivers.ts';
 import { problemOfDatabaseUrl } from '../../postgres/database-url.ts';
 import { queueSchema } from '../../queue/config.ts';

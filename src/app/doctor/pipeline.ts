@@ -1,10 +1,11 @@
 /** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
+
+import { isAway } from '../../connectors/stores/entries.ts';
+import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { dotProduct, rowOf } from '../../math/vector/matrix.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { isAway } from '../../stores/entries.ts';
-import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
 import type { Finding, Report } from './foundations.ts';
 
 const SAMPLED_VECTORS = 3;

@@ -3,7 +3,7 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
-import { vectorBytes } from '../../stores/pgvector/rows.ts';
+import { vectorBytes } from '../../connectors/stores/pgvector/rows.ts';
 import type { DemoDocument } from './corpus.ts';
 
 /** A document with the vector under which it is found. */

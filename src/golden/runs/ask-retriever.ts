@@ -1,7 +1,8 @@
 /** Asks a retriever many queries: a few at a time, paced, and never for ever when it has gone away. */
 
+import type { Retriever, RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
+import { openThrottle, type Throttle, type ThrottleDeps } from '../../connectors/throttle/throttle.ts';
 import type { GoldenQuery } from '../../model.ts';
-import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
 import { contextSize } from '../../text/context-size.ts';
 import type { Clock } from '../../time.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
@@ -9,12 +10,11 @@ import { type AnswerDoubts, doubtsOfAnswers, misreadingOption, NOT_ASKED } from 
 import { answeredStages } from '../rules/stages.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
-import { type GateDeps, openRetrieverGate, type RetrieverGate } from './retriever-gate.ts';
 
 /** Answers are stored in batches of at most this age, so that a crash costs at most this much asking. */
 const FLUSH_MS = 500;
 
-interface AnswerDeps extends GateDeps {
+interface AnswerDeps extends ThrottleDeps {
   readonly runs: GoldenRuns;
 }
 
@@ -87,10 +87,10 @@ export async function askAgain(
   }
 }
 
-async function openGate(deps: AnswerDeps, run: GoldenRun, holder: string): Promise<RetrieverGate> {
+async function openGate(deps: AnswerDeps, run: GoldenRun, holder: string): Promise<Throttle> {
   const { concurrency, maxPerSecond } = run.settings;
   const usualLatencyMs = await usualLatency(deps.runs, run);
-  return openRetrieverGate(deps, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
+  return openThrottle(deps, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
 }
 
 /** Of the last completed full run; null when there is none. */
@@ -109,7 +109,7 @@ const OUTAGE_MAX_WAIT_MS = 4000;
 export interface AskDeps {
   readonly retriever: Retriever;
   readonly clock: Clock;
-  readonly gate: RetrieverGate;
+  readonly gate: Throttle;
 }
 
 /** `gave_up`: the retriever is gone, and queries were left unasked. */

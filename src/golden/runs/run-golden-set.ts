@@ -3,6 +3,7 @@
  * whole: ask what has no answer yet, score, judge, end. Idempotent and resumable.
  */
 import { randomBytes } from 'node:crypto';
+import type { ThrottleLimits } from '../../connectors/throttle/limits.ts';
 import { messageOf, RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
@@ -14,7 +15,6 @@ import type { GoldenBatches } from '../sql/golden-batches.ts';
 import type { GoldenRotations } from '../sql/golden-rotations.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
 import { type ConcludeDeps, finalizeGoldenRun } from './end-golden-run.ts';
@@ -111,7 +111,7 @@ const LEASE_SECONDS = 15;
 const LEASE_RENEWAL_MS = 4000;
 
 interface RunGoldenSetDeps extends ConcludeDeps {
-  readonly limits: RetrieverLimits;
+  readonly limits: ThrottleLimits;
   readonly logger: Logger;
   /** Names this worker in the lease. */
   readonly holder: string;

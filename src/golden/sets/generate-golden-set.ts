@@ -1,11 +1,11 @@
 /** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
 
 import { z } from 'zod';
+import type { ChatModel } from '../../connectors/models/chat-model.ts';
+import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import { RecalldError } from '../../errors.ts';
 import { createStateFile, type StateFile, writeText } from '../../files/text-file.ts';
 import type { GoldenQuery } from '../../model.ts';
-import type { ChatModel } from '../../models/chat-model.ts';
-import type { VectorStore } from '../../stores/vector-store.ts';
 import {
   costOf,
   estimateTokens,

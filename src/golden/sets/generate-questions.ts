@@ -1,7 +1,6 @@
 /** Asks a chat model for questions about the chunks of a store, and keeps those that a person could have asked. */
-
+import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
-import type { ChatAnswer, ChatModel, ChatRequest } from '../../models/chat-model.ts';
 import {
   costOf,
   estimateTokens,

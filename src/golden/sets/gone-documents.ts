@@ -1,5 +1,5 @@
 /** What became of judged documents that are no longer in the store: replaced or withdrawn, or lost. */
-import { embedTexts } from '../../embedders/embedder.ts';
+import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import { drawn } from '../../math/stats/random.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { existingDocuments, type ProbedPipeline } from '../../probes/probes.ts';

@@ -1,6 +1,6 @@
 /** How well golden sets stand for live traffic, and their scores with its mix. */
 
-import { embedTexts } from '../../embedders/embedder.ts';
+import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
 import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';

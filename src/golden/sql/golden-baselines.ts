@@ -1,7 +1,9 @@
 /** The runs that others are compared with, pinned by people: at most one for each pipeline and golden set. */
+
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../access/audit-log.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
+import { queryRow, queryRows } from '../../postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import type { LeftOutRun } from '../rules/clean-runs.ts';
 import type { MeanScores, NoiseTable } from '../rules/run-noise.ts';
@@ -22,8 +24,8 @@ export interface GoldenBaseline {
 }
 
 const selectBaseline = `
-  select pipeline, golden_set as "goldenSet", run_id as "runId", note, noise, left_out as "leftOut",
-         pinned_at as "pinnedAt", unpinned_at as "unpinnedAt"
+  select pipeline, golden_set, run_id, note, noise, left_out,
+         pinned_at, unpinned_at
     from golden_baselines`;
 
 /** Nothing is compared any more with the scores of what is unpinned. */
@@ -34,7 +36,7 @@ const unpinSql = `
   ), dropped as (
     delete from golden_baseline_scores s using gone where s.baseline_id = gone.id
   )
-  select run_id as "runId" from gone`;
+  select run_id from gone`;
 
 /** The run that was pinned; null for none. */
 async function unpin(
@@ -43,7 +45,7 @@ async function unpin(
   goldenSet: string,
   now: Date,
 ): Promise<{ readonly run_id: string } | null> {
-  const { rows } = await client.query<{ runId: string }>(unpinSql, [pipeline, goldenSet, now]);
+  const rows = await queryRows<{ runId: string }>(client, unpinSql, [pipeline, goldenSet, now]);
   return rows[0] === undefined ? null : { run_id: rows[0].runId };
 }
 
@@ -52,16 +54,17 @@ export type GoldenBaselines = ReturnType<typeof createGoldenBaselines>;
 export function createGoldenBaselines(pool: Pool) {
   return {
     async pinned(pipeline: string, goldenSet: string): Promise<GoldenBaseline | null> {
-      const { rows } = await pool.query<GoldenBaseline>(
+      return queryRow<GoldenBaseline>(
+        pool,
         `${selectBaseline} where pipeline = $1::text and golden_set = $2::text and unpinned_at is null`,
         [pipeline, goldenSet],
       );
-      return rows[0] ?? null;
     },
 
     /** What the queries of the run that is pinned scored on average over its reruns; null without reruns. */
     async means(runId: string): Promise<MeanScores | null> {
-      const { rows } = await pool.query<{ measure: string; k: number; means: readonly number[] }>(
+      const rows = await queryRows<{ measure: string; k: number; means: readonly number[] }>(
+        pool,
         `select s.measure, s.k, array_to_json(s.means) as means
            from golden_baseline_scores s join golden_baselines b on b.id = s.baseline_id
           where b.run_id = $1::text and b.unpinned_at is null`,
@@ -90,7 +93,8 @@ export function createGoldenBaselines(pool: Pool) {
         const before = await unpin(client, pipeline, goldenSet, pinnedAt);
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
         await recordActs(client, [{ ...act, before, after: { run_id: runId } }]);
-        const { rows } = await client.query<{ id: string }>(
+        const rows = await queryRows<{ id: string }>(
+          client,
           `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, left_out, pinned_at)
            values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb, $7::timestamptz) returning id`,
           [pipeline, goldenSet, runId, note, JSON.stringify(noise), JSON.stringify(leftOut), pinnedAt],
@@ -118,12 +122,12 @@ export function createGoldenBaselines(pool: Pool) {
 
     /** Newest first, those that are no longer pinned too. */
     async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
-      const { rows } = await pool.query<GoldenBaseline>(
+      return queryRows<GoldenBaseline>(
+        pool,
         `${selectBaseline} where $1::text is null or pipeline = $1::text
           order by pinned_at desc, id desc limit $2::integer`,
         [filter.pipeline ?? null, filter.limit],
       );
-      return rows;
     },
   };
 }

@@ -1,6 +1,8 @@
 /** New versions of golden sets that run beside the old ones. Of each pipeline and golden set at most one is open. */
+
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
+import { queryRow, queryRows } from '../../postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';
@@ -37,8 +39,8 @@ export interface RotationEnd {
 }
 
 const selectRotation = `
-  select id, pipeline, golden_set as "goldenSet", from_version as "fromVersion", to_version as "toVersion",
-         runs_needed as "runsNeeded", started_at as "startedAt", ended_at as "endedAt", outcome, levels, shifts
+  select id, pipeline, golden_set, from_version, to_version,
+         runs_needed, started_at, ended_at, outcome, levels, shifts
     from golden_rotations`;
 
 const openSql = `${selectRotation} where pipeline = $1::text and golden_set = $2::text and ended_at is null`;
@@ -48,8 +50,7 @@ export type GoldenRotations = ReturnType<typeof createGoldenRotations>;
 export function createGoldenRotations(pool: Pool) {
   return {
     async open(pipeline: string, goldenSet: string): Promise<GoldenRotation | null> {
-      const { rows } = await pool.query<GoldenRotation>(openSql, [pipeline, goldenSet]);
-      return rows[0] ?? null;
+      return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
     /** Begins a rotation unless one to that version is open; one to another version is replaced. */
@@ -68,7 +69,7 @@ export function createGoldenRotations(pool: Pool) {
            on conflict do nothing`,
           [pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt],
         );
-        const { rows } = await client.query<GoldenRotation>(openSql, [pipeline, goldenSet]);
+        const rows = await queryRows<GoldenRotation>(client, openSql, [pipeline, goldenSet]);
         if (rows[0] === undefined) throw new Error('a rotation is gone within its own transaction');
         return rows[0];
       });
@@ -97,13 +98,13 @@ export function createGoldenRotations(pool: Pool) {
       readonly pipeline?: string;
       readonly goldenSet?: string;
     }): Promise<readonly GoldenRotation[]> {
-      const { rows } = await pool.query<GoldenRotation>(
+      return queryRows<GoldenRotation>(
+        pool,
         `${selectRotation}
           where ($1::text is null or pipeline = $1::text) and ($2::text is null or golden_set = $2::text)
           order by started_at desc, id desc`,
         [filter.pipeline ?? null, filter.goldenSet ?? null],
       );
-      return rows;
     },
   };
 }

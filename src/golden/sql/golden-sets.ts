@@ -7,6 +7,7 @@ import type { Pool, PoolClient } from 'pg';
 import { type Act, recordActs } from '../../access/audit-log.ts';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import type { GoldenQuery, Judgment } from '../../model.ts';
+import { insertRows, queryRows } from '../../postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import {
@@ -19,19 +20,8 @@ import {
 } from '../rules/golden-set.ts';
 import { insertVersion, tagsToJson } from './golden-set-rows.ts';
 
-interface QueryRow {
-  query_id: string;
-  text: string;
-  tags: Record<string, string>;
-  forbidden: readonly string[];
-  no_answer: boolean;
-}
-
-interface JudgmentRow {
-  query_id: string;
-  document_id: string;
-  grade: number;
-}
+type StoredQuery = Required<Omit<GoldenQuery, 'judgments'>>;
+type StoredJudgment = Judgment & { readonly queryId: string };
 
 const selectVersions = `
   select name, version, content_hash as "contentHash", format, imported_at as "importedAt", queries, judgments, origin, note
@@ -153,21 +143,23 @@ async function readQueries(
   const ids = selection !== null && 'ids' in selection ? selection.ids : null;
   // Positions in the table start at 1.
   const range = selection !== null && 'from' in selection ? selection : null;
-  const { rows } = await pool.query<QueryRow>(
-    `select query_id, text, tags, forbidden, no_answer from golden_queries
+  const queries = await queryRows<StoredQuery>(
+    pool,
+    `select query_id as id, text, tags, forbidden, no_answer from golden_queries
       where golden_set = $1::text and version = $2::integer
         and ($3::text[] is null or query_id = any ($3::text[]))
         and ($4::integer is null or (position > $4::integer and position <= $5::integer))
       order by position`,
     [name, version, ids, range?.from ?? null, range?.to ?? null],
   );
-  const judgments = await pool.query<JudgmentRow>(
+  const judgments = await queryRows<StoredJudgment>(
+    pool,
     `select query_id, document_id, grade from golden_judgments
       where golden_set = $1::text and version = $2::integer and ($3::text[] is null or query_id = any ($3::text[]))
       order by query_id, document_id`,
-    [name, version, selection === null ? null : rows.map((row) => row.query_id)],
+    [name, version, selection === null ? null : queries.map(({ id }) => id)],
   );
-  return withJudgments(rows, judgments.rows);
+  return withJudgments(queries, judgments);
 }
 
 async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<GoldenSetVersion | null> {
@@ -179,14 +171,12 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
 }
 
 /** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
-function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
-  const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
-  for (const { query_id: id, document_id: documentId, grade } of judgments) judged.get(id)?.push({ documentId, grade });
-  return queries.map(({ query_id: id, text, tags, forbidden, no_answer: noAnswer }) => ({
-    id,
-    text,
-    tags,
-    judgments: judged.get(id) ?? [],
+function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
+  const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
+  for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
+  return queries.map(({ forbidden, noAnswer, ...query }) => ({
+    ...query,
+    judgments: judged.get(query.id) ?? [],
     ...(forbidden.length === 0 ? {} : { forbidden }),
     ...(noAnswer ? { noAnswer } : {}),
   }));
@@ -222,36 +212,28 @@ async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<New
 
 /** A query keeps the origin that it had first. */
 async function storeOrigins(client: PoolClient, { name, origins = [] }: NewGoldenSet, now: Date): Promise<void> {
-  if (origins.length === 0) return;
-  await client.query(
-    `insert into golden_query_origins
-       (golden_set, query_id, kind, pipeline, live_query_hash, user_hash, asked_at, details, recorded_at)
-     select $1::text, o.query_id, o.kind, o.pipeline, o.live_query_hash, o.user_hash, o.asked_at, o.details::jsonb, $2::timestamptz
-       from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[])
-         as o (query_id, kind, pipeline, live_query_hash, user_hash, asked_at, details)
-     on conflict (golden_set, query_id) do nothing`,
-    [
-      name,
-      now,
-      origins.map((origin) => origin.queryId),
-      origins.map((origin) => origin.kind),
-      origins.map((origin) => origin.pipeline),
-      origins.map((origin) => origin.liveQueryHash),
-      origins.map((origin) => origin.userHash),
-      origins.map((origin) => origin.askedAt),
-      origins.map((origin) => JSON.stringify(origin.details)),
-    ],
-  );
+  const columns = {
+    goldenSet: 'text',
+    queryId: 'text',
+    kind: 'text',
+    pipeline: 'text',
+    liveQueryHash: 'text',
+    userHash: 'text',
+    askedAt: 'timestamptz',
+    details: 'jsonb',
+    recordedAt: 'timestamptz',
+  } as const;
+  const rows = origins.map((origin) => ({ ...origin, goldenSet: name, recordedAt: now }));
+  await insertRows(client, 'golden_query_origins', columns, rows, 'on conflict (golden_set, query_id) do nothing');
 }
 
 async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
-  const { rows } = await pool.query<QueryOrigin>(
-    `select query_id as "queryId", kind, pipeline, live_query_hash as "liveQueryHash", user_hash as "userHash",
-            asked_at as "askedAt", details
+  return queryRows(
+    pool,
+    `select query_id, kind, pipeline, live_query_hash, user_hash, asked_at, details
        from golden_query_origins where golden_set = $1::text order by query_id`,
     [name],
   );
-  return rows;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** What became of the ticks of golden schedules, and what they cost. */
+
 import type { Pool } from 'pg';
+import { queryRows } from '../../postgres/rows.ts';
 import type { RunPurpose } from '../rules/run.ts';
 
 /**
@@ -27,7 +29,8 @@ export function createGoldenTicks(pool: Pool) {
   return {
     /** The latest planned time that came to a run or to a skip; null when there was none. */
     async last({ pipeline, goldenSet, purpose }: TickSeries): Promise<Date | null> {
-      const { rows } = await pool.query<{ last: Date | null }>(
+      const rows = await queryRows<{ last: Date | null }>(
+        pool,
         `select greatest(
            (select max(scheduled_for) from golden_runs
              where pipeline = $1::text and golden_set = $2::text and purpose = $3::text),
@@ -69,17 +72,18 @@ export function createGoldenTicks(pool: Pool) {
 
     /** Ticks that came to no run since ever, by series and reason. */
     async skipTotals(): Promise<readonly SkipTotal[]> {
-      const { rows } = await pool.query<SkipTotal>(
-        `select pipeline, golden_set as "goldenSet", purpose, reason, total::double precision as total
+      return queryRows<SkipTotal>(
+        pool,
+        `select pipeline, golden_set, purpose, reason, total::double precision as total
            from golden_skip_totals
           order by pipeline, golden_set, purpose, reason`,
       );
-      return rows;
     },
 
     /** Queries that runs of a pipeline and set asked since a time; those of a running run count whole. */
     async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
-      const { rows } = await pool.query<{ queries: number }>(
+      const rows = await queryRows<{ queries: number }>(
+        pool,
         `select coalesce(sum(case when r.status = 'running' then coalesce(cardinality(r.query_ids), s.queries)
                              else (select count(*) from golden_run_answers a where a.run_id = r.id and a.attempts > 0) end), 0)::integer as queries
            from golden_runs r

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../model.ts';
+import { insertRows } from '../../postgres/rows.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { LabelProbe } from '../rules/labels.ts';
@@ -31,6 +32,33 @@ export interface RunEnd {
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
 }
+
+const scoreTypes = {
+  runId: 'text',
+  segment: 'text',
+  measure: 'text',
+  k: 'integer',
+  mean: 'double precision',
+  n: 'integer',
+  ciLow: 'double precision',
+  ciHigh: 'double precision',
+  ciMethod: 'text',
+} as const;
+
+const checkTypes = {
+  runId: 'text',
+  name: 'text',
+  severity: 'text',
+  verdict: 'text',
+  value: 'double precision',
+  ciLow: 'double precision',
+  ciHigh: 'double precision',
+  n: 'integer',
+  threshold: 'double precision',
+  isBeyond: 'boolean',
+  explanation: 'text',
+  smallestDetectableDrop: 'double precision',
+} as const;
 
 /** Within a transaction of the caller. False when the run had ended before. */
 export async function finishRun(client: pg.PoolClient, runId: string, end: RunEnd): Promise<boolean> {
@@ -66,21 +94,11 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
   for (const comparison of end.comparisons) await insertComparison(client, runId, comparison);
   if (end.labels?.kind === 'probed') await insertStaleLabels(client, runId, end.labels.labels);
   await insertForbidden(client, runId, end.forbidden?.confirmed ?? []);
-  await client.query(
-    `insert into golden_run_scores (run_id, segment, measure, k, mean, n, ci_low, ci_high, ci_method)
-     select $1::text, s.* from unnest($2::text[], $3::text[], $4::integer[], $5::double precision[], $6::integer[],
-                                      $7::double precision[], $8::double precision[], $9::text[]) as s`,
-    [
-      runId,
-      end.scores.map((s) => s.segment),
-      end.scores.map((s) => s.measure),
-      end.scores.map((s) => s.k),
-      end.scores.map((s) => s.mean),
-      end.scores.map((s) => s.n),
-      end.scores.map((s) => s.ciLow),
-      end.scores.map((s) => s.ciHigh),
-      end.scores.map((s) => s.ciMethod),
-    ],
+  await insertRows(
+    client,
+    'golden_run_scores',
+    scoreTypes,
+    end.scores.map((score) => ({ runId, ...score })),
   );
   await insertChecks(client, runId, end.checks);
   return true;
@@ -91,17 +109,9 @@ async function insertForbidden(
   runId: string,
   results: readonly ForbiddenResult[],
 ): Promise<void> {
-  if (results.length === 0) return;
-  await client.query(
-    `insert into golden_run_forbidden (run_id, query_id, document_id, rank)
-     select $1::text, f.* from unnest($2::text[], $3::text[], $4::integer[]) as f`,
-    [
-      runId,
-      results.map(({ queryId }) => queryId),
-      results.map(({ documentId }) => wellFormed(documentId)),
-      results.map(({ rank }) => rank),
-    ],
-  );
+  const columns = { runId: 'text', queryId: 'text', documentId: 'text', rank: 'integer' } as const;
+  const rows = results.map((one) => ({ ...one, runId, documentId: wellFormed(one.documentId) }));
+  await insertRows(client, 'golden_run_forbidden', columns, rows);
 }
 
 /** By rank, those at the top first. */
@@ -125,28 +135,12 @@ export async function replaceChecks(
 }
 
 async function insertChecks(client: pg.PoolClient, runId: string, checks: readonly CheckResult[]): Promise<void> {
-  await client.query(
-    `insert into golden_run_checks
-       (run_id, name, severity, verdict, value, ci_low, ci_high, n, threshold, is_beyond, explanation,
-        smallest_detectable_drop)
-     select $1::text, c.* from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],
-       $7::double precision[], $8::integer[], $9::double precision[], $10::boolean[], $11::text[],
-       $12::double precision[]) as c`,
-    [
-      runId,
-      checks.map((c) => c.name),
-      checks.map((c) => c.severity),
-      checks.map((c) => c.verdict),
-      checks.map((c) => c.value),
-      checks.map((c) => c.ciLow),
-      checks.map((c) => c.ciHigh),
-      checks.map((c) => c.n),
-      checks.map((c) => c.threshold),
-      checks.map((c) => c.isBeyond),
-      checks.map((c) => c.explanation),
-      checks.map((c) => c.smallestDetectableDrop ?? null),
-    ],
-  );
+  const rows = checks.map(({ smallestDetectableDrop = null, ...check }) => ({
+    ...check,
+    runId,
+    smallestDetectableDrop,
+  }));
+  await insertRows(client, 'golden_run_checks', checkTypes, rows);
 }
 
 /** Of a score `s`, as the fields of SegmentScore. */

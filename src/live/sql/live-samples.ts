@@ -1,23 +1,18 @@
 /** Kept live queries, as the program and people look into them. */
-import type { Pool } from 'pg';
-import type { CandidateFeedback, CandidateGrade, CandidateQuery } from '../../golden/rules/promotion.ts';
-import { type QueryOutcome, queryOutcomes } from '../../model.ts';
-import { vectorOfBytes } from '../../postgres/values.ts';
 
-interface SampleRow {
-  id: string;
-  text: string | null;
-  embedding: Buffer | null;
-  probability: number;
-  session_hash: string;
-}
+import type { Pool } from 'pg';
+import type { CandidateQuery } from '../../golden/rules/promotion.ts';
+import { type QueryOutcome, queryOutcomes } from '../../model.ts';
+import { queryRows } from '../../postgres/rows.ts';
+import { vectorOfBytes } from '../../postgres/values.ts';
 
 /** Random samples of live queries in PostgreSQL. */
 export function createLiveSamples(pool: Pool): LiveSamples {
   return {
     async draw({ pipeline, since, limit }) {
       // Ids are drawn before the vectors are read, which are most of the bytes.
-      const { rows } = await pool.query<SampleRow>(
+      const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
+        pool,
         `with drawn as (
            select received_on, id from live_queries
             where pipeline = $1::text and received_at >= $2::timestamptz and received_on >= ($2::timestamptz at time zone 'utc')::date
@@ -27,13 +22,7 @@ export function createLiveSamples(pool: Pool): LiveSamples {
           where pipeline = $1::text and received_on >= ($2::timestamptz at time zone 'utc')::date`,
         [pipeline, since, limit],
       );
-      return rows.map(({ id, text, embedding, probability, session_hash: sessionHash }) => ({
-        id,
-        text,
-        embedding: embedding === null ? null : vectorOfBytes(embedding),
-        probability,
-        sessionHash,
-      }));
+      return rows.map((row) => ({ ...row, embedding: row.embedding && vectorOfBytes(row.embedding) }));
     },
   };
 }
@@ -59,23 +48,14 @@ export interface LiveSamples {
   }): Promise<readonly DrawnSample[]>;
 }
 
-interface CandidateRow {
-  id: string;
-  text: string;
-  occurred_at: Date;
-  probability: number;
-  user_hash: string | null;
-  segments: Record<string, string>;
-  results: [string, number | null][];
-  feedback: CandidateFeedback[] | null;
-  grades: CandidateGrade[] | null;
-}
-
 /** Live queries with their feedback, as questions to judge, in PostgreSQL. */
 export function createLiveCandidates(pool: Pool): LiveCandidates {
   return {
     async read({ pipeline, since, limit }) {
-      const { rows } = await pool.query<CandidateRow>(
+      const rows = await queryRows<
+        Omit<CandidateQuery, 'results'> & { readonly results: readonly [string, number | null][] }
+      >(
+        pool,
         `with opinions as (
            select query_id, kind, sentiment, document_id, count(*)::integer as count from feedback
             where pipeline = $1::text and received_on >= ($2::timestamptz at time zone 'utc')::date and counted
@@ -87,24 +67,15 @@ export function createLiveCandidates(pool: Pool): LiveCandidates {
          judged as (
            select query_id, jsonb_agg(jsonb_build_object('documentId', document_id, 'grade', grade, 'judge', judge)) as grades
              from judgments where pipeline = $1::text and grade is not null and judge <> 'second' group by query_id)
-         select q.id, q.text, q.occurred_at, q.probability, q.user_hash, q.segments, q.results, t.feedback, j.grades
+         select q.id, q.text, q.occurred_at as asked_at, q.probability, q.user_hash, q.segments as tags, q.results,
+                coalesce(t.feedback, '[]') as feedback, coalesce(j.grades, '[]') as grades
            from live_queries q left join tallies t on t.query_id = q.id left join judged j on j.query_id = q.id
           where q.pipeline = $1::text and q.received_at >= $2::timestamptz
             and q.received_on >= ($2::timestamptz at time zone 'utc')::date and q.text is not null
           order by (t.feedback is null and j.grades is null), random() limit $3::integer`,
         [pipeline, since, limit],
       );
-      return rows.map((row) => ({
-        id: row.id,
-        text: row.text,
-        tags: row.segments,
-        askedAt: row.occurred_at,
-        probability: row.probability,
-        userHash: row.user_hash,
-        results: row.results.map(([id, score]) => ({ id, score })),
-        feedback: row.feedback ?? [],
-        grades: row.grades ?? [],
-      }));
+      return rows.map((row) => ({ ...row, results: row.results.map(([id, score]) => ({ id, score })) }));
     },
   };
 }
@@ -186,13 +157,13 @@ const coverageSql = `
 export function createTrafficReads(pool: Pool): TrafficReads {
   return {
     async buckets({ pipeline, from, until, bucketSeconds }) {
-      const { rows } = await pool.query<BucketRow>(bucketSql, [pipeline, from, until, bucketSeconds]);
+      const rows = await queryRows<BucketRow>(pool, bucketSql, [pipeline, from, until, bucketSeconds]);
       return toBuckets(rows);
     },
 
     async coverage({ pipeline, from, until, within, bins }) {
       const [low, high] = within ?? [null, null];
-      const { rows } = await pool.query<BinRow>(coverageSql, [pipeline, from, until, low, high, bins]);
+      const rows = await queryRows<BinRow>(pool, coverageSql, [pipeline, from, until, low, high, bins]);
       const [first] = rows;
       if (first === undefined) return null;
       const weights = Array.from({ length: bins }, () => 0);

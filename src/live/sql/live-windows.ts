@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../model.ts';
 import { namingOutage } from '../../postgres/outage.ts';
+import { queryRows } from '../../postgres/rows.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { OpinionCounts } from '../rules/feedback/sentiment.ts';
@@ -9,27 +10,6 @@ import type { LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
 
 const BATCH_ROWS = 2000;
-
-interface WindowRow {
-  id: string;
-  occurred_at: Date;
-  unit_hash: number;
-  probability: number;
-  rate_probability: number;
-  outcome: QueryOutcome;
-  segments: Record<string, string>;
-  document_ids: string[];
-  context_characters: number | null;
-  context_repeated: number | null;
-  stages: LiveStage[] | null;
-}
-
-interface ClickRow {
-  query_id: string;
-  document_id: string | null;
-  rank: number | null;
-  occurred_at: Date;
-}
 
 /**
  * First day on which what occurred from `since` on, a parameter of a statement, can have been received. Rows are stored
@@ -45,8 +25,8 @@ const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and oc
         and received_on >= ${firstDayOf('$2')}`;
 
 export function createLiveWindows(pool: Pool): LiveWindows {
-  const read = async <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
-    (await namingOutage(pool, () => pool.query<Row>(sql, [...values]))).rows;
+  const read = <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
+    namingOutage(pool, () => queryRows<Row>(pool, sql, values));
   return {
     async count({ pipeline, from, until }) {
       const [row] = await read<{ samples: number }>(
@@ -77,11 +57,11 @@ export function createLiveWindows(pool: Pool): LiveWindows {
 
     async *queries({ pipeline, from, until }: LiveWindow, halvings: number) {
       const factor = 2 ** -halvings;
-      let last: WindowRow | undefined;
+      let last: StoredQuery | undefined;
       for (;;) {
         // A retry of days later is stored again, with the same id and time; the first of them counts.
-        const rows: WindowRow[] = await read<WindowRow>(
-          `select distinct on (occurred_at, id) id, occurred_at, unit_hash, probability, rate_probability, outcome, segments,
+        const rows: StoredQuery[] = await read<StoredQuery>(
+          `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
                     as document_ids, context_characters, context_repeated, stages
              from live_queries
@@ -90,7 +70,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
               and unit_hash < $6::double precision * case keep_reason when 'rate' then rate_probability else 1 end
             order by occurred_at, id, received_on
             limit ${BATCH_ROWS}`,
-          [pipeline, from, until, last?.occurred_at ?? null, last?.id ?? null, factor],
+          [pipeline, from, until, last?.occurredAt ?? null, last?.id ?? null, factor],
         );
         if (rows.length > 0) yield rows.map((row) => toQuery(row, factor));
         last = rows.at(-1);
@@ -99,14 +79,13 @@ export function createLiveWindows(pool: Pool): LiveWindows {
     },
 
     async clicks(pipeline, queryIds, since) {
-      const rows = await read<ClickRow>(
+      return read<Click>(
         `select query_id, document_id, rank, occurred_at from feedback
           where pipeline = $1::text and query_id = any($2::text[]) and kind = 'click' and counted
             and received_on >= ${firstDayOf('$3')}
           order by occurred_at, id`,
         [pipeline, [...queryIds], since],
       );
-      return rows.map(toClick);
     },
 
     async hasClicks(pipeline, since) {
@@ -121,7 +100,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
     },
 
     async opinions(pipeline, queryIds, since) {
-      const rows = await read<OpinionCounts & { query_id: string }>(
+      const rows = await read<OpinionCounts & { queryId: string }>(
         `with opinions as (
            select query_id, bool_or(counted) as is_counted,
                   (array_agg(sentiment order by occurred_at desc, received_at desc, id collate "C" desc))[1] as sentiment
@@ -135,37 +114,28 @@ export function createLiveWindows(pool: Pool): LiveWindows {
            from opinions where is_counted group by query_id`,
         [pipeline, [...queryIds], since],
       );
-      return new Map(rows.map(({ query_id: id, positive, negative }) => [id, { positive, negative }]));
+      return new Map(rows.map(({ queryId, positive, negative }) => [queryId, { positive, negative }]));
     },
   };
 }
 
 const none: readonly LiveStage[] = [];
 
-function toQuery(row: WindowRow, factor: number): WindowQuery {
-  return {
-    id: row.id,
-    occurredAt: row.occurred_at,
-    cluster: row.unit_hash,
-    probability: row.probability * factor,
-    rateProbability: row.rate_probability,
-    outcome: row.outcome,
-    segments: row.segments,
-    documentIds: row.document_ids,
-    stages: row.stages ?? none,
-    context:
-      row.context_characters === null || row.context_repeated === null
-        ? null
-        : { characters: row.context_characters, repeated: row.context_repeated },
-  };
-}
+type StoredQuery = Omit<WindowQuery, 'context' | 'stages'> & {
+  readonly contextCharacters: number | null;
+  readonly contextRepeated: number | null;
+  readonly stages: readonly LiveStage[] | null;
+};
 
-function toClick(row: ClickRow): Click {
+function toQuery({ contextCharacters, contextRepeated, ...query }: StoredQuery, factor: number): WindowQuery {
   return {
-    queryId: row.query_id,
-    documentId: row.document_id,
-    rank: row.rank,
-    occurredAt: row.occurred_at,
+    ...query,
+    probability: query.probability * factor,
+    stages: query.stages ?? none,
+    context:
+      contextCharacters === null || contextRepeated === null
+        ? null
+        : { characters: contextCharacters, repeated: contextRepeated },
   };
 }
 

@@ -2,8 +2,10 @@
  * Fragments of traces, held in a ring of partitions until the live queries that they complete have come, and how what
  * came of one trace in several exports is brought together.
  */
+
 import type { Pool, PoolClient } from 'pg';
 import type { RetrievedDocument } from '../../model.ts';
+import { queryRows } from '../../postgres/rows.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { bytesOfVector, columnsOf, vectorOfBytes } from '../../postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
@@ -61,32 +63,19 @@ interface StoredFragment {
   readonly traceHash: string | null;
 }
 
-interface FragmentRow {
-  trace_id: string;
-  span_id: string;
-  part: number;
-  ended_at_unix_nano: string;
-  pipeline: string | null;
-  kind: TraceFragment['kind'];
-  within: string | null;
-  text: string | null;
-  text_hash: string | null;
-  embedding: Buffer | null;
-  embedder_version: string | null;
-  top_k: number | null;
-  latency_ms: number | null;
-  results: [string, number | null][] | null;
-  session_hash: string | null;
-  trace_hash: string | null;
-  user_hash: string | null;
-}
+type FragmentRow = Omit<HeldFragment, 'endedAtUnixNano' | 'embedding' | 'results' | 'receivedAt'> & {
+  readonly endedAtUnixNano: string;
+  readonly embedding: Buffer | null;
+  readonly results: readonly (readonly [string, number | null])[] | null;
+};
 
 /**
  * What is held of some traces, in the order in which the spans ended. An erasure waits until the transaction is over,
  * so that it also finds what the fragments were copied to.
  */
 async function readFragments(client: PoolClient, traceIds: readonly string[]): Promise<StoredFragment[]> {
-  const { rows } = await client.query<FragmentRow>(
+  const rows = await queryRows<FragmentRow>(
+    client,
     `select f.* from unnest($1::text[]) as t (id)
       cross join lateral (
         select * from trace_fragments where trace_id = t.id
@@ -95,34 +84,34 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
     [traceIds, MAX_OF_A_TRACE],
   );
   // One that was sent again in the time of the next slot is there twice.
-  const once = new Map(rows.map((row) => [`${row.trace_id} ${row.span_id} ${row.part}`, row]));
+  const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
-    isHashed: row.text_hash !== null,
-    traceHash: row.trace_hash,
+    isHashed: row.textHash !== null,
+    traceHash: row.traceHash,
   }));
 }
 
 function toFragment(row: FragmentRow): TraceFragment {
   const place = {
-    traceId: row.trace_id,
-    spanId: row.span_id,
-    endedAtUnixNano: BigInt(row.ended_at_unix_nano),
+    traceId: row.traceId,
+    spanId: row.spanId,
+    endedAtUnixNano: BigInt(row.endedAtUnixNano),
     pipeline: row.pipeline,
     within: row.within,
   };
-  const text = row.text ?? row.text_hash;
+  const text = row.text ?? row.textHash;
   switch (row.kind) {
     case 'embedding': {
       const vector = vectorOfBytes(row.embedding ?? Buffer.alloc(0));
-      return { ...place, kind: 'embedding', text, vector, model: row.embedder_version };
+      return { ...place, kind: 'embedding', text, vector, model: row.embedderVersion };
     }
     case 'rerank': {
       const results = (row.results ?? []).map(([id, score]) => ({ id, score }));
-      return { ...place, kind: 'rerank', text, topK: row.top_k, latencyMs: row.latency_ms, results };
+      return { ...place, kind: 'rerank', text, topK: row.topK, latencyMs: row.latencyMs, results };
     }
     case 'person':
-      return { ...place, kind: 'person', sessionId: row.session_hash, userId: row.user_hash };
+      return { ...place, kind: 'person', sessionId: row.sessionHash, userId: row.userHash };
   }
 }
 
@@ -192,20 +181,20 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
 }
 
 interface QueryRow {
-  received_on: string;
-  pipeline: string;
-  id: string;
-  trace_id: string;
-  session_hash: string;
-  text: string | null;
-  text_hash: string | null;
-  has_embedding: boolean;
-  top_k: number | null;
-  results: [string, number | null][];
-  stages: LiveStage[] | null;
-  latency_ms: number | null;
-  user_hash: string | null;
-  embedder_version: string | null;
+  readonly receivedOn: string;
+  readonly pipeline: string;
+  readonly id: string;
+  readonly traceId: string;
+  readonly sessionHash: string;
+  readonly text: string | null;
+  readonly textHash: string | null;
+  readonly hasEmbedding: boolean;
+  readonly topK: number | null;
+  readonly results: readonly (readonly [string, number | null])[];
+  readonly stages: readonly LiveStage[] | null;
+  readonly latencyMs: number | null;
+  readonly userHash: string | null;
+  readonly embedderVersion: string | null;
 }
 
 /** A stored query as far as it can be completed: its text, session and user are what is stored for them. */
@@ -216,7 +205,8 @@ interface StoredQuery extends Completable {
 async function completeStoredQueries(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   const held = await readFragments(client, traceIds);
   if (held.length === 0) return;
-  const { rows } = await client.query<QueryRow>(
+  const rows = await queryRows<QueryRow>(
+    client,
     `select received_on::text, pipeline, id, trace_id, session_hash, text, text_hash, embedding is not null as has_embedding, top_k,
             results, stages, latency_ms, user_hash, embedder_version
        from live_queries where trace_id = any($1::text[]) and received_on >= $2::date
@@ -252,22 +242,22 @@ function fits(fragment: TraceFragment, pipeline: string, dimensions: number | un
 
 function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQuery {
   const isOfTrace = held.some(
-    ({ fragment, traceHash }) => fragment.traceId === row.trace_id && traceHash === row.session_hash,
+    ({ fragment, traceHash }) => fragment.traceId === row.traceId && traceHash === row.sessionHash,
   );
   return {
     row,
     id: row.id,
-    traceId: row.trace_id,
-    text: row.text ?? row.text_hash,
+    traceId: row.traceId,
+    text: row.text ?? row.textHash,
     // Only whether there is one matters.
-    embedding: row.has_embedding ? new Float32Array() : null,
-    topK: row.top_k,
+    embedding: row.hasEmbedding ? new Float32Array() : null,
+    topK: row.topK,
     results: row.results.map(([id, score]) => ({ id, score })),
     stages: row.stages ?? [],
-    latencyMs: row.latency_ms,
-    sessionId: isOfTrace ? null : row.session_hash,
-    userId: row.user_hash,
-    versions: { embedder: row.embedder_version },
+    latencyMs: row.latencyMs,
+    sessionId: isOfTrace ? null : row.sessionHash,
+    userId: row.userHash,
+    versions: { embedder: row.embedderVersion },
   };
 }
 
@@ -285,7 +275,7 @@ function changesOf(before: StoredQuery, after: StoredQuery, held: readonly Store
   const embedding = before.embedding === null ? after.embedding : null;
   const isSame =
     embedding === null &&
-    (after.sessionId === null || after.sessionId === before.row.session_hash) &&
+    (after.sessionId === null || after.sessionId === before.row.sessionHash) &&
     after.userId === before.userId &&
     after.topK === before.topK &&
     after.stages === before.stages &&
@@ -321,7 +311,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
        left join pipeline_dimensions d on d.pipeline = c.pipeline
       where l.received_on = c.received_on and l.pipeline = c.pipeline and l.id = c.id`,
     columnsOf(completed, [
-      ({ query }) => query.row.received_on,
+      ({ query }) => query.row.receivedOn,
       ({ query }) => query.row.pipeline,
       ({ query }) => query.row.id,
       ({ query }) => query.sessionId,

@@ -1,8 +1,10 @@
 /** Retriever spans that gave no live query, by kind: written by ingest, read by `recalld doctor`. */
+
 import type { Pool } from 'pg';
+import { queryRows } from '../../postgres/rows.ts';
 import { columnsOf } from '../../postgres/values.ts';
 import { DAY_MS } from '../../time.ts';
-import type { UnreadableReason, UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
+import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
 
 /** A kind that has not been seen for so long is forgotten. */
 const REMEMBERED_MS = 30 * DAY_MS;
@@ -37,21 +39,13 @@ export async function noteUnreadable(pool: Pool, kinds: readonly UnreadableRetri
   ]);
 }
 
-interface Row {
-  pipeline: string;
-  instrumentation: string;
-  reason: UnreadableReason;
-  attributes: string[];
-  spans: string;
-  last_seen_at: Date;
-}
-
 /** What was seen since then, the latest first. */
 export async function readUnreadable(pool: Pool, since: Date): Promise<SeenUnreadable[]> {
-  const { rows } = await pool.query<Row>(
+  const rows = await queryRows<Omit<SeenUnreadable, 'spans'> & { readonly spans: string }>(
+    pool,
     `select pipeline, instrumentation, reason, attributes, spans, last_seen_at from unreadable_retrievers
       where last_seen_at >= $1::timestamptz order by last_seen_at desc, pipeline, instrumentation, reason`,
     [since],
   );
-  return rows.map(({ spans, last_seen_at: lastSeenAt, ...kind }) => ({ ...kind, spans: Number(spans), lastSeenAt }));
+  return rows.map((row) => ({ ...row, spans: Number(row.spans) }));
 }

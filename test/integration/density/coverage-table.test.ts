@@ -1,5 +1,6 @@
 /** Coverage of live queries on a real database: who measures what, once, whatever happens to whom. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
 import { densityTables } from '../../../src/density/dependencies.ts';
@@ -7,7 +8,6 @@ import { admitLiveQueries, type MeasureCoverageDeps, measureCoverage } from '../
 import type { DensityPlan } from '../../../src/density/plan.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { erase } from '../../../src/erasure/erase.ts';
-import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
 import { createTrafficReads } from '../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
@@ -58,7 +58,7 @@ beforeEach(async () => {
 function deps(plan: Partial<DensityPlan> = {}, parts: Partial<MeasureCoverageDeps> = {}): MeasureCoverageDeps {
   return {
     tables: densityTables(database.pool),
-    limits: createRetrieverLimits(database.pool),
+    limits: createThrottleLimits(database.pool),
     meter: new MemoryMeter(),
     deployments: createDeployments(database.pool),
     clock,

@@ -1,6 +1,6 @@
 /** A change of what query density is measured with is a new reference, and never an alarm. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../src/embedders/embedder.ts';
+import type { Embedder } from '../../../src/connectors/embedders/embedder.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { useDatabase } from '../../support/database.ts';
 import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
+import { openThrottle } from '../../../src/connectors/throttle/throttle.ts';
 import { assertKnownTags } from '../../../src/explain/answers.ts';
 import { createExplainTurns } from '../../../src/explain/explain-turns.ts';
 import { lookForQuestion } from '../../../src/explain/look-for.ts';
 import { askRetriever } from '../../../src/golden/runs/ask-retriever.ts';
-import { openRetrieverGate } from '../../../src/golden/runs/retriever-gate.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
 import { systemClock as clock } from '../../../src/system-clock.ts';
 import { aRunSettings, aSchedule, aWatchedPipeline, goldenQueries, NOON } from '../../support/builders.ts';
+import { never } from '../../support/connectors.ts';
 import { useDatabase } from '../../support/database.ts';
-import { never } from '../../support/json-api.ts';
 import { silentLogger as logger } from '../../support/log.ts';
 import { MemoryRetriever } from '../../support/memory-retriever.ts';
 
@@ -32,13 +32,13 @@ function anEnd() {
 
 describe('explanations of one pipeline', () => {
   it('send the retriever no more calls at a time than its golden config allows, beside a golden run too', async () => {
-    const limits = createRetrieverLimits(database.pool);
+    const limits = createThrottleLimits(database.pool);
     const retriever = new MemoryRetriever(clock, () => ['d1'], 20);
     const pipeline = aPipeline('asked by a run and by readers', retriever);
     const turns = createExplainTurns({ limits, clock, logger });
     const run = async () => {
       const asker = { ...settings, pipeline: pipeline.name, holder: 'a run', usualLatencyMs: null };
-      const gate = await openRetrieverGate({ limits, clock, logger }, asker);
+      const gate = await openThrottle({ limits, clock, logger }, asker);
       await askRetriever({ retriever, clock, gate }, goldenQueries(60), settings, () => undefined, never);
       await gate.close();
     };
@@ -54,7 +54,7 @@ describe('explanations of one pipeline', () => {
     const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
     const strict = aSchedule({ set: 'strict', settings: { ...settings, concurrency: 2, maxPerSecond: 50 } });
     const pipeline = aPipeline('of two sets', retriever, [aSchedule({ settings }), strict]);
-    const turns = createExplainTurns({ limits: createRetrieverLimits(database.pool), clock, logger });
+    const turns = createExplainTurns({ limits: createThrottleLimits(database.pool), clock, logger });
     const startedAtMs = clock.monotonicMs();
     await Promise.all(
       Array.from({ length: 10 }, () =>
@@ -68,7 +68,7 @@ describe('explanations of one pipeline', () => {
   });
 
   it('are refused when no turn comes in time, and leave the others their turns', async () => {
-    const limits = createRetrieverLimits(database.pool);
+    const limits = createThrottleLimits(database.pool);
     const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('taken', retriever, [one]);
@@ -86,7 +86,7 @@ describe('explanations of one pipeline', () => {
   it('end at once when their caller is gone', async () => {
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('left', new MemoryRetriever(clock, () => ['d1'], 1), [one]);
-    const turns = createExplainTurns({ limits: createRetrieverLimits(database.pool), clock, logger });
+    const turns = createExplainTurns({ limits: createThrottleLimits(database.pool), clock, logger });
     const gone = new AbortController();
     const end = anEnd();
     const held = turns.take(pipeline, never, () => end.reached);

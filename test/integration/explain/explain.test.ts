@@ -1,6 +1,9 @@
 /** One thing is broken for one document at a time, in real stores: the verdict says which. */
 import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRerankRetriever } from '../../../src/connectors/retrievers/rerank.ts';
+import type { Retriever } from '../../../src/connectors/retrievers/retriever.ts';
+import { createVectorStoreRetriever } from '../../../src/connectors/retrievers/vector-store.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { explainDocument } from '../../../src/explain/answers.ts';
 import { lookForDocuments, lookForQuestion } from '../../../src/explain/look-for.ts';
@@ -8,12 +11,10 @@ import type { OutrankedBy } from '../../../src/explain/rules/outranked.ts';
 import type { ExplanationVerdict } from '../../../src/explain/rules/verdict.ts';
 import { createGoldenDocuments } from '../../../src/golden/sql/golden-sets.ts';
 import { createRunReads } from '../../../src/golden/sql/run-results.ts';
-import { createRerankRetriever, createVectorStoreRetriever } from '../../../src/retrievers/open-retriever.ts';
-import type { Retriever } from '../../../src/retrievers/retriever.ts';
 import { type BreakableStore, breakableChroma, breakablePgvector, type Chunk } from '../../support/broken-stores.ts';
 import { NOON } from '../../support/builders.ts';
+import { never } from '../../support/connectors.ts';
 import { useDatabase } from '../../support/database.ts';
-import { never } from '../../support/json-api.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
 const K = 10;
@@ -279,19 +280,14 @@ class World {
     const { embedder } = this;
     const { store } = this.broken;
     const filter: Record<string, string> = way === 'filtered' ? { language: 'en' } : {};
-    const first = createVectorStoreRetriever({ embedder, store, filter, timeoutMs: 20_000, configField: 'retriever' });
+    const first = createVectorStoreRetriever({ filter, timeout_ms: 20_000 }, { embedder, store }, 'retriever');
     if (way !== 'reranked_away') return first;
     // It puts one document behind all others.
-    return createRerankRetriever({
-      first,
-      candidates: 50,
-      timeoutMs: 20_000,
-      reranker: {
-        rerank: async ({ candidates, k }) => {
-          const others = candidates.filter(({ id }) => id !== idOf(place));
-          const documents = others.map(({ id }, index) => ({ id, score: -index })).slice(0, k);
-          return { kind: 'ranking', documents, latencyMs: 1 };
-        },
+    return createRerankRetriever({ candidates: 50, timeout_ms: 20_000 }, first, {
+      rerank: async ({ candidates, k }) => {
+        const others = candidates.filter(({ id }) => id !== idOf(place));
+        const documents = others.map(({ id }, index) => ({ id, score: -index })).slice(0, k);
+        return { kind: 'ranking', documents, latencyMs: 1 };
       },
     });
   }

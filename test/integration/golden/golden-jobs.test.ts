@@ -21,7 +21,7 @@ import { silentLogger as logger } from '../../support/log.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { MemoryRetriever } from '../../support/memory-retriever.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
-import { limitsOfOne } from '../../support/retriever-gate.ts';
+import { limitsOfOne } from '../../support/throttle.ts';
 
 const database = useDatabase();
 const GOLDEN = 'run-golden-set';

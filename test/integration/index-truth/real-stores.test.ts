@@ -1,7 +1,7 @@
 /** The five ways in which an index is wrong, on stores as they are. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Retriever } from '../../../src/retrievers/retriever.ts';
-import type { VectorStore } from '../../../src/stores/vector-store.ts';
+import type { Retriever } from '../../../src/connectors/retrievers/retriever.ts';
+import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';
 import { useDatabase } from '../../support/database.ts';
 import { IndexWorld, vectorOf } from '../../support/index-world.ts';
 import {

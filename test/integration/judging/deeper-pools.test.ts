@@ -1,8 +1,8 @@
 /** A store that holds better documents than users got is searched deeper for some of the drawn queries. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';
 import { startPglite } from '../../../src/demo/rag/store.ts';
 import type { JudgingPlan } from '../../../src/judging/plan.ts';
-import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import type { StoreService, TestIndex } from '../../contract/vector-store-bench.ts';
 import { useDatabase } from '../../support/database.ts';
 import { status, when } from '../../support/fault-server.ts';

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Embedder } from '../../../src/connectors/embedders/embedder.ts';
+import type { StoreDescription } from '../../../src/connectors/stores/vector-store.ts';
 import { canaryTexts } from '../../../src/density/rules/measurement-change.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
-import type { Embedder } from '../../../src/embedders/embedder.ts';
 import { createLiveSamples } from '../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
@@ -9,7 +10,6 @@ import { sizeClass } from '../../../src/math/vector/size-class.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from '../../../src/probes/probe-parts.ts';
 import { canariesTable } from '../../../src/probes/probes.ts';
-import type { StoreDescription } from '../../../src/stores/vector-store.ts';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aLiveSample } from '../../support/live-rows.ts';

@@ -2,13 +2,13 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RetrieverRequest } from '../../../src/connectors/retrievers/retriever.ts';
+import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
 import { readTimeRange } from '../../../src/console/links.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
-import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
 import type { Shadow } from '../../../src/golden/watched-pipeline.ts';
-import type { RetrieverRequest } from '../../../src/retrievers/retriever.ts';
 import { readShadowGauges } from '../../../src/shadow/gauges.ts';
 import { type JudgeShadowsDeps, judgeShadows } from '../../../src/shadow/judge-shadows.ts';
 import { createRelevanceTables } from '../../../src/shadow/relevance-tables.ts';
@@ -78,7 +78,7 @@ function aJudgedShadow(brings: (question: string) => Brings | null, parts: Parti
     shadows: createShadowTables(database.pool),
     relevance,
     sets: createGoldenSets(database.pool),
-    limits: createRetrieverLimits(database.pool),
+    limits: createThrottleLimits(database.pool),
     pipelines: [aWatchedPipeline({ name: PIPELINE, golden: [], shadows: [shadow] })],
     holder: 'me',
   };

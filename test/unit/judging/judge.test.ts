@@ -1,9 +1,8 @@
 /** A cross-encoder as a judge, behind a real endpoint. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRerankerJudge } from '../../../src/judging/judge.ts';
-import { createTeiReranker } from '../../../src/models/reranker.ts';
+import { httpService, never, openReranker } from '../../support/connectors.ts';
 import { type FaultServer, startFaultServer, status } from '../../support/fault-server.ts';
-import { aJsonApi, never } from '../../support/json-api.ts';
 
 describe('a reranker as a judge', () => {
   let server: FaultServer;
@@ -13,7 +12,7 @@ describe('a reranker as a judge', () => {
   afterAll(() => server.close());
 
   const judge = () =>
-    createRerankerJudge(createTeiReranker({ api: aJsonApi(server.url), path: '/rerank' }), 'tei', [0.1, 0.4, 0.8]);
+    createRerankerJudge(openReranker({ kind: 'tei', ...httpService({ url: server.url }) }), 'tei', [0.1, 0.4, 0.8]);
   const answering = (body: unknown): void =>
     server.respondWith((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -35,7 +34,7 @@ describe('a reranker as a judge', () => {
 
   it('is another judge with other limits', () => {
     const other = createRerankerJudge(
-      createTeiReranker({ api: aJsonApi(server.url), path: '/rerank' }),
+      openReranker({ kind: 'tei', ...httpService({ url: server.url }) }),
       'tei',
       [1, 2, 3],
     );

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createJsonApi, type JsonApiSettings } from '../../../src/outbound/json-api.ts';
+import { createJsonApi, type HttpServiceConfig, type ServiceIdentity } from '../../../src/outbound/json-api.ts';
 import { MAX_RETRY_DELAY_MS, retryDelayMs } from '../../../src/outbound/send.ts';
 import {
   type FaultServer,
@@ -52,19 +52,19 @@ afterEach(async () => {
   server = null;
 });
 
-async function apiOver(responder: Responder, changes: Partial<JsonApiSettings> = {}) {
+const qdrant = { service: 'Qdrant', configField: 'vector_store' };
+
+async function apiOver(
+  responder: Responder,
+  changes: Partial<HttpServiceConfig> = {},
+  identity: Partial<ServiceIdentity> = {},
+) {
   server = await startFaultServer(responder);
-  return createJsonApi({
-    service: 'Qdrant',
-    configField: 'vector_store',
-    url: server.url,
-    headers: { 'api-key': 'a-secret-key' },
-    timeoutMs: 1000,
-    retries: 2,
-    maxPerSecond: null,
-    backoffMs: 1,
-    ...changes,
-  });
+  const headers = { 'api-key': 'a-secret-key' };
+  return createJsonApi(
+    { url: server.url, headers, timeout_ms: 1000, retries: 2, ...changes },
+    { ...qdrant, ...identity },
+  );
 }
 
 const search = { method: 'POST', path: '/collections/c/query', body: { k: 1 }, purpose: 'search' } as const;
@@ -96,15 +96,10 @@ describe('a call to a JSON service', () => {
 
   it('keeps the path of the address that it was given', async () => {
     const api = await apiOver(json({}), {});
-    const behindProxy = createJsonApi({
-      service: 'Qdrant',
-      configField: 'vector_store',
-      url: `${server?.url}/proxy/`,
-      headers: {},
-      timeoutMs: 1000,
-      retries: 0,
-      maxPerSecond: null,
-    });
+    const behindProxy = createJsonApi(
+      { url: `${server?.url}/proxy/`, headers: {}, timeout_ms: 1000, retries: 0 },
+      qdrant,
+    );
     await api.call({ method: 'GET', path: '/a', purpose: 'search' }, never);
     await behindProxy.call({ method: 'GET', path: '/a', purpose: 'search' }, never);
     expect(server?.requests.map(({ target }) => target)).toEqual(['/a', '/proxy/a']);
@@ -133,7 +128,7 @@ describe('a call to a JSON service', () => {
     [405, /; check vector_store\.base_url\.$/],
     [422, /answered 422 Unprocessable Entity\.$/],
   ])('points to the key behind a %d, and to none that there is not', async (code, message) => {
-    const api = await apiOver(status(code), { urlKey: 'base_url', credentialsKey: 'api_key' });
+    const api = await apiOver(status(code), {}, { urlKey: 'base_url', credentialsKey: 'api_key' });
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(message) as unknown,
@@ -142,22 +137,17 @@ describe('a call to a JSON service', () => {
 
   it('sends the parameters of the address with every call', async () => {
     const api = await apiOver(json({}));
-    const versioned = createJsonApi({
-      service: 'Qdrant',
-      configField: 'vector_store',
-      url: `${server?.url}/base?api-version=1`,
-      headers: {},
-      timeoutMs: 1000,
-      retries: 0,
-      maxPerSecond: null,
-    });
+    const versioned = createJsonApi(
+      { url: `${server?.url}/base?api-version=1`, headers: {}, timeout_ms: 1000, retries: 0 },
+      qdrant,
+    );
     await api.call(search, never);
     await versioned.call({ method: 'GET', path: '/a', query: { b: '2' }, purpose: 'search' }, never);
     expect(server?.requests.at(-1)?.target).toBe('/base/a?api-version=1&b=2');
   });
 
   it('ends when its time is over', async () => {
-    const api = await apiOver(hang(), { timeoutMs: 50 });
+    const api = await apiOver(hang(), { timeout_ms: 50 });
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
       code: 'timeout',
@@ -166,7 +156,7 @@ describe('a call to a JSON service', () => {
   });
 
   it('may take a multiple of that time when it is told so', async () => {
-    const api = await apiOver(hang(), { timeoutMs: 10 });
+    const api = await apiOver(hang(), { timeout_ms: 10 });
     expect(await api.call({ ...search, patience: 5 }, never)).toMatchObject({
       code: 'timeout',
       message: `Qdrant search failed: ${server?.url} did not answer within 50 ms; raise vector_store.timeout_ms or look at its load.`,
@@ -188,7 +178,7 @@ describe('a call to a JSON service', () => {
   });
 
   it('rejects with the reason of an abort, also while it waits for its turn', async () => {
-    const api = await apiOver(json({}), { maxPerSecond: 0.001 });
+    const api = await apiOver(json({}), { max_per_second: 0.001 });
     await api.call(search, never);
     const stop = new AbortController();
     const waiting = api.call(search, stop.signal);
@@ -215,16 +205,7 @@ describe('a call to a JSON service', () => {
     ['ftp://store', 'the scheme is ftp:'],
     ['http://user:password@store', 'it holds a user name or a password'],
   ])('refuses the address %s', (url, reason) => {
-    const create = () =>
-      createJsonApi({
-        service: 'Qdrant',
-        configField: 'vector_store',
-        url,
-        headers: {},
-        timeoutMs: 1,
-        retries: 0,
-        maxPerSecond: null,
-      });
+    const create = () => createJsonApi({ url, headers: {}, timeout_ms: 1, retries: 0 }, qdrant);
     expect(create).toThrow(reason);
     expect(create).not.toThrow('password@');
   });

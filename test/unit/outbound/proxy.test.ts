@@ -9,7 +9,7 @@ import path from 'node:path';
 import { createProxy } from 'proxy';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { proxyFor } from '../../../src/outbound/exchange.ts';
-import { createJsonApi, type JsonApiSettings } from '../../../src/outbound/json-api.ts';
+import { createJsonApi, type HttpServiceConfig } from '../../../src/outbound/json-api.ts';
 import { selfSigned } from '../../support/redis-fleet.ts';
 
 const never = new AbortController().signal;
@@ -40,17 +40,9 @@ async function aProxy(login?: string): Promise<{ readonly address: URL; readonly
   return { address: new URL(await listen(proxy)), asked };
 }
 
-async function ask(url: string, settings: Partial<JsonApiSettings>) {
-  const api = createJsonApi({
-    service: 'Qdrant',
-    configField: 'vector_store',
-    url,
-    headers: {},
-    timeoutMs: 5000,
-    retries: 0,
-    maxPerSecond: null,
-    ...settings,
-  });
+async function ask(url: string, settings: Partial<HttpServiceConfig>) {
+  const config = { url, headers: {}, timeout_ms: 5000, retries: 0, ...settings };
+  const api = createJsonApi(config, { service: 'Qdrant', configField: 'vector_store' });
   onTestFinished(() => api.close());
   return api.call({ method: 'GET', path: '/collections', purpose: 'search' }, never);
 }
@@ -75,7 +67,7 @@ describe('a service behind a proxy', () => {
       'https',
     );
     const proxy = await aProxy();
-    const answer = await ask(service, { proxy: proxy.address.href, tls: { ca: cert } });
+    const answer = await ask(service, { proxy: proxy.address.href, tls: { ca_file: files.cert } });
     expect(answer).toMatchObject({ kind: 'answer', json: { from: 'the service' } });
     expect(proxy.asked).toEqual([`CONNECT ${new URL(service).host}`]);
     const distrusted = await ask(service, { proxy: proxy.address.href });

@@ -3,15 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { basic, bearer, createServiceSettings, keyHeader } from '../../../src/outbound/json-api.ts';
+import { basic, bearer, keyHeader, readTls, serviceHeaders } from '../../../src/outbound/json-api.ts';
 
-const config = {
-  url: 'http://store.internal:6333',
-  headers: {},
-  timeout_ms: 1500,
-  retries: 1,
-  max_per_second: 5,
-};
 const identity = { service: 'Qdrant', configField: 'pipelines[0].vector_store' };
 
 let folder = '';
@@ -37,21 +30,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('the settings of a service', () => {
-  it('are those of the config', () => {
-    expect(createServiceSettings(config, identity)).toEqual({
-      ...identity,
-      url: 'http://store.internal:6333',
-      headers: {},
-      timeoutMs: 1500,
-      retries: 1,
-      maxPerSecond: 5,
-    });
-  });
-
+describe('the headers of a service', () => {
   it('hold the key where the service looks for it, unless a header says something else', () => {
     const headersOf = (credentials: Record<string, string>, headers: Record<string, string> = {}) =>
-      createServiceSettings({ ...config, headers }, { ...identity, credentials }).headers;
+      serviceHeaders(headers, { ...identity, credentials });
     expect(headersOf(bearer('k'))).toEqual({ authorization: 'Bearer k' });
     expect(headersOf(basic('ann', 'pä:ss'))).toEqual({ authorization: 'Basic YW5uOnDDpDpzcw==' });
     expect(headersOf(keyHeader('api-key', 'k'), { 'X-Team': 'a' })).toEqual({
@@ -63,9 +45,8 @@ describe('the settings of a service', () => {
   });
 
   it('take a key whose file ended with a line break, and refuse one with a break inside without showing it', () => {
-    const settings = (key: string) =>
-      createServiceSettings(config, { ...identity, credentials: keyHeader('api-key', key) });
-    expect(settings('secret\n').headers).toEqual({ 'api-key': 'secret' });
+    const settings = (key: string) => serviceHeaders({}, { ...identity, credentials: keyHeader('api-key', key) });
+    expect(settings('secret\n')).toEqual({ 'api-key': 'secret' });
     expect(() => settings('sec\nret')).toThrow(
       expect.objectContaining({
         code: 'config_invalid',
@@ -77,8 +58,7 @@ describe('the settings of a service', () => {
 });
 
 describe('TLS files', () => {
-  const tlsOf = (tls: Parameters<typeof createServiceSettings>[0]['tls']) =>
-    createServiceSettings({ ...config, tls }, identity).tls;
+  const tlsOf = (tls: Parameters<typeof readTls>[0]) => readTls(tls, `${identity.configField}.tls`);
 
   it('are read', () => {
     const tls = tlsOf({

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CheckResult } from '../../../src/checks/rules/threshold.ts';
+import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { allIsWell, type PipelineStatus, pipelineStatus } from '../../../src/status/pipeline-status.ts';
-import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { aCompletedRun, aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
 import { aGap, aMeasurement, latestAt } from '../../support/measurements.ts';

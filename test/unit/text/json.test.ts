@@ -7,7 +7,7 @@ import {
   parseBoundedJson,
   parseExactJson,
 } from '../../../src/text/json.ts';
-import { anyText } from '../retrievers/any-text.ts';
+import { anyText } from '../connectors/retrievers/any-text.ts';
 
 const anyLeaf = fc.oneof(
   anyText,

@@ -26,7 +26,7 @@ import { putRun } from '../../../support/golden-runs.ts';
 import { hurriedClock } from '../../../support/hurried-clock.ts';
 import { MemoryRetriever, type Reply } from '../../../support/memory-retriever.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
-import { limitsOfOne } from '../../../support/retriever-gate.ts';
+import { limitsOfOne } from '../../../support/throttle.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const database = useDatabase();

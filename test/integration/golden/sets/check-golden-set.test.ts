@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../../src/embedders/embedder.ts';
+import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
+import type { Neighbour } from '../../../../src/connectors/stores/vector-store.ts';
 import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
 import { type GoldenUpkeepDeps, recordGoldenDocuments } from '../../../../src/golden/sets/live-mix.ts';
 import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
 import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
-import type { Neighbour } from '../../../../src/stores/vector-store.ts';
 import { aGoldenQuery, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';

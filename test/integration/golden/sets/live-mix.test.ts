@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../../../src/embedders/embedder.ts';
+import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
 import { measureGoldenRepresentativeness } from '../../../../src/golden/sets/live-mix.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createThrottleLimits } from '../../../../src/connectors/throttle/limits.ts';
 import { createGoldenBatches } from '../../../../src/golden/sql/golden-batches.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { createRetrieverLimits } from '../../../../src/golden/sql/retriever-limits.ts';
 import { aNewGoldenSet, goldenQueries } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, aRun } from '../../../support/golden-runs.ts';
@@ -77,7 +77,7 @@ describe('the batches of a golden run', () => {
 });
 
 describe('the limits of a retriever', () => {
-  const limits = () => createRetrieverLimits(database.pool);
+  const limits = () => createThrottleLimits(database.pool);
 
   it('give out turns that are evenly spaced, whoever books them', async () => {
     const waits = await Promise.all(Array.from({ length: 6 }, () => limits().reserve('paced', 2, 1)));

@@ -4,8 +4,8 @@ import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.
 import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
 import { aGoldenQuery, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';
 import { MemoryRetriever, type Reply } from '../../../support/memory-retriever.ts';
-import { aGate } from '../../../support/retriever-gate.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
+import { aGate } from '../../../support/throttle.ts';
 
 interface Asking {
   readonly queries: number;

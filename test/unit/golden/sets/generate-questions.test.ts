@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { ChatAnswer, ChatModel, ChatRequest } from '../../../../src/connectors/models/chat-model.ts';
+import type { Retriever } from '../../../../src/connectors/retrievers/retriever.ts';
 import {
   type Chunk,
   type FinishedChunk,
   type GenerateRequest,
   generateQuestions,
 } from '../../../../src/golden/sets/generate-questions.ts';
-import type { ChatAnswer, ChatModel, ChatRequest } from '../../../../src/models/chat-model.ts';
-import type { Retriever } from '../../../../src/retrievers/retriever.ts';
 import { aWatchedPipeline, documents } from '../../../support/builders.ts';
 
 const never = new AbortController().signal;

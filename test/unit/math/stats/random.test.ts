@@ -1,7 +1,7 @@
 import { array, assert, integer, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { unevenness } from '../../../../src/connectors/stores/store-tests/subject.ts';
 import { createReservoir, drawn } from '../../../../src/math/stats/random.ts';
-import { unevenness } from '../../../../src/stores/store-tests/subject.ts';
 
 const items = Array.from({ length: 10 }, (_, i) => i);
 

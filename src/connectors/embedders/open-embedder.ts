@@ -1,0 +1,248 @@
+/** Config -> embedders. A new kind is one line here. */
+import { at, bearer, createJsonApi, type JsonAnswer, type JsonApi } from '../../outbound/json-api.ts';
+import type { Embedder, EmbedderAnswer, EmbedderConfig } from './embedder.ts';
+
+/** @throws RecalldError config_invalid for an address, header or TLS file that cannot be used */
+export function createEmbedder(config: EmbedderConfig): Embedder {
+  const api = createJsonApi(
+    { ...config, url: config.base_url },
+    {
+      service: 'The embedder',
+      configField: 'embedder',
+      urlKey: 'base_url',
+      credentials: bearer(config.api_key),
+      credentialsKey: 'api_key',
+    },
+  );
+  switch (config.kind) {
+    case 'openai':
+      return createOpenAiEmbedder(config, api);
+    case 'tei':
+      return createTeiEmbedder(config, api);
+  }
+}
+
+type EmbedderOf<Kind extends EmbedderConfig['kind']> = Extract<EmbedderConfig, { kind: Kind }>;
+
+/**
+ * Embedders that speak as OpenAI does: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
+ *
+ * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are put in order by their
+ * `index`. The `api-version` of Azure is a parameter of the base address. Some gateways answer in base64 whatever was
+ * asked for, so that form is read too.
+ */
+function createOpenAiEmbedder(
+  { model, dimensions, batch_size: batchSize }: EmbedderOf<'openai'>,
+  api: JsonApi,
+): Embedder {
+  return {
+    identity: `openai ${model}${dimensions === undefined ? '' : ` ${dimensions}`}`,
+    embed: (texts, signal) =>
+      embedInBatches(
+        {
+          service: 'The embedder',
+          batchSize,
+          dimensions: dimensions ?? null,
+          call: (input, signal) =>
+            api.call(
+              {
+                method: 'POST',
+                path: '/embeddings',
+                body: {
+                  model,
+                  input,
+                  encoding_format: 'float',
+                  ...(dimensions === undefined ? {} : { dimensions }),
+                },
+                purpose: 'embedding',
+              },
+              signal,
+            ),
+          read: readData,
+        },
+        texts,
+        signal,
+      ),
+    close: async () => api.close(),
+  };
+}
+
+/** @param count of texts: the indexes must be those from 0 to count - 1, each once */
+function readData(json: unknown, count: number): VectorReading {
+  const data = at(json, 'data');
+  if (!Array.isArray(data)) {
+    return broken('no_vector', 'answered without the list `data`; check that embedder.base_url ends in /v1');
+  }
+  if (data.length !== count) {
+    return broken('wrong_count', `gave ${data.length} vectors for ${count} texts`);
+  }
+  const ordered = new Map<number, Float32Array>();
+  for (const [place, entry] of (data as unknown[]).entries()) {
+    const index = at(entry, 'index');
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
+      return broken('missing_index', `gave element ${place} of data without an index of a text`);
+    }
+    if (ordered.has(index)) return broken('missing_index', `gave index ${index} twice`);
+    const vector = readVector(at(entry, 'embedding'));
+    if (vector === null) return broken('no_vector', `gave element ${place} of data without a vector`);
+    ordered.set(index, vector);
+  }
+  const vectors = Array.from({ length: count }, (_, index) => ordered.get(index) ?? new Float32Array());
+  return { kind: 'vectors', vectors };
+}
+
+/**
+ * Hugging Face Text Embeddings Inference by its own API.
+ *
+ * `POST {base}/embed {inputs, truncate: true, prompt_name?}`; it answers a list of vectors in the order of the texts.
+ */
+function createTeiEmbedder(
+  { prompt_name: promptName, batch_size: batchSize }: EmbedderOf<'tei'>,
+  api: JsonApi,
+): Embedder {
+  return {
+    // The service runs one model, chosen at its start, and the calls do not name it.
+    identity: `tei${promptName === undefined ? '' : ` ${promptName}`}`,
+    embed: (texts, signal) =>
+      embedInBatches(
+        {
+          service: 'The embedder',
+          batchSize,
+          dimensions: null,
+          call: (inputs, signal) =>
+            api.call(
+              {
+                method: 'POST',
+                path: '/embed',
+                body: {
+                  inputs,
+                  truncate: true,
+                  ...(promptName === undefined ? {} : { prompt_name: promptName }),
+                },
+                purpose: 'embedding',
+              },
+              signal,
+            ),
+          read: readRows,
+        },
+        texts,
+        signal,
+      ),
+    close: async () => api.close(),
+  };
+}
+
+function readRows(json: unknown): VectorReading {
+  if (!Array.isArray(json)) return broken('no_vector', 'answered no list of vectors; check embedder.base_url');
+  const vectors: Float32Array[] = [];
+  for (const [place, row] of (json as unknown[]).entries()) {
+    const vector = readVector(row);
+    if (vector === null) return broken('no_vector', `gave element ${place} that is no vector`);
+    vectors.push(vector);
+  }
+  return { kind: 'vectors', vectors };
+}
+
+/** The vectors of one answer in the order of the texts, or what is wrong with it. */
+type VectorReading =
+  | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
+  | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
+
+interface BatchSettings {
+  /** What the service is called in messages: `The embedder`. */
+  readonly service: string;
+  /** Most texts in one request. */
+  readonly batchSize: number;
+  /** Length that every vector must have, null for any. */
+  readonly dimensions: number | null;
+  call(texts: readonly string[], signal: AbortSignal): Promise<JsonAnswer>;
+  read(json: unknown, count: number): VectorReading;
+}
+
+/**
+ * Embeds the texts batch by batch and gives all vectors, or the first failure. The latency is the sum of those of the
+ * batches. Beside the codes of the connection: `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
+ * `length_mismatch`, `dimension_mismatch` and `zero_vector`, since a vector without a direction is near to nothing.
+ */
+async function embedInBatches(
+  settings: BatchSettings,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<EmbedderAnswer> {
+  signal.throwIfAborted();
+  const { service, batchSize, dimensions } = settings;
+  const vectors: Float32Array[] = [];
+  let latencyMs = 0;
+  for (let start = 0; start < texts.length; start += batchSize) {
+    const batch = texts.slice(start, start + batchSize);
+    const answer = await settings.call(batch, signal);
+    latencyMs += answer.latencyMs;
+    if (answer.kind === 'failed') {
+      return { kind: 'failed', code: answer.code, message: answer.message, latencyMs };
+    }
+    const reading = settings.read(answer.json, batch.length);
+    const checked = reading.kind === 'vectors' ? checkVectors(reading.vectors, batch.length) : reading;
+    if (checked.kind === 'broken') {
+      return { kind: 'failed', code: checked.code, message: `${service} ${checked.problem}.`, latencyMs };
+    }
+    vectors.push(...checked.vectors);
+  }
+  const broken = checkLengths(vectors, dimensions);
+  return broken === null
+    ? { kind: 'vectors', vectors, latencyMs }
+    : { kind: 'failed', code: broken.code, message: `${service} ${broken.problem}.`, latencyMs };
+}
+
+/** One vector as JSON has it: a list of numbers, or base64 of little-endian float32. */
+function readVector(value: unknown): Float32Array | null {
+  if (typeof value === 'string') return decodeBase64(value);
+  if (!Array.isArray(value) || value.length === 0) return null;
+  // A number of more than 53 bits arrives as text, see parseExactJson; anything else that is no number becomes NaN.
+  return Float32Array.from(value as unknown[], (item) => {
+    const isNumeric = typeof item === 'number' || (typeof item === 'string' && /^-?\d+$/.test(item));
+    return isNumeric ? Number(item) : Number.NaN;
+  });
+}
+
+function broken(code: string, problem: string): VectorReading {
+  return { kind: 'broken', code, problem };
+}
+
+function decodeBase64(text: string): Float32Array | null {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.byteLength === 0 || bytes.byteLength % 4 !== 0) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Float32Array.from({ length: bytes.byteLength / 4 }, (_, index) => view.getFloat32(index * 4, true));
+}
+
+function checkVectors(vectors: readonly Float32Array[], count: number): VectorReading {
+  if (vectors.length !== count) {
+    return broken('wrong_count', `gave ${vectors.length} vectors for ${count} texts`);
+  }
+  for (const [index, vector] of vectors.entries()) {
+    if (!vector.every(Number.isFinite)) {
+      return broken('not_a_number', `gave vector ${index} with something in it that is no finite number`);
+    }
+    if (vector.every((value) => value === 0)) {
+      return broken('zero_vector', `gave the zero vector for text ${index}, which has no direction`);
+    }
+  }
+  return { kind: 'vectors', vectors };
+}
+
+function checkLengths(
+  vectors: readonly Float32Array[],
+  dimensions: number | null,
+): { readonly code: string; readonly problem: string } | null {
+  const [first] = vectors;
+  if (first === undefined) return null;
+  const index = vectors.findIndex((vector) => vector.length !== first.length);
+  if (index > 0) {
+    const lengths = `vector ${index} has ${vectors[index]?.length} numbers, the first one ${first.length}`;
+    return { code: 'length_mismatch', problem: `gave vectors of different lengths: ${lengths}` };
+  }
+  if (dimensions === null || first.length === dimensions) return null;
+  const problem = `gave vectors of ${first.length} numbers, and embedder.dimensions is ${dimensions}; the model may not offer a choice`;
+  return { code: 'dimension_mismatch', problem };
+}

@@ -1,0 +1,287 @@
+/** A retriever that is a program: one JSON line in for each query, one JSON line out for each answer. */
+import { setMaxListeners } from 'node:events';
+import { fieldsOf } from '../../outbound/json-api.ts';
+import { wait } from '../../outbound/send.ts';
+import { JsonBeyondLimit, parseExactJson } from '../../text/json.ts';
+import { type Program, startProgram } from './command-program.ts';
+import type { RetrieverConfigOf } from './config.ts';
+import { readId } from './results.ts';
+import {
+  type FoundDocument,
+  keptDepth,
+  type Retriever,
+  type RetrieverAnswer,
+  type RetrieverParts,
+  type RetrieverRequest,
+} from './retriever.ts';
+
+/** What became of one query, as the program says. */
+type Outcome =
+  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
+  /** `said`: what the program says of its error, in its own words. */
+  | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly said?: string };
+
+type AnswerLine =
+  | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
+  /** Nobody can tell which query the line is for. */
+  | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
+
+/** `{"id","text","k","tags"}`. JSON escapes line breaks, so that a text never ends the line. */
+function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
+  const line = JSON.stringify({ id, text, k, tags });
+  // JSON has these as they are, and the line reader of Node.js 24 takes them for ends of lines.
+  return `${line.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
+}
+
+/**
+ * Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`.
+ *
+ * A document without an id makes the answer the error `missing_id`, as with other retrievers.
+ */
+function readAnswerLine(line: string): AnswerLine {
+  let json: unknown;
+  try {
+    json = parseExactJson(line);
+  } catch (error) {
+    if (error instanceof JsonBeyondLimit) {
+      return { kind: 'broken', code: error.code, problem: `wrote a line of JSON that ${error.problem}` };
+    }
+    const problem = 'wrote a line that is not JSON; what it has to say to people belongs on its standard error';
+    return { kind: 'broken', code: 'not_json', problem };
+  }
+  const fields = fieldsOf(json);
+  const id = readId(fields['id']);
+  if (id === null) {
+    const problem = 'wrote an answer without the id of a query; repeat the id of the request';
+    return { kind: 'broken', code: 'unknown_id', problem };
+  }
+  return { kind: 'answer', id, outcome: readOutcome(fields) };
+}
+
+function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
+  if (fields['error'] !== undefined && fields['error'] !== null) {
+    const { code, message } = fieldsOf(fields['error']);
+    return {
+      kind: 'error',
+      code: typeof code === 'string' && /^[a-z0-9_]{1,40}$/.test(code) ? code : 'command_error',
+      message: 'The command reports an error.',
+      ...(typeof message === 'string' && message.trim() !== '' ? { said: message } : {}),
+    };
+  }
+  const list = fields['documents'];
+  if (!Array.isArray(list)) {
+    const message = 'The command answered without the list `documents`.';
+    return { kind: 'error', code: 'no_result_list', message };
+  }
+  const documents: FoundDocument[] = [];
+  for (const [place, entry] of (list as unknown[]).entries()) {
+    const { id: rawId, score, text } = fieldsOf(entry);
+    const id = readId(rawId);
+    if (id === null) {
+      const message = `The command gave no usable id for the document at rank ${place + 1}.`;
+      return { kind: 'error', code: 'missing_id', message };
+    }
+    documents.push({
+      id,
+      score: typeof score === 'number' && Number.isFinite(score) ? score : null,
+      text: typeof text === 'string' ? text : null,
+    });
+  }
+  return { kind: 'documents', documents };
+}
+
+const MAX_MESSAGE = 300;
+
+/** A message of the program as it may be shown: short, one line, and not at all when it repeats the query. */
+function shownMessage(message: string, queryText: string): string {
+  const query = queryText.trim().toLowerCase();
+  if (query !== '' && message.toLowerCase().includes(query)) {
+    return 'The command reports an error; its message repeats the query and is not shown.';
+  }
+  return message
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_MESSAGE);
+}
+
+/** `backoffMs`: wait before the first restart; it doubles with each start that brings no answer, up to 30 s. */
+const defaultLimits = { backoffMs: 200, maxLineBytes: 8 * 1024 * 1024 };
+const MAX_BACKOFF_MS = 30_000;
+
+/** After so many timeouts in a row without a line in between it is taken to hang. */
+const SILENT_ROUNDS = 3;
+
+interface Question {
+  readonly request: RetrieverRequest;
+  /** Ends it with what became of it. */
+  settle(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
+}
+
+/** One run of the program and what it has been asked. */
+interface Session {
+  readonly program: Program;
+  readonly questions: Map<string, Question>;
+  hasAnswered: boolean;
+  /** When it last wrote a line, or a timeout was counted. */
+  heardMs: number;
+  silentRounds: number;
+}
+
+/**
+ * Starts the program with the first query and keeps it; queries go to it at the same time, and it may answer in any
+ * order. It is started again, after a back-off, when it ends, when it breaks the protocol (then nobody can tell which
+ * answer is whose), and when queries time out three times in a row and it has said nothing at all.
+ *
+ * Codes of errors: those that the program reports, `command_not_started`, `command_exited`, `command_hung`,
+ * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,
+ * `missing_id`. What it writes to its standard error is read and thrown away, because it may hold the text of a query.
+ */
+export function createCommandRetriever(
+  config: RetrieverConfigOf<'command'>,
+  { logger, repeatsAnswers }: Pick<RetrieverParts, 'logger' | 'repeatsAnswers'>,
+  { backoffMs, maxLineBytes } = defaultLimits,
+): Retriever & { close(): Promise<void> } {
+  const { timeout_ms: timeoutMs } = config;
+  const [name = ''] = config.command;
+  const endings = new Set<Promise<void>>();
+  let session: Session | null = null;
+  let lastId = 0;
+  let vainStarts = 0;
+  let startAgainMs = 0;
+  let lastFailure = { code: 'command_exited', message: '' };
+  let isClosed = false;
+  const closed = { code: 'command_closed', message: `The command ${name} is ended, since recalld stops.` };
+
+  /** Gives the session up: everything that it was asked fails, and the next query starts another one. */
+  const giveUp = (given: Session, code: string, problem: string): void => {
+    if (session !== given) return;
+    session = null;
+    vainStarts = given.hasAnswered ? 1 : vainStarts + 1;
+    const waitMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** (vainStarts - 1));
+    startAgainMs = performance.now() + waitMs;
+    lastFailure = { code, message: `The command ${name} ${problem}.` };
+    logger.warn('the command of a retriever is given up', { command: name, code, wait_ms: waitMs });
+    for (const question of given.questions.values()) question.settle({ kind: 'error', ...lastFailure });
+    const ending = given.program.kill().finally(() => endings.delete(ending));
+    endings.add(ending);
+  };
+
+  const takeLine = (from: Session, line: string): void => {
+    if (session !== from) return;
+    from.heardMs = performance.now();
+    from.silentRounds = 0;
+    const answer = readAnswerLine(line);
+    if (answer.kind === 'broken') return giveUp(from, answer.code, answer.problem);
+    const question = from.questions.get(answer.id);
+    if (question !== undefined) {
+      from.hasAnswered = true;
+      return question.settle(fitToShow(answer.outcome, question.request, repeatsAnswers));
+    }
+    // An answer that comes too late is no breach.
+    const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
+    if (!wasAsked) giveUp(from, 'unknown_id', 'answered an id that it was never asked; repeat that of the request');
+  };
+
+  const start = (): Session => {
+    const started: Session = {
+      program: startProgram(config, maxLineBytes, {
+        onLine: (line) => takeLine(started, line),
+        onTooLong: () => giveUp(started, 'line_too_long', 'wrote a line of too many bytes; ask for fewer results'),
+        onComplaint: () =>
+          logger.debug('the command of a retriever wrote to its standard error, which is not kept', {
+            command: name,
+          }),
+        onEnd: ({ code, reason }) => giveUp(started, code, `${reason}; try it by hand, and check retriever.command`),
+      }),
+      questions: new Map(),
+      hasAnswered: false,
+      heardMs: performance.now(),
+      silentRounds: 0,
+    };
+    return started;
+  };
+
+  /** Counts a timeout of a query that was sent after the last line; those of queries sent together count once. */
+  const noticeSilence = (asked: Session, sentMs: number): void => {
+    if (sentMs < asked.heardMs) return;
+    asked.heardMs = performance.now();
+    asked.silentRounds += 1;
+    if (asked.hasAnswered && asked.silentRounds < SILENT_ROUNDS) return;
+    giveUp(asked, 'command_hung', 'said nothing for too long and was ended');
+  };
+
+  const ask = (asked: Session, request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer> => {
+    const limitMs = asked.hasAnswered ? timeoutMs : Math.max(timeoutMs, config.start_timeout_ms);
+    lastId += 1;
+    const id = String(lastId);
+    return new Promise((resolve, reject) => {
+      const sentMs = performance.now();
+      const end = (): void => {
+        asked.questions.delete(id);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
+      };
+      const abort = (): void => {
+        end();
+        reject(signal.reason as Error);
+      };
+      const settle: Question['settle'] = (outcome) => {
+        end();
+        resolve({ ...outcome, latencyMs: performance.now() - sentMs, attempts: 1 });
+      };
+      const timer = setTimeout(() => {
+        settle({ kind: 'timeout', message: `The command ${name} did not answer within ${limitMs} ms.` });
+        noticeSilence(asked, sentMs);
+      }, limitMs);
+      // One signal serves many queries at once.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', abort, { once: true });
+      asked.questions.set(id, { request, settle });
+      asked.program.write(requestLine(id, request));
+    });
+  };
+
+  return {
+    async retrieve(request, signal) {
+      signal.throwIfAborted();
+      const waitMs = session === null ? startAgainMs - performance.now() : 0;
+      if (waitMs > timeoutMs) {
+        const message = `${lastFailure.message} It is started again in ${Math.ceil(waitMs / 1000)} s.`;
+        return { kind: 'error', code: lastFailure.code, message, latencyMs: 0, attempts: 0 };
+      }
+      if (waitMs > 0) await wait(waitMs, signal);
+      if (isClosed) return { kind: 'error', ...closed, latencyMs: 0, attempts: 0 };
+      try {
+        session ??= start();
+      } catch (error) {
+        const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+        const message = `The command ${name} cannot be started (${reason}); check retriever.command.`;
+        return { kind: 'error', code: 'command_not_started', message, latencyMs: 0, attempts: 1 };
+      }
+      return ask(session, request, signal);
+    },
+    async close() {
+      isClosed = true;
+      const open = session;
+      session = null;
+      for (const question of open?.questions.values() ?? []) question.settle({ kind: 'error', ...closed });
+      await Promise.all([open?.program.stop(), ...endings]);
+    },
+  };
+}
+
+/** What a program said as the port has it: texts only where they were asked for, a message without the query. */
+function fitToShow(
+  outcome: Outcome,
+  { text: queryText, k, withText = false }: RetrieverRequest,
+  repeatsAnswers: boolean,
+): Outcome {
+  if (outcome.kind === 'error') {
+    const { kind, code, message, said } = outcome;
+    return { kind, code, message: said === undefined || !repeatsAnswers ? message : shownMessage(said, queryText) };
+  }
+  const documents = outcome.documents.slice(0, keptDepth(k));
+  return withText
+    ? { kind: 'documents', documents }
+    : { kind: 'documents', documents: documents.map(({ id, score }) => ({ id, score })) };
+}

@@ -1,0 +1,210 @@
+/** `pipelines[].retriever`: what is watched, one entry for each kind. */
+import { z } from 'zod';
+import {
+  headersSchema,
+  httpServiceShape,
+  keySchema,
+  programShape,
+  proxySchema,
+  retriesSchema,
+  timeoutSchema,
+  tlsSchema,
+} from '../../config/connection.ts';
+
+const templatedBody = z.json().meta({ secret: 'body' });
+
+const list = z.string().min(1).describe('JMESPath to the ranked list, best first.');
+const id = z.string().min(1).describe('JMESPath to the document id, from one element.');
+const score = z.string().min(1).nullable().describe('JMESPath to the score, from one element; null if there is none.');
+
+const http = z.strictObject({
+  kind: z.literal('http').describe('Any HTTP service, by template and JMESPath.'),
+  url: z
+    .string()
+    .min(1)
+    .describe('URL to call; may hold the placeholders of `body`, which are percent-encoded.')
+    .meta({ secret: 'url' }),
+  method: z.enum(['GET', 'POST', 'PUT']).default('POST').describe('HTTP method.'),
+  headers: headersSchema,
+  body: templatedBody
+    .optional()
+    .describe(
+      'JSON body with {{text}}, {{k}} and {{tags.NAME}}; a value that is one placeholder keeps its type. Left out, it is {query: "{{text}}", k: "{{k}}"}, and none for GET.',
+    ),
+  results: z
+    .strictObject({
+      list: list.default('results'),
+      id: id
+        .nullable()
+        .default('id')
+        .describe('JMESPath to the document id, from one element; null makes it of the text, where there is none.'),
+      score: score.default('score'),
+      text: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('JMESPath to the text, from one element; for a reranker, and where `id` is null.'),
+      stages: z
+        .record(
+          z.string().regex(/^(?!(?:answer|failed)$)[a-z][a-z0-9_]{0,31}$/, {
+            error: 'must be a name of small letters, digits and _, and not `answer` or `failed`',
+          }),
+          z.strictObject({
+            list,
+            id: id.default('id'),
+            score: score.default('score'),
+            latency: z
+              .string()
+              .min(1)
+              .optional()
+              .describe('JMESPath to the milliseconds that the stage took, from the whole answer.'),
+          }),
+        )
+        .default({})
+        .describe(
+          'What the stages before the last one had, in their order, such as `candidates`; golden runs tell what each of them loses, and `recalld explain` which lost a document.',
+        ),
+    })
+    .prefault({})
+    .describe('Where the documents are in the answer.'),
+  tls: tlsSchema,
+  proxy: proxySchema,
+  timeout_ms: timeoutSchema,
+  retries: retriesSchema,
+});
+
+const vectorStore = z.strictObject({
+  kind: z
+    .literal('vector_store')
+    .describe('Embeds the text with the embedder of the pipeline and asks its vector store.'),
+  filter: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Fields that a chunk must have: `{course: "{{tags.course}}"}`; empty values are left out.'),
+  timeout_ms: timeoutSchema.describe('Longest that embedding and search may take together.'),
+});
+
+/** Elasticsearch and OpenSearch take the same settings; the adapter knows where their query languages part. */
+const searchEngineShape = {
+  ...httpServiceShape,
+  username: z.string().min(1).optional().describe('User of basic authentication.'),
+  password: keySchema.describe('Password of basic authentication; keep it in the environment as ${VAR}.'),
+  api_key: keySchema,
+  index: z.string().min(1).describe('Index or alias.'),
+  mode: z
+    .enum(['bm25', 'knn', 'hybrid'])
+    .default('bm25')
+    .describe('Words, vectors, or both joined by reciprocal rank fusion.'),
+  fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields that words are searched in.'),
+  query: templatedBody
+    .optional()
+    .describe('Query in the language of the engine in place of a match on `fields`; takes {{text}} and {{tags.NAME}}.'),
+  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
+  num_candidates: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(100)
+    .describe('Candidates of each shard for vectors; `hybrid` joins as many of each side.'),
+  filter: z.record(z.string(), z.string()).default({}).describe('Fields that a document must have.'),
+  id: z.string().min(1).default('_id').describe('Field of the document id.'),
+  content: z.string().min(1).optional().describe('Field of the text; only a reranker needs it.'),
+  rank_constant: z.int().min(1).default(60).describe('Constant of reciprocal rank fusion.'),
+};
+
+const elasticsearch = z.strictObject({
+  kind: z.literal('elasticsearch').describe('Elasticsearch, asked directly.'),
+  ...searchEngineShape,
+});
+
+const opensearch = z.strictObject({
+  kind: z.literal('opensearch').describe('OpenSearch, asked directly.'),
+  ...searchEngineShape,
+});
+
+const command = z.strictObject({
+  kind: z
+    .literal('command')
+    .describe('A program of yours: one JSON line in for each query, one JSON line out for each answer.'),
+  ...programShape,
+  timeout_ms: timeoutSchema.describe('Longest that one answer may take.'),
+  start_timeout_ms: timeoutSchema
+    .default(30_000)
+    .describe('Longest that the first answer may take, the start of the program included.'),
+});
+
+const stages = [http, vectorStore, elasticsearch, opensearch, command] as const;
+
+const rerankerShape = {
+  ...httpServiceShape,
+  api_key: keySchema,
+};
+
+const teiReranker = z.strictObject({
+  kind: z.literal('tei').describe('Text Embeddings Inference.'),
+  ...rerankerShape,
+  path: z.string().startsWith('/').default('/rerank').describe('Path of the call.'),
+});
+
+const cohereReranker = z.strictObject({
+  kind: z.literal('cohere').describe('Cohere, and Jina and vLLM, which speak as it does.'),
+  ...rerankerShape,
+  path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the call; Jina has /v1/rerank.'),
+  model: z.string().min(1).describe('Name of the model.'),
+});
+
+export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereReranker]);
+
+const rerank = z.strictObject({
+  kind: z.literal('rerank').describe('Asks another retriever for candidates and orders them by a reranker.'),
+  candidates: z.int().min(1).max(1000).default(50).describe('How many documents the first stage gives.'),
+  of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must hold their texts.'),
+  reranker: rerankerSchema.describe('The service that orders them.'),
+  timeout_ms: timeoutSchema.describe('Longest that both stages may take together.'),
+});
+
+export const retrieverSchema = z.discriminatedUnion('kind', [...stages, rerank]);
+
+export type RetrieverConfig = z.infer<typeof retrieverSchema>;
+
+export type RetrieverConfigOf<Kind extends RetrieverConfig['kind']> = Extract<RetrieverConfig, { kind: Kind }>;
+
+export type RerankerConfig = RetrieverConfigOf<'rerank'>['reranker'];
+
+/** What else of its pipeline a retriever stands on. */
+export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'embedder')[] {
+  switch (retriever.kind) {
+    case 'rerank':
+      return partsNeededBy(retriever.of);
+    case 'vector_store':
+      return ['vector_store', 'embedder'];
+    case 'elasticsearch':
+    case 'opensearch':
+      return retriever.mode === 'bm25' ? [] : ['embedder'];
+    case 'http':
+    case 'command':
+      return [];
+  }
+}
+
+/** The field that must name the text of a document so that this first stage of a reranker gives texts; null if one does. */
+export function textFieldMissingIn(
+  stage: RetrieverConfig,
+  store: { readonly kind: string; readonly content?: string | undefined } | undefined,
+): readonly string[] | null {
+  switch (stage.kind) {
+    case 'http':
+      return stage.results.text === undefined ? ['retriever', 'of', 'results', 'text'] : null;
+    case 'elasticsearch':
+    case 'opensearch':
+      return stage.content === undefined ? ['retriever', 'of', 'content'] : null;
+    case 'vector_store':
+      // Chroma keeps the text of a document in a place of its own.
+      return store === undefined || store.kind === 'chroma' || store.content !== undefined
+        ? null
+        : ['vector_store', 'content'];
+    case 'command':
+    case 'rerank':
+      return null;
+  }
+}

@@ -1,0 +1,360 @@
+/** How a service that nobody described wants to be asked: which request it answers with a list of results. */
+import { type SeenExchange, watchExchanges } from '../../outbound/exchange.ts';
+import { contentId } from '../../text/content-id.ts';
+import { parseExactJson } from '../../text/json.ts';
+import type { RetrieverConfigOf } from './config.ts';
+import { createHttpRetriever } from './http.ts';
+import { readId } from './results.ts';
+import type { RetrieverAnswer } from './retriever.ts';
+
+type Body = NonNullable<RetrieverConfigOf<'http'>['body']> | null;
+
+export interface FoundRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  /** With placeholders; null for GET. */
+  readonly body: Body;
+  readonly results: FoundResults;
+  /** Whether it gives fewer when it is asked for fewer. */
+  readonly knowsK: boolean;
+  /** Whether another question has another answer. */
+  readonly knowsText: boolean;
+}
+
+export type RequestSearch =
+  | { readonly kind: 'found'; readonly request: FoundRequest }
+  /** What the most telling attempt met. */
+  | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
+
+/** Why a service gave no list of results, the most telling last: of several attempts the last of these counts. */
+const searchProblems = [
+  'missing',
+  'other',
+  'html',
+  'empty',
+  'redirect',
+  'timeout',
+  'limited',
+  'unauthorized',
+  'unreachable',
+] as const;
+
+type SearchProblem = (typeof searchProblems)[number];
+
+/** Another form of the request would meet the same. */
+const final: ReadonlySet<SearchProblem> = new Set(['redirect', 'timeout', 'limited', 'unauthorized', 'unreachable']);
+
+const textKeys = ['query', 'question', 'q', 'text', 'input', 'prompt', 'search'];
+const countKeys = ['k', 'top_k', 'topK', 'limit', 'size', 'n_results', 'num_results', 'max_results'];
+const TIMEOUT_MS = 20_000;
+const [FEW, MANY] = [2, 10];
+
+interface Attempt {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly body: Body;
+}
+
+/**
+ * Asks with one question in the usual forms, one after the other: 44 requests at most.
+ *
+ * @param texts two questions that should have different answers
+ * @throws RecalldError config_invalid for an address that cannot be called; the reason of `signal`
+ */
+export async function findRequest(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  texts: readonly [string, string],
+  signal: AbortSignal,
+): Promise<RequestSearch> {
+  let told: NotFound = { kind: 'not_found', problem: 'missing', reason: 'Nothing was asked.' };
+  let deaf: FoundRequest | null = null;
+  for (const attempt of attemptsFor(url)) {
+    const one = await ask(attempt, headers, { text: texts[0], k: MANY }, signal);
+    const other = one.kind === 'found' ? await ask(attempt, headers, { text: texts[1], k: MANY }, signal) : one;
+    if (one.kind === 'found' && other.kind === 'found') {
+      if (one.results.ids.join('\0') !== other.results.ids.join('\0')) {
+        const counted = await withCount(attempt, one, headers, texts[0], signal);
+        return { kind: 'found', request: { ...counted, knowsText: true } };
+      }
+      deaf ??= { ...attempt, results: one.results, knowsK: false, knowsText: false };
+    } else if (other.kind === 'not_found') {
+      if (searchProblems.indexOf(other.problem) >= searchProblems.indexOf(told.problem)) told = other;
+      if (final.has(other.problem)) break;
+    }
+  }
+  return deaf === null ? told : { kind: 'found', request: deaf };
+}
+
+/** A text key alone first, since a strict service refuses what it does not know; then with a count, which some need. */
+function attemptsFor(url: string): Attempt[] {
+  if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];
+  const alone = textKeys.map((key): Attempt => ({ url, method: 'POST', body: { [key]: '{{text}}' } }));
+  const counted = ['k', 'top_k'].map(
+    (key): Attempt => ({ url, method: 'POST', body: { query: '{{text}}', [key]: '{{k}}' } }),
+  );
+  const messages = [{ role: 'user', content: '{{text}}' }];
+  const separator = url.includes('?') ? '&' : '?';
+  const inUrl = ['q', 'query', 'question', 'text'].map(
+    (key): Attempt => ({ url: `${url}${separator}${key}={{text}}`, method: 'GET', body: null }),
+  );
+  return [...alone, ...counted, { url, method: 'POST', body: { messages } }, ...inUrl];
+}
+
+interface Found {
+  readonly kind: 'found';
+  readonly results: FoundResults;
+}
+
+/** The same request with the name of the count that the service heeds, where it heeds one. */
+async function withCount(
+  attempt: Attempt,
+  { results }: Found,
+  headers: Readonly<Record<string, string>>,
+  text: string,
+  signal: AbortSignal,
+): Promise<Omit<FoundRequest, 'knowsText'>> {
+  const asIs = { ...attempt, results };
+  if (JSON.stringify(attempt).includes('{{k}}')) {
+    const few = await ask(attempt, headers, { text, k: FEW }, signal);
+    return { ...asIs, knowsK: few.kind === 'found' && few.results.ids.length <= FEW };
+  }
+  for (const key of countKeys) {
+    const counted = withKey(attempt, key);
+    const [few, many] = [
+      await ask(counted, headers, { text, k: FEW }, signal),
+      await ask(counted, headers, { text, k: MANY }, signal),
+    ];
+    if (few.kind === 'found' && many.kind === 'found' && few.results.ids.length <= FEW && many.results.ids.length > FEW)
+      return { ...counted, results: many.results, knowsK: true };
+  }
+  return { ...asIs, knowsK: false };
+}
+
+function withKey({ url, method, body }: Attempt, key: string): Attempt {
+  return body === null
+    ? { url: `${url}${url.includes('?') ? '&' : '?'}${key}={{k}}`, method, body }
+    : { url, method, body: { ...(body as Record<string, NonNullable<Body>>), [key]: '{{k}}' } };
+}
+
+async function ask(
+  { url, method, body }: Attempt,
+  headers: Readonly<Record<string, string>>,
+  { text, k }: { readonly text: string; readonly k: number },
+  signal: AbortSignal,
+): Promise<Found | NotFound> {
+  const results = { list: '@', id: 'id', score: null, stages: {} };
+  const retriever = createHttpRetriever(
+    { kind: 'http', url, method, headers, body, results, timeout_ms: TIMEOUT_MS, retries: 0 },
+    { repeatsAnswers: true },
+    'retriever',
+  );
+  const seen: SeenExchange[] = [];
+  try {
+    const answer = await watchExchanges(
+      (exchange) => seen.push(exchange),
+      () => retriever.retrieve({ text, k, tags: {} }, signal),
+    );
+    const result = seen.at(-1)?.result;
+    if (result?.kind !== 'body') {
+      const reason = answer.kind === 'documents' ? '' : answer.message;
+      return { kind: 'not_found', problem: problemOf(answer), reason };
+    }
+    const found = findResults(parsed(result.text));
+    if (found !== null) return { kind: 'found', results: found };
+    const place = url.split('?')[0];
+    if (isHtml(result)) return { kind: 'not_found', problem: 'html', reason: `${place} answered HTML.` };
+    const reason = `${place} answered, but without a list in which each result has an id.`;
+    return { kind: 'not_found', problem: hasEmptyList(parsed(result.text), 0) ? 'empty' : 'other', reason };
+  } finally {
+    await retriever.close?.();
+  }
+}
+
+type NotFound = Extract<RequestSearch, { readonly kind: 'not_found' }>;
+
+function problemOf(answer: RetrieverAnswer): SearchProblem {
+  if (answer.kind === 'timeout') return 'timeout';
+  const code = answer.kind === 'error' ? answer.code : '';
+  if (code === 'http_404') return 'missing';
+  if (code === 'http_401' || code === 'http_403' || code === 'http_407') return 'unauthorized';
+  if (code === 'http_429') return 'limited';
+  if (code === 'http_redirect') return 'redirect';
+  return code.startsWith('http_') || code === 'too_large' ? 'other' : 'unreachable';
+}
+
+function isHtml({ text, contentType }: { readonly text: string; readonly contentType: string | null }): boolean {
+  return /^text\/html|^application\/xhtml/i.test(contentType ?? '') || /^\s*<(?:!doctype html|html)\b/i.test(text);
+}
+
+/** True when the answer has a list, and none of its lists has an element. */
+function hasEmptyList(value: unknown, depth: number): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value !== 'object' || value === null || depth === DEEPEST) return false;
+  const inner = Object.values(value);
+  return (
+    inner.some((one) => hasEmptyList(one, depth + 1)) && !inner.some((one) => Array.isArray(one) && one.length > 0)
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return null;
+  }
+}
+
+export interface FoundResults {
+  /** JMESPath, as `retriever.results` takes it. */
+  readonly list: string;
+  /** Null where only texts tell the results apart. */
+  readonly id: string | null;
+  readonly score: string | null;
+  readonly text: string | null;
+  /** Of the first hundred results. */
+  readonly ids: readonly string[];
+  /** Whether no id comes twice; chunks of one document may share theirs. */
+  readonly isUnique: boolean;
+}
+
+/** Most likely first, as services call them. */
+const idNames = [
+  'id',
+  '_id',
+  'doc_id',
+  'docId',
+  'document_id',
+  'documentId',
+  'chunk_id',
+  'chunkId',
+  'node_id',
+  'uuid',
+  'key',
+  'source_id',
+  'url',
+  'uri',
+  'path',
+  'source',
+  'file',
+  'name',
+  'title',
+];
+const scoreNames = [
+  'score',
+  '_score',
+  'relevance_score',
+  'relevance',
+  'similarity',
+  'rerank_score',
+  '@search.score',
+  'distance',
+];
+const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
+/** Where a result keeps them, itself first. */
+const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
+
+const DEEPEST = 6;
+/** Results of a list that are examined: each is tried for every name. */
+const EXAMINED = 100;
+
+/**
+ * The list with the likeliest ids; of two alike the one with scores, then with texts, then the one found first.
+ *
+ * @returns null when no list of the answer has an id, or a text, for each of its results
+ */
+export function findResults(answer: unknown): FoundResults | null {
+  const found = listsIn(answer, [], 0).flatMap(({ path, items }) => readList(path, items) ?? []);
+  return found.toSorted((a, b) => a.rank - b.rank)[0]?.results ?? null;
+}
+
+interface PlacedList {
+  readonly path: readonly string[];
+  readonly items: readonly unknown[];
+}
+
+function listsIn(value: unknown, path: readonly string[], depth: number): PlacedList[] {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [{ path, items: value.slice(0, EXAMINED) }];
+  if (typeof value !== 'object' || value === null || depth === DEEPEST) return [];
+  return Object.entries(value).flatMap(([key, inner]) => listsIn(inner, [...path, key], depth + 1));
+}
+
+function readList(
+  path: readonly string[],
+  items: readonly unknown[],
+): { readonly rank: number; readonly results: FoundResults } | null {
+  const list = path.length === 0 ? '@' : expressionOf(path);
+  const own = items.flatMap((item) => readId(item) ?? []);
+  if (own.length === items.length) {
+    const results = { list, ids: own, id: '@', score: null, text: null, isUnique: new Set(own).size === own.length };
+    return { rank: 1000, results };
+  }
+  const places = idNames.flatMap((name) => holders.map((holder) => placeOf(holder, name)));
+  const ids = places
+    .map((place, order) => ({ place, order, values: items.flatMap((item) => readId(at(item, place)) ?? []) }))
+    .filter(({ values }) => values.length === items.length)
+    .map((one) => ({ ...one, isUnique: new Set(one.values).size === items.length }));
+  const id = ids.find(({ isUnique }) => isUnique) ?? ids[0];
+  const score = firstPlace(items, scoreNames, (value) => Number.isFinite(value));
+  const text = firstPlace(items, textNames, (value) => typeof value === 'string' && contentId(value) !== null);
+  if (id === undefined) return text === null ? null : byTexts(list, items, text, score);
+  const lacks = (score === null ? 2 : 0) + (text === null ? 1 : 0);
+  return {
+    rank: 4 * id.order + lacks + (id.isUnique ? 0 : 500),
+    results: {
+      list,
+      ids: id.values,
+      id: expressionOf(id.place),
+      score: score === null ? null : expressionOf(score),
+      text: text === null ? null : expressionOf(text),
+      isUnique: id.isUnique,
+    },
+  };
+}
+
+/** Results that have no id, each called by its text; likelier than texts alone, and less so than any id. */
+function byTexts(
+  list: string,
+  items: readonly unknown[],
+  text: readonly string[],
+  score: readonly string[] | null,
+): { readonly rank: number; readonly results: FoundResults } {
+  const ids = items.flatMap((item) => contentId(String(at(item, text))) ?? []);
+  return {
+    rank: 900,
+    results: {
+      list,
+      ids,
+      id: null,
+      score: score === null ? null : expressionOf(score),
+      text: expressionOf(text),
+      isUnique: new Set(ids).size === ids.length,
+    },
+  };
+}
+
+function firstPlace(
+  items: readonly unknown[],
+  names: readonly string[],
+  isRight: (value: unknown) => boolean,
+): readonly string[] | null {
+  const places = names.flatMap((name) => holders.map((holder) => placeOf(holder, name)));
+  return places.find((place) => items.every((item) => isRight(at(item, place)))) ?? null;
+}
+
+const placeOf = (holder: string, name: string): readonly string[] => (holder === '' ? [name] : [holder, name]);
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string, unknown>)[key]
+        : undefined,
+    value,
+  );
+}
+
+/** JMESPath puts what is no plain name in double quotes. */
+function expressionOf(path: readonly string[]): string {
+  return path.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key))).join('.');
+}

@@ -1,0 +1,250 @@
+/** The retriever of a RAG service that answers over HTTP with JSON. */
+import { RecalldError } from '../../errors.ts';
+import { createExchange, type ExchangeTarget, proxyFor } from '../../outbound/exchange.ts';
+import { readTls } from '../../outbound/json-api.ts';
+import { sendWithRetries } from '../../outbound/send.ts';
+import type { RetrieverConfigOf } from './config.ts';
+import { compileResults } from './results.ts';
+import type { Retriever, RetrieverParts, RetrieverRequest } from './retriever.ts';
+import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
+
+/** Fields that follow from the request and its connection; a wrong one would break both. */
+const reservedNames = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * Compiles `retriever.headers`. What is filled in is percent-encoded where it is not printable ASCII (`%` itself and
+ * spaces at an end too), so every text fits and none can add a field. A value that is one placeholder for a tag that
+ * the query does not have leaves its field out. Unless configured, `accept` and, with a body, `content-type` are
+ * `application/json`. The names of the fields come out in lower case.
+ *
+ * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The sentence never holds the value.
+ */
+export function compileHeaders(
+  headers: Readonly<Record<string, string>>,
+  hasBody: boolean,
+  configField = 'retriever',
+): (request: RetrieverRequest) => Readonly<Record<string, string>> {
+  const fields = Object.entries(headers).map(([name, value]) => {
+    const field = `${configField}.headers.${name}`;
+    checkName(name, field);
+    const parts = parseTemplate(value.trim(), field);
+    for (const part of parts) if (typeof part === 'string') checkLiteral(part, field);
+    return { name: name.toLowerCase(), parts };
+  });
+
+  return (request) => {
+    const rendered: Record<string, string> = { accept: 'application/json', 'user-agent': 'recalld' };
+    if (hasBody) rendered['content-type'] = 'application/json';
+    for (const { name, parts } of fields) {
+      const [only] = parts;
+      if (parts.length === 1 && typeof only === 'function' && only(request) === null) continue;
+      rendered[name] = renderText(parts, request, encodeFieldText);
+    }
+    return rendered;
+  };
+}
+
+function checkName(name: string, field: string): void {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw new RecalldError('config_invalid', `${field}: this is not the name of an HTTP header field.`);
+  }
+  if (reservedNames.has(name.toLowerCase())) {
+    throw new RecalldError('config_invalid', `${field}: this field follows from the request; remove it.`);
+  }
+}
+
+function checkLiteral(value: string, field: string): void {
+  // What HTTP lets through: tab, printable ASCII and the rest of Latin-1.
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    throw new RecalldError(
+      'config_invalid',
+      `${field}: the value holds a line break, a control character or one outside Latin-1; remove it.`,
+    );
+  }
+}
+
+function encodeFieldText(value: string): string {
+  return value.replace(/[^\x20-\x7e]+|%|^ +| +$/gu, (run) =>
+    [...Buffer.from(run, 'utf8')].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  );
+}
+
+/** Longest wait before the first retry; it doubles with each one. */
+const BACKOFF_MS = 200;
+const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
+
+const defaultBody = { query: '{{text}}', k: '{{k}}' };
+
+/**
+ * Creates a retriever that sends one request per query. Strings of `url`, `headers` and `body` may hold placeholders.
+ *
+ * A connection that fails, 429 and every 5xx are tried again after a back-off with full jitter that honours
+ * Retry-After; a timeout is not, so that a service that hangs costs one `timeout_ms` per query, and neither is an
+ * answer that would be the same again. The codes of errors are `http_<status>`, `http_redirect`,
+ * `connection_refused`, `connection_reset`, `connection_failed`, `host_unreachable`, `dns_not_found`, `dns_failed`,
+ * `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `no_result_list`, `missing_id`
+ * and `path_changed`. Messages name the host and the path, never a header, a parameter or the text of a query.
+ *
+ * @throws RecalldError `config_invalid`, with the name of the field, when a query could never be sent.
+ */
+export function createHttpRetriever(
+  config: RetrieverConfigOf<'http'>,
+  { repeatsAnswers }: Pick<RetrieverParts, 'repeatsAnswers'>,
+  field: string,
+): Retriever {
+  const { method, timeout_ms: timeoutMs, retries } = config;
+  if (method === 'GET' && config.body != null) {
+    throw new RecalldError(
+      'config_invalid',
+      `${field}.body: a GET request has no body; put the placeholders in ${field}.url or use method POST.`,
+    );
+  }
+  const body = config.body ?? (method === 'GET' ? null : defaultBody);
+  const address = compileAddress(config.url, field);
+  const renderHeaders = compileHeaders(config.headers, body !== null, field);
+  const renderBody = body === null ? null : compileValue(body, `${field}.body`);
+  const readResults = compileResults(config.results, field, repeatsAnswers);
+  const tls = readTls(config.tls, `${field}.tls`);
+  refuseWithoutText(
+    [config.url, { ...config.headers }, body],
+    method === 'GET' ? `${field}.url` : `${field}.body`,
+    method === 'GET' ? `${config.url.split('?')[0]}?q={{text}}` : '{query: "{{text}}"}',
+  );
+  const exchange = createExchange(address, {
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    ...(tls === undefined ? {} : { tls }),
+    proxy: proxyFor(config.proxy, address.label),
+  });
+
+  return {
+    async retrieve(request, signal) {
+      const url = address.render(request);
+      if (url === null) {
+        const message = `${address.label} would become another path: a value in it is "." or "..".`;
+        return { kind: 'error', code: 'path_changed', message, latencyMs: 0, attempts: 0 };
+      }
+      const text = renderBody === null ? null : JSON.stringify(renderBody(request));
+      const headers = renderHeaders(request);
+
+      const sent = await sendWithRetries(
+        exchange,
+        { url, method, headers, body: text, timeoutMs },
+        { retries, backoffMs: BACKOFF_MS },
+        signal,
+      );
+      const { result, latencyMs, attempts } = sent;
+      if (result.kind === 'timeout') {
+        const message = `${address.label} did not answer within ${timeoutMs} ms.`;
+        return { kind: 'timeout', message, latencyMs, attempts };
+      }
+      if (result.kind === 'failure') {
+        return { kind: 'error', code: result.code, message: result.message, latencyMs, attempts };
+      }
+      const { text: queryText, k, withText = false, withStages = false } = request;
+      const reading = readResults({ ...result, label: address.label, queryText, k, withText, withStages });
+      return { ...reading, latencyMs, attempts };
+    },
+    close: async () => exchange.close(),
+  };
+}
+
+interface RetrieverAddress extends ExchangeTarget {
+  /** The URL for one query, or null when a tag such as `..` would lead to another path than the configured one. */
+  render(request: RetrieverRequest): string | null;
+}
+
+/**
+ * Compiles `retriever.url`. What is filled in is percent-encoded, so it stays within its path segment or parameter.
+ *
+ * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password
+ * and fragment, and for a placeholder in the host: a query must not choose which machine is called.
+ */
+export function compileAddress(url: string, configField = 'retriever'): RetrieverAddress {
+  const parts = parseTemplate(url, `${configField}.url`);
+  const sample = checkedUrl(parts.map((part) => (typeof part === 'string' ? part : 'x')).join(''), configField);
+  const [head] = parts;
+  const hasPlaceholder = parts.some((part) => typeof part === 'function');
+  if (hasPlaceholder && !(typeof head === 'string' && /^\s*https?:\/\/[^/?\\]+[/?]/i.test(head))) {
+    throw invalid(
+      configField,
+      'has a placeholder in the host; a placeholder can stand in the path and behind the "?" only',
+    );
+  }
+  const label = (url.split('?')[0] ?? '').trim();
+  const depth = pathDepth(sample);
+
+  return {
+    label,
+    isSecure: sample.protocol === 'https:',
+    configField,
+    suspects: {
+      400: 'body',
+      401: 'headers',
+      403: 'headers',
+      404: 'url',
+      405: 'method',
+      407: 'proxy',
+      415: 'headers',
+      422: 'body',
+    },
+    render(request) {
+      const rendered = new URL(renderText(parts, request, encodeComponent));
+      return pathDepth(rendered) === depth ? rendered.href : null;
+    },
+    // The target is named in full only if its path is the configured one; any other path could repeat the query.
+    describeRedirect(location) {
+      if (!URL.canParse(location, sample.href)) return 'the final address';
+      const target = new URL(location, sample.href);
+      if (!label.includes('{{') && trimmedPath(target) === trimmedPath(sample)) {
+        return `${target.origin}${target.pathname}`;
+      }
+      return `the final address (it leads to another path on ${target.origin})`;
+    },
+  };
+}
+
+function checkedUrl(text: string, configField: string): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw invalid(configField, 'is not an absolute URL; write it like http://rag.internal/search');
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: can be called`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(configField, `holds a user name or a password; put them in ${configField}.headers.authorization`);
+  }
+  if (url.href.includes('#')) {
+    throw invalid(configField, 'has a "#", and what follows it is never sent; write %23 for the character itself');
+  }
+  return url;
+}
+
+function invalid(configField: string, problem: string): RecalldError {
+  return new RecalldError('config_invalid', `${configField}.url: the URL ${problem}.`);
+}
+
+/** An encoded value holds no slash, so the number of segments changes only when `.` or `..` was resolved. */
+function pathDepth(url: URL): number {
+  return url.pathname.split('/').length;
+}
+
+function trimmedPath(url: URL): string {
+  return url.pathname.replace(/\/+$/, '');
+}
+
+/** Percent-encoding of UTF-8. A lone surrogate, on which encodeURIComponent throws, becomes U+FFFD. */
+function encodeComponent(value: string): string {
+  return encodeURIComponent(Buffer.from(value, 'utf8').toString('utf8'));
+}

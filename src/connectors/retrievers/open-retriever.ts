@@ -1,0 +1,35 @@
+/** Config -> retrievers. A new kind is one line of `builders`. */
+import { createReranker } from '../models/reranker.ts';
+import { createCommandRetriever } from './command.ts';
+import type { RetrieverConfig, RetrieverConfigOf } from './config.ts';
+import { createHttpRetriever } from './http.ts';
+import { createRerankRetriever } from './rerank.ts';
+import type { Retriever, RetrieverParts } from './retriever.ts';
+import { createElasticsearchRetriever, createOpenSearchRetriever } from './search-engine.ts';
+import { createVectorStoreRetriever } from './vector-store.ts';
+
+type Kind = RetrieverConfig['kind'];
+type Build<K extends Kind> = (config: RetrieverConfigOf<K>, parts: RetrieverParts, field: string) => Retriever;
+
+const builders: { readonly [K in Kind]: Build<K> } = {
+  http: createHttpRetriever,
+  vector_store: createVectorStoreRetriever,
+  elasticsearch: createElasticsearchRetriever,
+  opensearch: createOpenSearchRetriever,
+  command: (config, parts) => createCommandRetriever(config, parts),
+  rerank: (config, parts, field) =>
+    createRerankRetriever(
+      config,
+      createRetriever(config.of, parts, `${field}.of`),
+      createReranker(config.reranker, `${field}.reranker`),
+    ),
+};
+
+/**
+ * @param field where the config describes it
+ * @throws RecalldError config_invalid when a template, an expression, an address or a file of it is wrong
+ */
+export function createRetriever(config: RetrieverConfig, parts: RetrieverParts, field = 'retriever'): Retriever {
+  const build = builders[config.kind] as Build<Kind>;
+  return build(config, parts, field);
+}

@@ -1,0 +1,69 @@
+/** Two stages: a retriever for candidates, and a reranker that orders them. */
+import type { Reranker } from '../models/reranker.ts';
+import type { RetrieverConfigOf } from './config.ts';
+import {
+  type FoundDocument,
+  failureOf,
+  type Retriever,
+  type RetrieverAnswer,
+  type RetrieverStage,
+  withinDeadline,
+} from './retriever.ts';
+
+/**
+ * Asks the first stage for candidates with their texts and gives the best k by the reranker. Failures keep the codes
+ * of the stage; a candidate without a text is the error `missing_text`, because to leave it out would change what is
+ * measured.
+ */
+export function createRerankRetriever(
+  { candidates: depth, timeout_ms: timeoutMs }: Pick<RetrieverConfigOf<'rerank'>, 'candidates' | 'timeout_ms'>,
+  first: Retriever,
+  reranker: Reranker,
+): Retriever {
+  return {
+    retrieve: (request, signal) =>
+      withinDeadline(timeoutMs, signal, async (signal) => {
+        const { text, k, withText = false, withStages = false } = request;
+        const found = await first.retrieve({ ...request, k: depth, withText: true }, signal);
+        if (found.kind !== 'documents' || found.documents.length === 0) return found;
+        const documents = found.documents.slice(0, depth);
+        const candidates = documents.flatMap(({ id, text }) => (hasText(text) ? [{ id, text }] : []));
+        if (candidates.length < documents.length) {
+          const missing = `${documents.length - candidates.length} of ${documents.length}`;
+          const message = `The first stage gave ${missing} documents without a text; check the field of the text in its config.`;
+          return failureOf({ code: 'missing_text', message, latencyMs: found.latencyMs });
+        }
+        const ranked = await reranker.rerank({ text, candidates, k }, signal);
+        if (ranked.kind === 'failed') return failureOf(ranked, found.latencyMs);
+        const texts = new Map(withText ? candidates.map((candidate) => [candidate.id, candidate.text]) : []);
+        return {
+          kind: 'documents',
+          documents: ranked.documents
+            .slice(0, k)
+            .map(({ id, score }) => (withText ? { id, score, text: texts.get(id) ?? null } : { id, score })),
+          ...(withStages ? { stages: [...(found.stages ?? []), candidatesOf(found, documents)] } : {}),
+          latencyMs: found.latencyMs + ranked.latencyMs,
+          attempts: found.attempts,
+        };
+      }),
+    async close() {
+      await Promise.all([first.close?.(), reranker.close?.()]);
+    },
+  };
+}
+
+/** Those of a first stage that has candidates of its own are called otherwise. */
+function candidatesOf(
+  { stages = [], latencyMs }: Extract<RetrieverAnswer, { kind: 'documents' }>,
+  documents: readonly FoundDocument[],
+): RetrieverStage {
+  const besides = stages.flatMap((stage) => (stage.isSide === true ? (stage.latencyMs ?? 0) : []));
+  const inTurn = stages.flatMap((stage) => (stage.isSide === true ? [] : (stage.latencyMs ?? 0)));
+  const told = [Math.max(0, ...besides), ...inTurn].reduce((sum, own) => sum + own, 0);
+  const name = stages.some((stage) => stage.name === 'candidates') ? 'first_stage' : 'candidates';
+  return { name, documents, latencyMs: Math.max(0, latencyMs - told) };
+}
+
+function hasText(text: string | null | undefined): text is string {
+  return text !== undefined && text !== null && text.trim() !== '';
+}

@@ -1,0 +1,223 @@
+/** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
+import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
+import { RecalldError } from '../../errors.ts';
+import { contentId } from '../../text/content-id.ts';
+import { JsonBeyondLimit, parseExactJson } from '../../text/json.ts';
+import type { RetrieverConfigOf } from './config.ts';
+import { type FoundDocument, keptDepth, type RetrieverStage } from './retriever.ts';
+
+type ResultExpressions = RetrieverConfigOf<'http'>['results'];
+type StageExpressions = ResultExpressions['stages'][string];
+
+/** The documents of an answer, or why it holds none. */
+export type Reading =
+  | {
+      readonly kind: 'documents';
+      readonly documents: readonly FoundDocument[];
+      readonly stages?: readonly RetrieverStage[];
+    }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+
+/** What is read: `label` names the service in messages, and `queryText` is what they must not show. */
+interface AnswerBody {
+  readonly text: string;
+  readonly contentType: string | null;
+  readonly label: string;
+  readonly queryText: string;
+  /** Documents that were asked for. */
+  readonly k: number;
+  /** Whether the texts of the documents are needed. */
+  readonly withText: boolean;
+  /** Whether the stages are; not unless told. */
+  readonly withStages?: boolean;
+}
+
+type Expression = ReturnType<typeof compile>;
+
+/**
+ * Compiles `retriever.results`. The reader keeps results in the order of the answer, duplicates too, ten times as many as
+ * were asked for (1,000 at least): cutting off and collapsing are the evaluation's.
+ *
+ * - An id is what readId takes for one; where there is no expression for it, it is made of the text.
+ * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move those behind it
+ *   up, and the score would be better than what users saw.
+ * - A score is a finite number or a string of one; anything else is null.
+ * - A text is a string; anything else is null. It is read only where it is needed.
+ *
+ * @param field where the config describes the retriever
+ * @param namesKeys whether messages may name the keys of an answer
+ * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
+ */
+export function compileResults(
+  expressions: ResultExpressions,
+  field = 'retriever',
+  namesKeys = true,
+): (body: AnswerBody) => Reading {
+  const describe = (value: unknown, queryText?: string) => describeShape(value, namesKeys, queryText);
+  const stages = Object.entries(expressions.stages).map(
+    ([name, stage]) => [name, compileStage(stage, `${field}.results.stages.${name}`)] as const,
+  );
+  const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
+    text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
+  const list = compileExpression(expressions.list, `${field}.results.list`);
+  const id = compiled('id', expressions.id);
+  const score = compiled('score', expressions.score);
+  const textOf = compiled('text', expressions.text);
+  if (id === null && textOf === null) {
+    const problem = 'null makes ids of the texts, so results.text must say where they are';
+    throw new RecalldError('config_invalid', `${field}.results.id: ${problem}.`);
+  }
+  for (const [key, text, node] of [
+    ['list', expressions.list, list],
+    ['id', expressions.id, id],
+  ] as const) {
+    if (node?.type === 'Arithmetic') {
+      const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single ones: '"a-b"'`;
+      throw new RecalldError('config_invalid', `${field}.results.${key}: ${problem}.`);
+    }
+  }
+
+  return (body) => {
+    const { label, queryText } = body;
+    let answer: JSONValue;
+    try {
+      answer = parseExactJson(body.text);
+    } catch (error) {
+      return error instanceof JsonBeyondLimit
+        ? { kind: 'error', code: error.code, message: `${label} answered JSON that ${error.problem}.` }
+        : { kind: 'error', code: 'not_json', message: `${label} ${describeNonJson(body)}.` };
+    }
+    const results = evaluate(list, answer);
+    if (!Array.isArray(results)) {
+      const gives = `${field}.results.list (${expressions.list}) gives ${describe(results)}`;
+      const message = `${label} answered without a list of results: ${gives}; the answer is ${describe(answer, queryText)}.`;
+      return { kind: 'error', code: 'no_result_list', message };
+    }
+    const depth = keptDepth(body.k);
+    const kept = results.slice(0, depth);
+    const documents = kept.map((result) => {
+      const text = textOf === null || !(body.withText || id === null) ? null : readText(evaluate(textOf, result));
+      return {
+        id: id === null ? contentId(text ?? '') : readId(evaluate(id, result)),
+        score: score === null ? null : readScore(evaluate(score, result)),
+        ...(body.withText && textOf !== null ? { text } : {}),
+      };
+    });
+    if (documents.every(hasId)) {
+      if (!body.withStages || stages.length === 0) return { kind: 'documents', documents };
+      return {
+        kind: 'documents',
+        documents,
+        stages: stages.flatMap(([name, read]) => {
+          const told = read(answer, depth);
+          return told === null ? [] : [{ name, ...told }];
+        }),
+      };
+    }
+    const first = documents.findIndex((document) => !hasId(document));
+    const count = documents.filter((document) => !hasId(document)).length;
+    const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
+    const message =
+      `${label} gave no usable id for ${which}: ` +
+      `${field}.results.${id === null ? 'text' : 'id'} is ${expressions.id ?? expressions.text}, and that result is ${describe(kept[first], queryText)}.`;
+    return { kind: 'error', code: 'missing_id', message };
+  };
+}
+
+/** Reads what a stage had; null for one that is not in the answer. A result of it without an id is left out. */
+function compileStage(stage: StageExpressions, field: string) {
+  const list = compileExpression(stage.list, `${field}.list`);
+  const id = compileExpression(stage.id, `${field}.id`);
+  const score = stage.score === null ? null : compileExpression(stage.score, `${field}.score`);
+  const latency = stage.latency === undefined ? null : compileExpression(stage.latency, `${field}.latency`);
+  return (answer: JSONValue, depth: number): Omit<RetrieverStage, 'name'> | null => {
+    const results = evaluate(list, answer);
+    if (!Array.isArray(results)) return null;
+    const documents = results
+      .slice(0, depth)
+      .map((result) => ({
+        id: readId(evaluate(id, result)),
+        score: score === null ? null : readScore(evaluate(score, result)),
+      }))
+      .filter(hasId);
+    const latencyMs = latency === null ? null : readScore(evaluate(latency, answer));
+    return latencyMs === null || latencyMs < 0 ? { documents } : { documents, latencyMs };
+  };
+}
+
+function compileExpression(text: string, field: string): Expression {
+  let expression: Expression;
+  try {
+    expression = compile(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^Syntax error[:,] */, '') : 'unknown';
+    throw new RecalldError('config_invalid', `${field}: "${text}" is not a JMESPath expression (${reason}).`);
+  }
+  const unknown = calledFunctions(expression).find((name) => !isRegistered(name));
+  if (unknown !== undefined) {
+    throw new RecalldError('config_invalid', `${field}: JMESPath has no function ${unknown}().`);
+  }
+  return expression;
+}
+
+/** The names of the functions that an expression calls; the library itself finds out only when it evaluates them. */
+function calledFunctions(node: unknown): readonly string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const called = Object.values(node).flatMap(calledFunctions);
+  return 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name), ...called] : called;
+}
+
+/** Evaluates on a parsed JSON value; an expression that does not fit it, such as a sum over text, gives null. */
+function evaluate(expression: Expression, value: JSONValue): JSONValue {
+  try {
+    return TreeInterpreter.search(expression, value);
+  } catch {
+    return null;
+  }
+}
+
+function readScore(value: unknown): number | null {
+  const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
+  const score = isNumeric ? Number(value) : value;
+  return typeof score === 'number' && Number.isFinite(score) ? score : null;
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function hasId(document: { id: string | null; score: number | null; text?: string | null }): document is FoundDocument {
+  return document.id !== null;
+}
+
+function describeNonJson({ text, contentType }: AnswerBody): string {
+  if (text.trim() === '') return 'answered with an empty body instead of JSON';
+  const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0].toLowerCase();
+  if (type === undefined) return 'answered without a content type, and the body is not JSON';
+  if (/[/+]json$/.test(type)) return `says ${type}, but the body is not JSON (cut off, or with NaN in it?)`;
+  return `answered ${type} instead of JSON`;
+}
+
+/**
+ * The shape of a JSON value, never its content: keys are shown because they are how a mistaken expression is seen,
+ * but only those that look like names and are not the query itself.
+ */
+function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  if (!namesKeys) return 'an object';
+  const query = queryText.trim().toLowerCase();
+  const names = Object.keys(value).filter((key) => /^[\w.$-]{1,40}$/.test(key) && key.toLowerCase() !== query);
+  const shown = names.slice(0, 10).join(', ');
+  return shown === '' ? 'an object without keys that can be shown' : `an object with the keys ${shown}`;
+}
+
+/**
+ * An id as a service gives it: a text that is not empty, taken as it stands, or an integer, written in
+ * digits. Null for anything else: a number with a fraction is a score, and text with a NUL character cannot be stored.
+ */
+export function readId(value: unknown): string | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
+  return typeof value === 'string' && value !== '' && !value.includes('\0') ? value : null;
+}

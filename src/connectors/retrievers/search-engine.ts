@@ -1,0 +1,257 @@
+/** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
+
+import { reciprocalRankFusion } from '../../math/ir/ranking.ts';
+import { basic, createJsonApi, fieldAt, fieldsOf, keyHeader, loginKey } from '../../outbound/json-api.ts';
+import type { Embedder } from '../embedders/embedder.ts';
+import type { RetrieverConfigOf } from './config.ts';
+import { readId } from './results.ts';
+import {
+  type FoundDocument,
+  failureOf,
+  missingPart,
+  type Retriever,
+  type RetrieverAnswer,
+  type RetrieverParts,
+  type RetrieverRequest,
+} from './retriever.ts';
+import { compileFilter, compileValue, type JsonValue, refuseWithoutText } from './template.ts';
+
+interface NearestQuery {
+  readonly field: string;
+  readonly vector: Float32Array;
+  /** How many documents are wanted. */
+  readonly size: number;
+  /** Candidates of each shard, at least `size`. */
+  readonly candidates: number;
+  /** Clauses that a document must match, none for no filter. */
+  readonly filter: readonly JsonValue[];
+}
+
+/** An engine by name, and the part of a search body that asks it for nearest vectors. */
+interface Dialect {
+  readonly name: 'Elasticsearch' | 'OpenSearch';
+  /** OpenSearch takes a token where Elasticsearch takes an API key. */
+  readonly keyScheme: 'ApiKey' | 'Bearer';
+  nearest(query: NearestQuery): Readonly<Record<string, JsonValue>>;
+}
+
+/** The top-level `knn` of the search API (8.4 and later), which filters while it searches. */
+const elasticsearch: Dialect = {
+  name: 'Elasticsearch',
+  keyScheme: 'ApiKey',
+  nearest: ({ field, vector, size, candidates, filter }) => ({
+    knn: {
+      field,
+      query_vector: [...vector],
+      k: size,
+      num_candidates: candidates,
+      ...(filter.length === 0 ? {} : { filter }),
+    },
+  }),
+};
+
+/**
+ * The `knn` query of the k-NN plugin. Its `k` is what each graph gives, and `size` what comes back, so that `k` stands
+ * for the candidates. The filter is inside of it, which filters while it searches (Lucene engine from 2.4 on, Faiss
+ * from 2.9 on); around it, it would leave fewer than k.
+ */
+const opensearch: Dialect = {
+  name: 'OpenSearch',
+  keyScheme: 'Bearer',
+  nearest: ({ field, vector, candidates, filter }) => ({
+    query: {
+      knn: {
+        [field]: {
+          vector: [...vector],
+          k: candidates,
+          ...(filter.length === 0 ? {} : { filter: { bool: { filter } } }),
+        },
+      },
+    },
+  }),
+};
+
+/** The engines refuse more. */
+const MAX_CANDIDATES = 10_000;
+
+/**
+ * Sends `POST {index}/_search`. Scores are those of the engine; with `hybrid` the words and the vectors are asked at
+ * the same time, each for as many candidates as `candidates` says and for k at least, and the score is that of
+ * reciprocal rank fusion. It is done here because the engines do it only in some versions and licences.
+ *
+ * Failures keep the codes of embedder and engine; beside those of the connection see readHits.
+ *
+ * @throws RecalldError `config_invalid` for an unknown placeholder
+ */
+function createSearchEngineRetriever(
+  config: RetrieverConfigOf<'elasticsearch' | 'opensearch'>,
+  { embedder }: Pick<RetrieverParts, 'embedder'>,
+  configField: string,
+  dialect: Dialect,
+): Retriever {
+  const key = config.api_key === undefined ? undefined : `${dialect.keyScheme} ${config.api_key}`;
+  const api = createJsonApi(config, {
+    service: dialect.name,
+    configField,
+    credentials: { ...basic(config.username, config.password), ...keyHeader('authorization', key) },
+    credentialsKey: loginKey(config),
+  });
+  const renderQuery = config.query === undefined ? null : compileValue(config.query, `${configField}.query`);
+  if (config.query !== undefined)
+    refuseWithoutText([config.query], `${configField}.query`, '{match: {text: "{{text}}"}}');
+  const renderFilter = compileFilter(config.filter, `${configField}.filter`);
+  const path = `/${encodeURIComponent(config.index)}/_search`;
+
+  const search = async (
+    body: Readonly<Record<string, JsonValue>>,
+    { withText = false }: RetrieverRequest,
+    signal: AbortSignal,
+  ): Promise<RetrieverAnswer> => {
+    const content = withText ? (config.content ?? null) : null;
+    const wanted = [config.id, content].filter((field) => field !== null && field !== '_id');
+    const source = wanted.length === 0 ? false : wanted;
+    const answer = await api.call(
+      { method: 'POST', path, body: { ...body, _source: source }, purpose: 'search' },
+      signal,
+    );
+    if (answer.kind === 'failed') return failureOf(answer);
+    const { latencyMs } = answer;
+    const reading = readHits(answer.json, dialect.name, { id: config.id, content, configField });
+    return { ...reading, latencyMs, attempts: 1 };
+  };
+
+  const byWords = (request: RetrieverRequest, size: number, signal: AbortSignal) => {
+    const query = renderQuery?.(request) ?? {
+      multi_match: { query: request.text, fields: config.fields },
+    };
+    const filter = filterClauses(renderFilter(request));
+    const filtered = filter.length === 0 ? query : { bool: { must: [query], filter } };
+    return search({ size, query: filtered }, request, signal);
+  };
+
+  const byVectors = async (
+    request: RetrieverRequest,
+    size: number,
+    embedder: Embedder,
+    signal: AbortSignal,
+  ): Promise<RetrieverAnswer> => {
+    const embedded = await embedder.embed([request.text], signal);
+    if (embedded.kind === 'failed') return failureOf(embedded);
+    const [vector = new Float32Array()] = embedded.vectors;
+    const nearest = dialect.nearest({
+      field: config.embedding,
+      vector,
+      size,
+      candidates: Math.max(size, config.num_candidates),
+      filter: filterClauses(renderFilter(request)),
+    });
+    const found = await search({ size, ...nearest }, request, signal);
+    return { ...found, latencyMs: embedded.latencyMs + found.latencyMs };
+  };
+
+  const byBoth = async (
+    request: RetrieverRequest,
+    embedder: Embedder,
+    signal: AbortSignal,
+  ): Promise<RetrieverAnswer> => {
+    const size = Math.min(MAX_CANDIDATES, Math.max(request.k, config.num_candidates));
+    const answers = await Promise.all([byWords(request, size, signal), byVectors(request, size, embedder, signal)]);
+    const failed = answers.find((answer) => answer.kind !== 'documents');
+    if (failed !== undefined) return failed;
+    const rankings = answers.map((answer) => (answer.kind === 'documents' ? answer.documents : []));
+    const fused = reciprocalRankFusion(rankings, config.rank_constant);
+    return {
+      kind: 'documents',
+      documents: fused.slice(0, request.k).map(({ item, score }) => ({ ...item, score })),
+      ...(request.withStages === true
+        ? {
+            stages: (['words', 'vectors'] as const).map((name, side) => ({
+              name,
+              isSide: true,
+              documents: rankings[side] ?? [],
+              latencyMs: answers[side]?.latencyMs ?? 0,
+            })),
+          }
+        : {}),
+      latencyMs: Math.max(...answers.map(({ latencyMs }) => latencyMs)),
+      attempts: 1,
+    };
+  };
+
+  const retrieve = (): Retriever['retrieve'] => {
+    if (config.mode === 'bm25') return (request, signal) => byWords(request, request.k, signal);
+    if (embedder === null) throw missingPart('embedder', configField);
+    return config.mode === 'knn'
+      ? (request, signal) => byVectors(request, request.k, embedder, signal)
+      : (request, signal) => byBoth(request, embedder, signal);
+  };
+  return { retrieve: retrieve(), close: async () => api.close() };
+}
+
+export const createElasticsearchRetriever = (
+  config: RetrieverConfigOf<'elasticsearch'>,
+  parts: RetrieverParts,
+  configField: string,
+): Retriever => createSearchEngineRetriever(config, parts, configField, elasticsearch);
+
+export const createOpenSearchRetriever = (
+  config: RetrieverConfigOf<'opensearch'>,
+  parts: RetrieverParts,
+  configField: string,
+): Retriever => createSearchEngineRetriever(config, parts, configField, opensearch);
+
+function filterClauses(filter: Readonly<Record<string, string>>): JsonValue[] {
+  return Object.entries(filter).map(([field, value]) => ({ term: { [field]: value } }));
+}
+
+interface HitFields {
+  /** `_id`, or a field of `_source`. */
+  readonly id: string;
+  /** Field of the text, null when the text is not wanted. */
+  readonly content: string | null;
+  readonly configField: string;
+}
+
+type HitReading =
+  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+
+/**
+ * The hits as documents. An answer that stands for a part of the index only is an error and no ranking:
+ * `search_timed_out` and `shards_failed`; so are `no_result_list` and `missing_id`.
+ */
+function readHits(json: unknown, engine: Dialect['name'], fields: HitFields): HitReading {
+  const error = (code: string, problem: string): HitReading => ({
+    kind: 'error',
+    code,
+    message: `${engine} ${problem}.`,
+  });
+  const answer = fieldsOf(json);
+  const list = fieldsOf(answer['hits'])['hits'];
+  if (!Array.isArray(list)) {
+    return error('no_result_list', `answered without hits.hits; check ${fields.configField}.url`);
+  }
+  if (answer['timed_out'] === true) {
+    return error('search_timed_out', 'gave up before it had searched the whole index; look at its load');
+  }
+  const failed = fieldsOf(answer['_shards'])['failed'];
+  if (typeof failed === 'number' && failed > 0) {
+    return error('shards_failed', `answered without ${failed} shards of the index; look at their state`);
+  }
+  const documents: FoundDocument[] = [];
+  for (const [place, hit] of (list as unknown[]).entries()) {
+    const parts = fieldsOf(hit);
+    const source = parts['_source'];
+    const id = readId(fields.id === '_id' ? parts['_id'] : fieldAt(source, fields.id));
+    if (id === null) {
+      const where = `${fields.configField}.id is ${fields.id}`;
+      return error('missing_id', `gave no usable id for the hit at rank ${place + 1}: ${where}`);
+    }
+    const score = typeof parts['_score'] === 'number' ? parts['_score'] : null;
+    const text = fields.content === null ? null : fieldAt(source, fields.content);
+    documents.push(
+      fields.content === null ? { id, score } : { id, score, text: typeof text === 'string' ? text : null },
+    );
+  }
+  return { kind: 'documents', documents };
+}

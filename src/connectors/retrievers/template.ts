@@ -1,0 +1,127 @@
+/**
+ * Templates of a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}` in it. They are parsed once,
+ * so what is filled in, such as the text of a query, is never read as a template itself.
+ */
+import { RecalldError } from '../../errors.ts';
+import type { RetrieverRequest } from './retriever.ts';
+
+/** A value that JSON can hold. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** The value of one placeholder for a request; null when the query has no such tag. */
+type Placeholder = (request: RetrieverRequest) => string | number | null;
+
+/** A template cut into its literal text and its placeholders, in order. */
+type TemplatePart = string | Placeholder;
+
+/**
+ * Cuts `template` at its placeholders. `field` is the path in the config that an error names.
+ *
+ * @throws RecalldError `config_invalid` for `{{...}}` that is not a placeholder.
+ */
+export function parseTemplate(template: string, field: string): readonly TemplatePart[] {
+  // Splitting at a pattern with one group gives literals at the even places and placeholder names at the odd ones.
+  return template
+    .split(/\{\{(.*?)\}\}/s)
+    .map((piece, index) => (index % 2 === 0 ? piece : placeholderOf(piece, field)))
+    .filter((part) => part !== '');
+}
+
+function placeholderOf(source: string, field: string): Placeholder {
+  const name = source.trim();
+  if (name === 'text') return (request) => request.text;
+  if (name === 'k') return (request) => request.k;
+  const tag = /^tags\.(.+)$/s.exec(name)?.[1];
+  if (tag !== undefined) {
+    return ({ tags }) => (Object.hasOwn(tags, tag) ? (tags[tag] ?? null) : null);
+  }
+  throw new RecalldError(
+    'config_invalid',
+    `${field}: {{${source}}} is not a placeholder; use {{text}}, {{k}} or {{tags.NAME}}.`,
+  );
+}
+
+/** True when a template, or a string anywhere within a JSON value, holds `{{text}}`. */
+function holdsText(value: JsonValue): boolean {
+  if (typeof value === 'string') return /\{\{\s*text\s*\}\}/.test(value);
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((inner: JsonValue) => holdsText(inner))
+  );
+}
+
+/** Fills the parts in and joins them; `encode` is applied to what is filled in, a missing tag becomes empty text. */
+export function renderText(
+  parts: readonly TemplatePart[],
+  request: RetrieverRequest,
+  encode: (value: string) => string,
+): string {
+  return parts.map((part) => (typeof part === 'string' ? part : encode(String(part(request) ?? '')))).join('');
+}
+
+/**
+ * Compiles a JSON value whose strings may hold placeholders, nested anywhere. A string that is one placeholder and
+ * nothing else keeps the type of its value: `"{{k}}"` becomes a number and a missing tag null. Keys are literal.
+ *
+ * @throws RecalldError `config_invalid` for an unknown placeholder, or a placeholder in a key.
+ */
+export function compileValue(value: JsonValue, field: string): (request: RetrieverRequest) => JsonValue {
+  if (typeof value === 'string') return compileString(value, field);
+  if (value === null || typeof value !== 'object') return () => value;
+  if (isList(value)) {
+    const items = value.map((item, index) => compileValue(item, `${field}[${index}]`));
+    return (request) => items.map((item) => item(request));
+  }
+  const entries = Object.entries(value).map(([key, item]) => {
+    if (key.includes('{{')) {
+      throw new RecalldError(
+        'config_invalid',
+        `${field}: the key "${key}" holds a placeholder; they can stand in values only.`,
+      );
+    }
+    return [key, compileValue(item, `${field}.${key}`)] as const;
+  });
+  return (request) => Object.fromEntries(entries.map(([key, item]) => [key, item(request)]));
+}
+
+function compileString(value: string, field: string): (request: RetrieverRequest) => JsonValue {
+  const parts = parseTemplate(value, field);
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'function') return only;
+  return (request) => renderText(parts, request, (text) => text);
+}
+
+// Array.isArray does not narrow a readonly array away from an object.
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/**
+ * Compiles the templates of a filter. A value that comes out empty, as that of a tag that the query does not have, is
+ * left out, so that such a query is not filtered by this field.
+ *
+ * @param field path in the config that an error names
+ * @throws RecalldError `config_invalid` for an unknown placeholder
+ */
+export function compileFilter(
+  filter: Readonly<Record<string, string>>,
+  field: string,
+): (request: RetrieverRequest) => Readonly<Record<string, string>> {
+  const entries = Object.entries(filter).map(
+    ([name, template]) => [name, parseTemplate(template, `${field}.${name}`)] as const,
+  );
+  return (request) =>
+    Object.fromEntries(
+      entries
+        .map(([name, parts]) => [name, renderText(parts, request, (text) => text)] as const)
+        .filter(([, value]) => value !== ''),
+    );
+}
+
+/** Refuses a request that would be the same for every query. @throws RecalldError config_invalid */
+export function refuseWithoutText(templates: readonly JsonValue[], field: string, example: string): void {
+  if (templates.some(holdsText)) return;
+  throw new RecalldError(
+    'config_invalid',
+    `${field}: no part of the request holds {{text}}, so that every query would be asked the same; put it where the text of the query belongs, such as ${example}.`,
+  );
+}

@@ -1,0 +1,42 @@
+/** A retriever that is an embedding model and a vector store, without a service in front of them. */
+import type { RetrieverConfigOf } from './config.ts';
+import { failureOf, missingPart, type Retriever, type RetrieverParts, withinDeadline } from './retriever.ts';
+import { compileFilter } from './template.ts';
+
+/**
+ * Embeds the text and asks for the k nearest; the score of a document is its cosine similarity. Failures keep the
+ * codes of embedder and store; `unsupported` says what this store cannot do. Fewer than k documents are an answer.
+ *
+ * @throws RecalldError `config_invalid` for an unknown placeholder in the filter
+ */
+export function createVectorStoreRetriever(
+  { filter, timeout_ms: timeoutMs }: Pick<RetrieverConfigOf<'vector_store'>, 'filter' | 'timeout_ms'>,
+  { embedder, store }: Pick<RetrieverParts, 'embedder' | 'store'>,
+  configField: string,
+): Retriever {
+  if (store === null) throw missingPart('vector_store', configField);
+  if (embedder === null) throw missingPart('embedder', configField);
+  const renderFilter = compileFilter(filter, `${configField}.filter`);
+  return {
+    retrieve: (request, signal) =>
+      withinDeadline(timeoutMs, signal, async (signal) => {
+        const embedded = await embedder.embed([request.text], signal);
+        if (embedded.kind === 'failed') return failureOf(embedded);
+        const earlierMs = embedded.latencyMs;
+        const [vector = new Float32Array()] = embedded.vectors;
+        const withContent = request.withText ?? false;
+        const found = await store.nearest(
+          { vector, k: request.k, filter: renderFilter(request), exact: false, withContent },
+          signal,
+        );
+        if (found.kind === 'failed') return failureOf(found, earlierMs);
+        if (found.kind === 'unsupported') {
+          return failureOf({ code: 'unsupported', message: found.reason, latencyMs: earlierMs });
+        }
+        const documents = found.value.neighbours.map(({ id, similarity, content }) =>
+          withContent ? { id, score: similarity, text: content } : { id, score: similarity },
+        );
+        return { kind: 'documents', documents, latencyMs: earlierMs + found.latencyMs, attempts: 1 };
+      }),
+  };
+}

@@ -1,0 +1,376 @@
+/** The vector store Chroma, by version 2 of its HTTP API, which `/openapi.json` of a server describes. */
+
+import { createReservoir } from '../../math/stats/random.ts';
+import { at, fieldsOf, type JsonCall, keyHeader, numberOf, textOf, vectorOf } from '../../outbound/json-api.ts';
+import type { StoreConfigOf } from './config.ts';
+import {
+  type Attempt,
+  type Entry,
+  failureCode,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  toChunks,
+  toSample,
+} from './entries.ts';
+import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+} from './remote-store.ts';
+import {
+  type ListedIds,
+  MAX_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoreDescription,
+  type StoredChunk,
+  type VectorMetric,
+  type VectorStore,
+} from './vector-store.ts';
+
+interface Collection {
+  readonly id: string;
+  /** null until the first vector came. */
+  readonly dimensions: number | null;
+  readonly metric: VectorMetric;
+  readonly scoreKind: ScoreKind;
+  readonly traits: Readonly<Record<string, string>>;
+}
+
+const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
+
+/** By what Chroma calls a space; it takes l2 unless told. */
+const spaces: Readonly<Record<string, Pick<Collection, 'metric' | 'scoreKind'>>> = {
+  cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
+  l2: squaredL2,
+  ip: { metric: 'dot', scoreKind: 'one_minus_dot' },
+};
+
+/** null when it is no description of a collection. */
+function readCollection(answer: unknown): Collection | null {
+  const id = textOf(at(answer, 'id'));
+  if (id === null) return null;
+  const configuration = fieldsOf(at(answer, 'configuration_json'));
+  const index = configuration['hnsw'] ?? configuration['spann'];
+  const kinds = spaces[textOf(at(index, 'space')) ?? 'l2'] ?? squaredL2;
+  return {
+    id,
+    dimensions: numberOf(at(answer, 'dimension')),
+    ...kinds,
+    traits: {
+      collection: id,
+      metric: kinds.metric,
+      // Settings of the index and of what embeds its documents.
+      configuration: JSON.stringify(configuration),
+      // What its owner wrote about it, such as the version of the index.
+      metadata: JSON.stringify(fieldsOf(at(answer, 'metadata'))),
+    },
+  };
+}
+
+interface Stored extends Entry {
+  /** Of the record. */
+  readonly key: string;
+}
+
+type ChromaConfig = StoreConfigOf<'chroma'>;
+type MetadataKeys = Pick<ChromaConfig, 'id' | 'version'>;
+
+/** The records of an answer, which come as one list for each of their parts; null when it is none. */
+function readRecords(answer: unknown, { id: idKey, version: versionKey }: MetadataKeys): Stored[] | null {
+  const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
+  if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
+  return ids.map((key, place) => ({
+    key,
+    id: idKey === undefined ? key : textOf(at(metadatas, place, idKey)),
+    vector: vectorOf(at(embeddings, place)),
+    content: textOf(at(documents, place)),
+    version: versionKey === undefined ? null : textOf(at(metadatas, place, versionKey)),
+  }));
+}
+
+/** The answer to a query with one vector, whose parts have a list for each vector; null when it is none. */
+function readHits(answer: unknown, keys: MetadataKeys): Hit[] | null {
+  const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
+  const { distances, ...lists } = Object.fromEntries(parts) as Record<string, unknown>;
+  const records = readRecords(lists, keys);
+  return records?.map((record, place) => ({ ...record, score: numberOf(at(distances, place)) })) ?? null;
+}
+
+type Where = Readonly<Record<string, unknown>>;
+
+/**
+ * Each field must have its value. Chroma compares no text with a number, so a value that reads as a number or as true
+ * or false is looked for as both. Nothing for an empty filter.
+ */
+export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
+  const conditions = Object.entries(filter).map(([name, value]) => {
+    const readings = readingsOf(value).map((reading) => ({ [name]: { $eq: reading } }));
+    return oneOrJoined('$or', readings);
+  });
+  return conditions.length === 0 ? {} : { where: oneOrJoined('$and', conditions) };
+}
+
+/** Chroma refuses to join a single condition. */
+function oneOrJoined(operator: '$and' | '$or', conditions: readonly Where[]): Where {
+  const [only] = conditions;
+  return conditions.length === 1 && only !== undefined ? only : { [operator]: conditions };
+}
+
+function readingsOf(value: string): (string | number | boolean)[] {
+  if (value === 'true' || value === 'false') return [value, value === 'true'];
+  const isNumber = value.trim() === value && value !== '' && Number.isFinite(Number(value));
+  return isNumber ? [value, Number(value)] : [value];
+}
+
+/** Ids alone are short. */
+const IDS_PER_REQUEST = 5000;
+/** A vector of 1,536 numbers is about 30 kB of JSON. */
+const VECTORS_PER_REQUEST = 200;
+/** The quota of Chroma Cloud, see docs.trychroma.com/cloud/quotas-limits; it answers 422 to more. */
+const CLOUD_QUOTA = 300;
+/** Values in one condition. */
+const VALUES_PER_REQUEST = 250;
+
+/** What may be missing of a hit, in the words of the answer to a query. */
+const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
+
+/**
+ * Opens a collection; nothing is asked before the first call. Filters name keys of the metadata.
+ *
+ * @throws RecalldError config_invalid for an address that cannot be called
+ */
+export function createChromaStore(config: ChromaConfig, configField: string): VectorStore {
+  const calls = createStoreCalls(config, {
+    service: 'Chroma',
+    configField,
+    credentials: keyHeader('x-chroma-token', config.api_key),
+    credentialsKey: 'api_key',
+  });
+  const shapes = rememberShape(calls.service, (attempt) => findCollection(config, calls, attempt));
+  const store: Chroma = { ...config, calls, shapes, mostPerRequest: IDS_PER_REQUEST };
+  return createRemoteStore({
+    kind: 'chroma',
+    shapes,
+    noExactSearch: 'Chroma has no search that passes its index by.',
+    search: (shape, request, attempt) => search(store, shape, request, attempt),
+    placeOf,
+    unexpected: calls.unexpected,
+    sample: (request, attempt) => sample(store, request, attempt),
+    describe: (_, attempt) => describe(store, attempt),
+    existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
+    close: calls.close,
+  });
+}
+
+type Chroma = ChromaConfig & {
+  readonly calls: StoreCalls;
+  /** What the collection is, looked up by its name. */
+  readonly shapes: RememberedShape<Collection>;
+  /** Becomes less once the server has refused to give so many. */
+  mostPerRequest: number;
+};
+
+async function findCollection(config: ChromaConfig, calls: StoreCalls, attempt: Attempt): Promise<Collection> {
+  const { collection: name, database, tenant } = config;
+  const place = `${name} in the database ${database} of ${tenant}`;
+  const missing = `there is no collection ${place}; check ${calls.configField}.collection, .database, .tenant and .url`;
+  const path = `${collectionsPath(config)}/${encodeURIComponent(name)}`;
+  const collection = readCollection(
+    await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt),
+  );
+  if (collection === null) throw calls.unexpected('description', 'id of a collection');
+  return collection;
+}
+
+function collectionsPath({ tenant, database }: ChromaConfig): string {
+  return `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
+}
+
+/** A collection that was made anew under its name has another id, and is looked for once more. */
+async function ask(
+  store: Chroma,
+  path: string,
+  { purpose, body }: Pick<JsonCall, 'purpose' | 'body'>,
+  attempt: Attempt,
+): Promise<unknown> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const send = ({ id }: Collection): Promise<unknown> =>
+    store.calls.json({ method, path: `${collectionsPath(store)}/${id}/${path}`, body, purpose }, attempt);
+  try {
+    return await send(await store.shapes.current(attempt));
+  } catch (error) {
+    if (failureCode(error) !== 'http_404') throw error;
+    return send(await store.shapes.fresh(attempt));
+  }
+}
+
+interface Page {
+  readonly limit: number;
+  readonly include: readonly string[];
+  readonly ids?: readonly string[];
+  readonly offset?: number;
+  readonly where?: Where;
+}
+
+/** null when it was more than the server gives at once; the next one asks for less. */
+async function getPage(
+  store: Chroma,
+  page: Page,
+  purpose: string,
+  attempt: Attempt,
+): Promise<readonly Stored[] | null> {
+  try {
+    const records = readRecords(await ask(store, 'get', { body: page, purpose }, attempt), store);
+    if (records === null) throw store.calls.unexpected(purpose, 'ids');
+    return records;
+  } catch (error) {
+    if (failureCode(error) !== 'http_422' || page.limit <= CLOUD_QUOTA) throw error;
+    store.mostPerRequest = CLOUD_QUOTA;
+    return null;
+  }
+}
+
+/** Hands the id of every record over, page by page. */
+async function listKeys(store: Chroma, take: (key: string) => void, attempt: Attempt): Promise<void> {
+  for (let offset = 0; ; ) {
+    const page = await getPage(store, { include: [], limit: store.mostPerRequest, offset }, 'sample', attempt);
+    if (page?.length === 0) return;
+    for (const { key } of page ?? []) take(key);
+    offset += page?.length ?? 0;
+  }
+}
+
+async function list(store: Chroma, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const offset = Number(from ?? 0);
+  const include = store.id === undefined ? [] : ['metadatas'];
+  const ask = () => getPage(store, { include, limit: store.mostPerRequest, offset }, 'list of ids', attempt);
+  const page = (await ask()) ?? (await ask()) ?? [];
+  const next = page.length === 0 ? null : String(offset + page.length);
+  return { ids: page.flatMap(({ id }) => id ?? []), next };
+}
+
+async function existing(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
+  const { id: idKey } = store;
+  if (idKey === undefined) return new Set((await get(store, ids, [], attempt)).map(({ key }) => key));
+  const limit = Math.min(IDS_PER_REQUEST, store.mostPerRequest);
+  return knownIds(ids, Math.min(VALUES_PER_REQUEST, limit), limit, async (wanted) => {
+    const page = await withIds(store, { idKey, ids: wanted, limit, include: ['metadatas'] }, attempt);
+    return page.flatMap(({ id }) => id ?? []);
+  });
+}
+
+async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { id: idKey } = store;
+  const include = ['documents', 'metadatas'];
+  if (idKey === undefined) return toChunks(await get(store, ids, include, attempt));
+  const limit = Math.min(MAX_CHUNKS, store.mostPerRequest);
+  const entries: Stored[] = [];
+  for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
+    if (entries.length < MAX_CHUNKS)
+      entries.push(...(await withIds(store, { idKey, ids: portion, limit, include }, attempt)));
+  }
+  return toChunks(entries).slice(0, MAX_CHUNKS);
+}
+
+/** Records of these documents, by a key of their metadata. */
+async function withIds(
+  store: Chroma,
+  {
+    idKey,
+    ids,
+    ...page
+  }: Pick<Page, 'limit' | 'include'> & { readonly idKey: string; readonly ids: readonly string[] },
+  attempt: Attempt,
+): Promise<readonly Stored[]> {
+  const where = oneOrJoined(
+    '$or',
+    // As in a filter: an id that reads as a number may be stored as one.
+    [ids, ids.flatMap((id) => (Number.isFinite(Number(id)) && id.trim() === id && id !== '' ? [Number(id)] : []))]
+      .filter((values) => values.length > 0)
+      .map((values) => ({ [idKey]: { $in: values } })),
+  );
+  const asked = { ...page, where };
+  const most = (): Page => ({ ...asked, limit: Math.min(page.limit, store.mostPerRequest) });
+  const purpose = 'look-up of ids';
+  return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, most(), purpose, attempt)) ?? [];
+}
+
+/** Those of these ids that are there, in the order of the server, with parts such as `embeddings`. */
+async function get(
+  store: Chroma,
+  ids: readonly string[],
+  include: readonly string[],
+  attempt: Attempt,
+): Promise<readonly Stored[]> {
+  const records: Stored[] = [];
+  const purpose = include.length === 0 ? 'check of ids' : 'sample';
+  const most = include.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
+  for (let start = 0; start < ids.length; ) {
+    const some = ids.slice(start, start + Math.min(most, store.mostPerRequest));
+    const page = await getPage(store, { ids: some, include, limit: some.length }, purpose, attempt);
+    records.push(...(page ?? []));
+    if (page !== null) start += some.length;
+  }
+  return records;
+}
+
+async function search(
+  store: Chroma,
+  { scoreKind }: Collection,
+  request: NearestRequest,
+  attempt: Attempt,
+): Promise<Hit[]> {
+  const body = {
+    query_embeddings: [Array.from(request.vector)],
+    n_results: request.k,
+    include: [
+      'distances',
+      ...(request.withContent ? ['documents'] : []),
+      ...(store.id === undefined ? [] : ['metadatas']),
+      ...(needsVectors(scoreKind) ? ['embeddings'] : []),
+    ],
+    ...whereOf(request.filter),
+  };
+  const hits = readHits(await ask(store, 'query', { body, purpose: 'search' }, attempt), store);
+  if (hits === null) throw store.calls.unexpected('search', placeOf.id);
+  return hits;
+}
+
+/** Lists all ids, draws among them, and reads the vectors of those. */
+async function sample(
+  store: Chroma,
+  { n, seed, withContent }: SampleRequest,
+  attempt: Attempt,
+): Promise<SampledVectors> {
+  const reservoir = createReservoir<string>(n, seed);
+  await listKeys(store, (key) => reservoir.offer(key), attempt);
+  // A write while the ids are listed may show one twice.
+  const keys = [...new Set(reservoir.chosen())];
+  const named = store.id === undefined ? [] : ['metadatas'];
+  const parts = ['embeddings', ...named, ...(withContent ? ['documents'] : [])];
+  const found = new Map((await get(store, keys, parts, attempt)).map((record) => [record.key, record]));
+  // One that was deleted since it was listed is left out.
+  const drawn = keys.flatMap((key) => found.get(key) ?? []);
+  return toSample(drawn, { withContent, isSeeded: true });
+}
+
+async function describe(
+  store: Chroma,
+  attempt: Attempt,
+): Promise<Pick<StoreDescription, 'count' | 'isExactCount' | 'traits'>> {
+  const { calls } = store;
+  const count = numberOf(await ask(store, 'count', { purpose: 'count' }, attempt));
+  if (count === null) throw calls.unexpected('count', 'number of records');
+  const call = { method: 'GET', path: '/api/v2/version', purpose: 'version' } as const;
+  const traits = { chroma: textOf(await calls.json(call, attempt)) ?? 'unknown' };
+  return { count, isExactCount: true, traits };
+}

@@ -1,0 +1,179 @@
+/** `pipelines[].vector_store`: the store behind the retriever, one entry for each kind. */
+import { z } from 'zod';
+import { httpServiceShape, keySchema, timeoutSchema } from '../../config/connection.ts';
+
+const content = z.string().min(1).optional().describe('Field of the text of a chunk, if it is stored.');
+
+const version = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Field of the version, hash or time of the document that a chunk was made of, if it is stored.');
+
+const basicAuth = {
+  username: z.string().min(1).optional().describe('User of basic authentication.'),
+  password: keySchema.describe('Password of basic authentication; keep it in the environment as ${VAR}.'),
+};
+
+const pgvector = z.strictObject({
+  kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
+  url: z.string().min(1).describe('postgres:// address.').meta({ secret: 'url' }),
+  table: z.string().min(1).describe('Table of the chunks; may name its schema.'),
+  id: z.string().min(1).default('id').describe('Column of the document id.'),
+  embedding: z.string().min(1).default('embedding').describe('Column of the vector.'),
+  content: content.describe('Column of the text of a chunk, if it is stored.'),
+  version: version.describe('Column of the version, hash or time of the document that a chunk was made of.'),
+  metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance of the index.'),
+  timeout_ms: timeoutSchema,
+});
+
+const qdrant = z.strictObject({
+  kind: z.literal('qdrant').describe('Qdrant.'),
+  ...httpServiceShape,
+  api_key: keySchema,
+  collection: z.string().min(1).describe('Collection of the chunks.'),
+  vector_name: z.string().min(1).optional().describe('Named vector; left out, the unnamed one.'),
+  id: z.string().min(1).optional().describe('Payload key of the document id; left out, the id of the point.'),
+  content,
+  version,
+});
+
+const chroma = z.strictObject({
+  kind: z.literal('chroma').describe('Chroma.'),
+  ...httpServiceShape,
+  api_key: keySchema,
+  tenant: z.string().min(1).default('default_tenant').describe('Tenant.'),
+  database: z.string().min(1).default('default_database').describe('Database.'),
+  collection: z.string().min(1).describe('Name of the collection.'),
+  id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the record.'),
+  version,
+});
+
+const searchEngineShape = {
+  ...httpServiceShape,
+  ...basicAuth,
+  api_key: keySchema,
+  index: z.string().min(1).describe('Index or alias.'),
+  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
+  id: z.string().min(1).default('_id').describe('Field of the document id.'),
+  content,
+  version,
+};
+
+const elasticsearch = z.strictObject({
+  kind: z.literal('elasticsearch').describe('Elasticsearch.'),
+  ...searchEngineShape,
+  num_candidates: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('Candidates of each shard in a search, as your service asks; left out, twice k and at least 100.'),
+});
+
+const opensearch = z.strictObject({
+  kind: z.literal('opensearch').describe('OpenSearch.'),
+  ...searchEngineShape,
+});
+
+const weaviate = z.strictObject({
+  kind: z.literal('weaviate').describe('Weaviate.'),
+  ...httpServiceShape,
+  api_key: keySchema,
+  collection: z.string().min(1).describe('Collection of the chunks.'),
+  tenant: z.string().min(1).optional().describe('Tenant of a multi-tenant collection.'),
+  vector_name: z.string().min(1).optional().describe('Named vector; left out, the only one.'),
+  id: z.string().min(1).optional().describe('Property of the document id; left out, the UUID of the object.'),
+  content,
+  version,
+});
+
+const milvus = z.strictObject({
+  kind: z.literal('milvus').describe('Milvus or Zilliz Cloud.'),
+  ...httpServiceShape,
+  token: keySchema,
+  database: z.string().min(1).optional().describe('Database; left out, the default one.'),
+  collection: z.string().min(1).describe('Collection of the chunks.'),
+  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
+  id: z.string().min(1).default('id').describe('Field of the document id.'),
+  content,
+  version,
+});
+
+const pinecone = z.strictObject({
+  kind: z.literal('pinecone').describe('Pinecone.'),
+  ...httpServiceShape,
+  url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
+  api_key: keySchema,
+  namespace: z.string().default('').describe('Namespace.'),
+  id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the vector.'),
+  content: content.describe('Metadata key of the text of a chunk, if it is stored.'),
+  version,
+});
+
+const redisShape = {
+  url: z
+    .string()
+    .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
+    .describe('Redis to use.')
+    .meta({ secret: 'url' }),
+  timeout_ms: timeoutSchema,
+};
+
+const redisVectorSet = z.strictObject({
+  kind: z.literal('redis_vector_set').describe('A vector set of Redis 8.'),
+  ...redisShape,
+  key: z.string().min(1).describe('Key of the vector set.'),
+  content: content.describe('Attribute of the text of a chunk, if it is stored.'),
+  version,
+});
+
+const redisSearch = z.strictObject({
+  kind: z.literal('redis_search').describe('An index of the Redis query engine.'),
+  ...redisShape,
+  index: z.string().min(1).describe('Name of the index.'),
+  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
+  id: z.string().min(1).optional().describe('Field of the document id; left out, the key without the prefix.'),
+  content,
+  version,
+});
+
+const lancedb = z.strictObject({
+  kind: z.literal('lancedb').describe('LanceDB, read in this process; its npm package is installed beside recalld.'),
+  uri: z.string().min(1).describe('Folder of the database, or s3://, gs:// or az:// address of a bucket.'),
+  storage_options: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      'Credentials and settings of the object store, such as `aws_region`; keep them in the environment as ${VAR}.',
+    )
+    .meta({ secret: 'all' }),
+  table: z.string().min(1).describe('Table of the chunks.'),
+  id: z.string().min(1).default('id').describe('Column of the document id.'),
+  embedding: z.string().min(1).default('vector').describe('Column of the vector.'),
+  content: content.describe('Column of the text of a chunk, if it is stored.'),
+  version: version.describe('Column of the version, hash or time of the document that a chunk was made of.'),
+  metric: z
+    .enum(['cosine', 'l2', 'dot'])
+    .default('cosine')
+    .describe('Distance that your own queries use, where the column has no index that says it.'),
+  timeout_ms: timeoutSchema,
+});
+
+export const vectorStoreSchema = z.discriminatedUnion('kind', [
+  pgvector,
+  qdrant,
+  chroma,
+  elasticsearch,
+  opensearch,
+  weaviate,
+  milvus,
+  pinecone,
+  redisVectorSet,
+  redisSearch,
+  lancedb,
+]);
+
+export type VectorStoreConfig = z.infer<typeof vectorStoreSchema>;
+
+export type StoreConfigOf<Kind extends VectorStoreConfig['kind']> = Extract<VectorStoreConfig, { kind: Kind }>;

@@ -1,0 +1,41 @@
+/** Config -> the vector store of a pipeline. A new kind of store is one line of `builders`. */
+import { createChromaStore } from './chroma.ts';
+import type { StoreConfigOf, VectorStoreConfig } from './config.ts';
+import { createLanceDbStore } from './lancedb.ts';
+import { createMilvusStore } from './milvus.ts';
+import { createPgvectorStore } from './pgvector/store.ts';
+import { createPineconeStore } from './pinecone.ts';
+import { createQdrantStore } from './qdrant.ts';
+import { createRedisSearchStore } from './redis/search.ts';
+import { createRedisVectorSetStore } from './redis/vector-set.ts';
+import { createElasticsearchStore, createOpenSearchStore } from './search-engine/dialects.ts';
+import type { VectorStore } from './vector-store.ts';
+import { createWeaviateStore } from './weaviate/store.ts';
+
+type Kind = VectorStoreConfig['kind'];
+type Build<K extends Kind> = (config: StoreConfigOf<K>, configField: string) => VectorStore;
+
+const builders: { readonly [K in Kind]: Build<K> } = {
+  pgvector: createPgvectorStore,
+  qdrant: createQdrantStore,
+  chroma: createChromaStore,
+  elasticsearch: createElasticsearchStore,
+  opensearch: createOpenSearchStore,
+  weaviate: createWeaviateStore,
+  milvus: createMilvusStore,
+  pinecone: createPineconeStore,
+  lancedb: (config, configField) => createLanceDbStore(config, configField),
+  redis_vector_set: createRedisVectorSetStore,
+  redis_search: createRedisSearchStore,
+};
+
+/**
+ * Opens the store; connections are made when it is first asked. `configField` is where the config describes it:
+ * `pipelines[0].vector_store`.
+ *
+ * @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used
+ */
+export function createVectorStore(config: VectorStoreConfig, configField: string): VectorStore {
+  const build = builders[config.kind] as Build<Kind>;
+  return build(config, configField);
+}

@@ -1,0 +1,287 @@
+/** What is asked of the rows: the k nearest, a uniform sample, which ids there are. */
+import { cosineOfScore, cosineSimilarity } from '../../../math/vector/matrix.ts';
+import { dimensionMismatch, inPortions, toSample } from '../entries.ts';
+import {
+  type ListedIds,
+  MAX_CHUNKS,
+  type Nearest,
+  type NearestRequest,
+  type Neighbour,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoredChunk,
+  type VectorMetric,
+} from '../vector-store.ts';
+import { CallFailure, type Query } from './session.ts';
+import { distanceOperators, quoted, type Table, type TableSettings } from './table.ts';
+
+const IDS_PER_QUERY = 10_000;
+
+export async function existingIds(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { column, left, cast, couldBe } = idOf(table, settings);
+  const found = new Set<string>();
+  for (const portion of inPortions(ids.filter(couldBe), IDS_PER_QUERY)) {
+    const rows = await query<{ id: string }>(
+      `select distinct ${column}::text as id from ${table.name} where ${left} = any($1::text[]${cast('[]')})`,
+      [portion],
+    );
+    for (const { id } of rows) found.add(id);
+  }
+  return found;
+}
+
+/** In the order of the ids, so that an index on the column is walked along. */
+export async function listIds(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  from: string | null,
+): Promise<ListedIds> {
+  const { left, cast } = idOf(table, settings);
+  const rows = await query<{ id: string }>(
+    `select id::text as id
+     from (
+       select distinct ${left} as id from ${table.name}
+       where ${left} is not null and ${quoted(settings.embedding)} is not null and ($1::text is null or ${left} > $1::text${cast('')})
+       order by 1 limit $2::int
+     ) as page
+     order by page.id`,
+    [from, IDS_PER_QUERY],
+  );
+  const ids = rows.map(({ id }) => id);
+  return { ids, next: ids.length < IDS_PER_QUERY ? null : (ids.at(-1) ?? null) };
+}
+
+export async function chunksOf(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  ids: readonly string[],
+): Promise<readonly StoredChunk[]> {
+  const { column, left, cast, couldBe } = idOf(table, settings);
+  const content = settings.content === undefined ? 'null' : `${quoted(settings.content)}::text`;
+  // A time comes as ISO 8601 says, whatever the settings of the session.
+  const version = settings.version === undefined ? 'null' : `to_jsonb(${quoted(settings.version)}) #>> '{}'`;
+  return query<StoredChunk>(
+    `select ${column}::text as id, ${version} as version, ${content} as content from ${table.name}
+     where ${quoted(settings.embedding)} is not null and ${left} = any($1::text[]${cast('[]')}) limit $2::int`,
+    [ids.filter(couldBe), MAX_CHUNKS],
+  );
+}
+
+/** The column of the ids, compared in its own type, so that an index on it is of use. */
+function idOf(table: Table, { id }: TableSettings) {
+  const { castTo, couldBe } = comparisons[table.idType] ?? asText;
+  const column = quoted(id);
+  const left = castTo === null ? `${column}::text` : column;
+  const cast = (list: '' | '[]'): string => (castTo === null ? '' : `::${castTo}${list}`);
+  return { column, left, cast, couldBe };
+}
+
+interface Comparison {
+  /** Type that the ids are cast to; null casts the column to text. */
+  readonly castTo: string | null;
+  /** Whether an id can be a value of the type, written as PostgreSQL writes it. */
+  readonly couldBe: (id: string) => boolean;
+}
+
+/** PostgreSQL keeps no text with a NUL. */
+const isText = (id: string): boolean => !id.includes('\0');
+
+const asText: Comparison = { castTo: null, couldBe: isText };
+
+const isIntegerOf =
+  (bits: number) =>
+  (id: string): boolean =>
+    /^(0|-?[1-9]\d{0,18})$/.test(id) && BigInt.asIntN(bits, BigInt(id)) === BigInt(id);
+
+const comparisons: Readonly<Record<string, Comparison>> = {
+  text: { castTo: 'text', couldBe: isText },
+  varchar: { castTo: 'text', couldBe: isText },
+  int2: { castTo: 'int2', couldBe: isIntegerOf(16) },
+  int4: { castTo: 'int4', couldBe: isIntegerOf(32) },
+  int8: { castTo: 'int8', couldBe: isIntegerOf(64) },
+  uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
+};
+
+/** Below this a sort of all rows costs less than the risk of drawing too few. */
+const SMALL_TABLE = 5000;
+
+interface SampleRow {
+  readonly id: string;
+  readonly vector: string;
+  readonly content: string | null;
+}
+
+/**
+ * Draws more rows than needed, each by itself with the same chance (TABLESAMPLE BERNOULLI, which reads the whole table
+ * but not the vectors that are stored beside it), and keeps the n with the smallest seeded hash of their place. A cut
+ * in the order of the table would favour what was inserted first. When the estimate of the table was too high and
+ * fewer than n were drawn, it draws again with a greater chance.
+ */
+export async function sampleRows(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  request: SampleRequest,
+): Promise<SampledVectors> {
+  const seed = request.seed | 0;
+  let percent = firstPercent(table, request.n);
+  for (;;) {
+    const rows = await draw(query, table, settings, { ...request, seed, percent });
+    if (rows.length >= request.n || percent >= 100) return sampleOf(rows);
+    percent = Math.min(100, percent * 5);
+  }
+}
+
+/** Percent of the rows to draw: n and six standard deviations more, by the estimate. */
+function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
+  if (!hasRowPlaces || estimate === null || estimate < SMALL_TABLE) return 100;
+  const wanted = n + 6 * Math.sqrt(n) + 20;
+  return Math.min(100, (120 * wanted) / estimate);
+}
+
+async function draw(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  { n, seed, percent, withContent }: SampleRequest & { readonly percent: number },
+): Promise<SampleRow[]> {
+  const [id, embedding] = [quoted(settings.id), quoted(settings.embedding)];
+  const content = withContent && settings.content !== undefined ? quoted(settings.content) : 'null';
+  const drawn = percent < 100 ? `tablesample bernoulli (${percent.toFixed(9)}) repeatable (${seed})` : '';
+  const place = table.hasRowPlaces ? "tableoid::text || ',' || ctid::text" : `${id}::text`;
+  // The vectors are read for the rows that are left alone.
+  return query<SampleRow>(
+    `select id::text as id, embedding::text as vector, content::text as content
+     from (
+       select ${id} as id, ${embedding} as embedding, ${content} as content
+       from ${table.name} ${drawn}
+       where ${embedding} is not null
+       order by hashtextextended(${place}, $1::int8) limit $2::int
+     ) as drawn`,
+    [seed, n],
+  );
+}
+
+function sampleOf(rows: readonly SampleRow[]): SampledVectors {
+  const stored = rows.map((row) => ({ ...row, vector: parseVector(row.vector) }));
+  const lengths = new Set(stored.map(({ vector }) => vector.length));
+  if (lengths.size > 1) {
+    const problem = `the vectors differ in length (${[...lengths].join(', ')}); keep those of one embedding model in one table or view.`;
+    throw new CallFailure('mixed_dimensions', problem);
+  }
+  return toSample(stored, { withContent: true, isSeeded: true });
+}
+
+const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
+  cosine: 'cosine_distance',
+  l2: 'l2',
+  dot: 'negative_dot',
+};
+
+/** The other two may be off for the user, and then the planner would weigh one thing it should not do against another. */
+const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
+
+interface FoundRow {
+  readonly id: string;
+  readonly distance: number;
+  readonly content?: string | null;
+  readonly vector?: string;
+}
+
+export async function searchNearest(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  request: NearestRequest,
+): Promise<Nearest> {
+  const { metric } = settings;
+  const { length } = request.vector;
+  if (table.dimensions !== null && table.dimensions !== length) {
+    throw dimensionMismatch('pgvector', table.dimensions, length);
+  }
+  const { vectorSchema: schema, vectorType } = table;
+  // What an index over another distance gives says nothing about the angle: the vectors are compared.
+  const readsVectors = metric !== 'cosine';
+  const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
+  const distance = `${quoted(settings.embedding)} operator(${schema}.${distanceOperators[metric]}) ${asked}`;
+  const content = request.withContent === 'digest' ? contentDigest : 'content::text';
+  const filter = conditionsOf(request.filter, 3);
+  const columns = [
+    { name: 'id', of: quoted(settings.id), shown: 'id::text' },
+    { name: 'distance', of: distance, shown: 'distance' },
+    ...(readsVectors ? [{ name: 'vector', of: quoted(settings.embedding), shown: 'vector::text' }] : []),
+    ...(settings.content === undefined || request.withContent === false
+      ? []
+      : [{ name: 'content', of: quoted(settings.content), shown: content }]),
+  ];
+  if (request.exact) await query(withoutIndex);
+  // Texts and vectors are read, and hashes made, for the nearest alone, not for every row that is compared.
+  const rows = await query<FoundRow>(
+    `select ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
+     from (
+       select ${columns.map(({ name, of }) => `${of} as ${name}`).join(', ')} from ${table.name}
+       where ${[`${quoted(settings.embedding)} is not null`, ...filter.conditions].join(' and ')}
+       order by ${distance} limit $2::int
+     ) as nearest
+     order by distance`,
+    [vectorBytes(request.vector), request.k, ...filter.values],
+  );
+  const neighbours = rows.map((row) => toNeighbour(row, request.vector, metric));
+  return { neighbours, isShort: neighbours.length < request.k };
+}
+
+/** By its bytes, whatever the collation of the column holds to be the same. */
+const contentDigest = `hashtextextended(content::text collate "C", 0)::text`;
+
+/**
+ * A zero vector has no direction, and pgvector says that its cosine distance is no number: its cosine is 0, which
+ * stands for a distance of 1.
+ */
+function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): Neighbour {
+  const score = Number.isNaN(row.distance) ? 1 : row.distance;
+  const similarity =
+    row.vector === undefined
+      ? cosineOfScore(score, 'cosine_distance')
+      : cosineSimilarity(parseVector(row.vector), query);
+  const scoreKind = scoreKinds[metric];
+  return { id: row.id, similarity, score, scoreKind, content: row.content ?? null };
+}
+
+/** `course` is a column; `metadata.course` looks into a column of JSON. Values are compared as text. */
+function conditionsOf(
+  filter: Readonly<Record<string, string>>,
+  firstParameter: number,
+): { readonly conditions: string[]; readonly values: unknown[] } {
+  const conditions: string[] = [];
+  const values: unknown[] = [];
+  const parameter = (value: unknown): string => `$${firstParameter + values.push(value) - 1}`;
+  for (const [name, value] of Object.entries(filter)) {
+    const [column = '', ...path] = name.split('.');
+    const left = path.length === 0 ? `${quoted(column)}::text` : `${quoted(column)} #>> ${parameter(path)}::text[]`;
+    conditions.push(`${left} = ${parameter(value)}::text`);
+  }
+  return { conditions, values };
+}
+
+/**
+ * As `vector_recv` of pgvector takes it in the binary format of parameters: length and a zero of 16 bits each, then
+ * float32, big-endian. PostgreSQL would spend as long on the digits of a text as on comparing hundreds of vectors.
+ */
+export function vectorBytes(vector: Float32Array): Buffer {
+  const bytes = Buffer.alloc(4 + 4 * vector.length);
+  bytes.writeUInt16BE(vector.length);
+  for (const [index, value] of vector.entries()) bytes.writeFloatBE(value, 4 + 4 * index);
+  return bytes;
+}
+
+export function parseVector(text: string): Float32Array {
+  return Float32Array.from(JSON.parse(text) as number[]);
+}

@@ -1,0 +1,306 @@
+/** Read-only transactions on a few connections of our own, bounded in time. */
+import { setMaxListeners } from 'node:events';
+import { Socket } from 'node:net';
+import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
+import { classifyConnectionFailure } from '../../../outbound/exchange.ts';
+import { type DatabaseRoute, mayTryOtherwise } from '../../../postgres/database-url.ts';
+import { Refused } from '../entries.ts';
+
+interface Failure {
+  readonly code: string;
+  /** To be read behind `pgvector search failed: `. */
+  readonly problem: string;
+}
+
+/** Thrown inside of a call, and turned into its outcome. */
+export class CallFailure extends Error implements Failure {
+  readonly code: string;
+  readonly problem: string;
+
+  constructor(code: string, problem: string) {
+    super(problem);
+    this.code = code;
+    this.problem = problem;
+  }
+}
+
+/** No answer came within the limit. */
+export class TimeOver extends Error {}
+
+/** Where the store is, as messages may name it. */
+export interface Place {
+  /** Host and port, without user and password. */
+  readonly address: string;
+  readonly table: string;
+  readonly user: string;
+  readonly configField: string;
+  readonly timeoutMs: number;
+}
+
+type Sentence = (place: Place) => Failure;
+
+const timeout: Sentence = ({ address, timeoutMs, configField }) => ({
+  code: 'timeout',
+  problem: `${address} did not answer within ${timeoutMs} ms; raise ${configField}.timeout_ms or look at its load.`,
+});
+
+const authentication: Sentence = ({ address, user, configField }) => ({
+  code: 'authentication_failed',
+  problem: `${address} does not let the user ${user} in; check ${configField}.url and pg_hba.conf.`,
+});
+
+const missing: Sentence = ({ table, configField }) => ({
+  code: 'not_found',
+  problem: `a table, column or operator it names does not exist; check ${configField} and the table ${table}.`,
+});
+
+/** By SQLSTATE, as in appendix A of the manual of PostgreSQL. */
+const sentences = new Map<string, Sentence>([
+  ['57014', timeout],
+  ['55P03', timeout],
+  ['28000', authentication],
+  ['28P01', authentication],
+  ['42P01', missing],
+  ['42703', missing],
+  ['42883', missing],
+  [
+    '22000',
+    ({ configField }) => ({
+      code: 'dimension_mismatch',
+      problem: `the query vector and the vectors of ${configField}.embedding differ in length; check that pipeline and store use the same embedding model.`,
+    }),
+  ],
+  [
+    '3D000',
+    ({ address, configField }) => ({
+      code: 'database_missing',
+      problem: `${address} has no such database; check ${configField}.url.`,
+    }),
+  ],
+  [
+    '42501',
+    ({ table, user }) => ({
+      code: 'permission_denied',
+      problem: `the user ${user} may not read it; run GRANT SELECT ON ${table} TO that user, and GRANT USAGE on its schema.`,
+    }),
+  ],
+  [
+    '53300',
+    ({ address }) => ({
+      code: 'too_many_connections',
+      problem: `${address} has no connection left; raise max_connections or put a pooler before it.`,
+    }),
+  ],
+]);
+
+/**
+ * The text of the error is never shown: it may repeat a vector, the value of a filter or the URL with its password.
+ * Its SQLSTATE is.
+ */
+export function classifyFailure(error: unknown, place: Place): Failure {
+  if (error instanceof CallFailure) return error;
+  const state = stateOf(error);
+  const sentence = state === null ? undefined : sentences.get(state);
+  if (sentence !== undefined) return sentence(place);
+  if (state !== null) {
+    return {
+      code: 'query_failed',
+      problem: `${place.address} answered with the error ${state} of PostgreSQL.`,
+    };
+  }
+  if (isTimeout(error)) return timeout(place);
+  const said = error instanceof Error ? error.message : '';
+  if (said.startsWith('SASL')) return authentication(place);
+  if (said.startsWith('Connection terminated')) {
+    return { code: 'connection_reset', problem: `${place.address} closed the connection.` };
+  }
+  if (said.includes('does not support SSL')) {
+    const problem = `${place.address} does not speak TLS; remove sslmode from ${place.configField}.url.`;
+    return { code: 'tls_error', problem };
+  }
+  const { code, problem } = classifyConnectionFailure(innermost(error));
+  return code === 'timeout' ? timeout(place) : { code, problem: `${place.address} ${problem}.` };
+}
+
+function stateOf(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
+}
+
+/** The driver has no codes of its own. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
+}
+
+/** A host with two addresses fails with both errors in one. */
+function innermost(error: unknown): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error;
+}
+
+export type Query = <Row extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+export interface Session {
+  /**
+   * Runs `work` in one transaction that cannot write, for at most `limitMs` after a connection was found. Rejects with the reason of `signal` at once when it aborts, else with what PostgreSQL or the connection failed of.
+   */
+  run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value>;
+  /** Gives connections back, also one that is still being made; may be called again. */
+  close(): Promise<void>;
+}
+
+const MAX_CONNECTIONS = 3;
+const IDLE_CONNECTION_MS = 60_000;
+
+/**
+ * The time limit is set inside of each transaction, since poolers refuse it as an option of the connection.
+ *
+ * @param route where its first way fails in a manner that the other may not, the other is taken from then on
+ */
+export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
+  const sockets = new Set<Socket>();
+  let ended: Promise<void> | null = null;
+  const open = (connection: PoolConfig): Pool => {
+    const opened = new Pool({
+      ...connection,
+      stream: () => {
+        const socket = new Socket();
+        sockets.add(socket);
+        return socket.once('close', () => sockets.delete(socket));
+      },
+      max: MAX_CONNECTIONS,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: IDLE_CONNECTION_MS,
+      keepAlive: true,
+      // A transaction goes out with its first statement.
+      pipeline: true,
+      application_name: 'recalld vector store',
+    });
+    // A connection that breaks fails the call that is under way; an error that nobody hears would end the process.
+    opened.on('error', () => undefined);
+    opened.on('connect', (client) => client.on('error', () => undefined));
+    return opened;
+  };
+  let pool = open(route.connection);
+  let otherwise = route.otherwise;
+  const connect = async (signal: AbortSignal): Promise<PoolClient> => {
+    const first = pool;
+    try {
+      const client = await checkOut(first, signal);
+      otherwise = null;
+      return client;
+    } catch (error) {
+      signal.throwIfAborted();
+      // Another call may have changed the way meanwhile.
+      if (pool !== first) return checkOut(pool, signal);
+      if (otherwise === null || !mayTryOtherwise(error)) throw error;
+      const other = open(otherwise);
+      try {
+        const client = await checkOut(other, signal);
+        if (pool === first) {
+          [pool, otherwise] = [other, null];
+          void first.end();
+          return client;
+        }
+        client.release();
+      } catch (failure) {
+        void other.end();
+        throw tellsMore(error) ? error : failure;
+      }
+      // Another call changed the way while this one tried it.
+      void other.end();
+      return checkOut(pool, signal);
+    }
+  };
+
+  return {
+    async run(work, limitMs, signal) {
+      signal.throwIfAborted();
+      setMaxListeners(0, signal);
+      const client = await connect(signal);
+      const transaction = inTransaction(client, work, limitMs);
+      try {
+        const value = await within(transaction, limitMs, signal);
+        client.release();
+        return value;
+      } catch (error) {
+        // Closing the connection ends what is still under way.
+        client.release(!isServerError(error));
+        throw error;
+      }
+    },
+    close() {
+      ended ??= pool.end();
+      for (const socket of sockets) {
+        if (socket.connecting) socket.destroy();
+        else socket.destroySoon();
+      }
+      return ended;
+    },
+  };
+}
+
+/** True unless the first way failed only because the server speaks no TLS. */
+function tellsMore(error: unknown): boolean {
+  return !(error instanceof Error && error.message.includes('does not support SSL'));
+}
+
+async function inTransaction<Value>(
+  client: PoolClient,
+  work: (query: Query) => Promise<Value>,
+  limitMs: number,
+): Promise<Value> {
+  const query: Query = async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+    (await client.query<Row>(text, [...values])).rows;
+  const begun = client.query(`begin read only; set local statement_timeout = ${Math.ceil(limitMs)}`);
+  // It throws where it is awaited, if the work does not throw before.
+  begun.catch(() => undefined);
+  try {
+    const value = await work(query);
+    await begun;
+    // Nothing was written: whoever has the connection next waits for the end, if anybody.
+    client.query('commit').catch(() => undefined);
+    return value;
+  } catch (error) {
+    // A connection that broke has nothing to roll back.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Settles as `pending` does, unless the time is over or `signal` aborts before. */
+function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new TimeOver()), limitMs);
+    const stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    pending.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    });
+  });
+}
+
+/** The driver cannot give up waiting for a connection, so one that comes too late goes back unused. */
+async function checkOut(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
+  const pending = pool.connect();
+  const aborted = new Promise<never>((_, reject) => {
+    const stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+    pending.finally(() => signal.removeEventListener('abort', stop)).catch(() => undefined);
+  });
+  try {
+    return await Promise.race([pending, aborted]);
+  } catch (error) {
+    pending.then((client) => client.release()).catch(() => undefined);
+    throw error;
+  }
+}
+
+function isServerError(error: unknown): boolean {
+  return (
+    error instanceof CallFailure ||
+    error instanceof Refused ||
+    (error instanceof Error && 'severity' in error && error.severity === 'ERROR')
+  );
+}

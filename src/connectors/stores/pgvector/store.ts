@@ -1,0 +1,92 @@
+/** The vector store in PostgreSQL with pgvector. */
+import { Client } from 'pg';
+import { RecalldError } from '../../../errors.ts';
+import { readDatabaseUrl } from '../../../postgres/database-url.ts';
+import type { StoreConfigOf } from '../config.ts';
+import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../entries.ts';
+import type { StoreOutcome, VectorStore } from '../vector-store.ts';
+import { chunksOf, existingIds, listIds, sampleRows, searchNearest } from './rows.ts';
+import { classifyFailure, createSession, type Place, type Query } from './session.ts';
+import { describeTable, lookUpTable, type Table } from './table.ts';
+
+type Work<Value> = (query: Query, table: Table) => Promise<Value>;
+
+/**
+ * Opens the table of chunks; connections are made when they are needed. Filters name columns, or with a dot a path
+ * into a column of JSON.
+ *
+ * @throws RecalldError config_invalid for an address that cannot be read
+ */
+export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configField: string): VectorStore {
+  const place = placeOf(config, configField);
+  const session = createSession(readDatabaseUrl(config.url, `${configField}.url`), config.timeout_ms);
+  const settings = { ...config, configField };
+
+  const scanMs = SCAN_PATIENCE * config.timeout_ms;
+  let known: Table | null = null;
+
+  const call = <Value>(
+    purpose: string,
+    work: Work<Value>,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<StoreOutcome<Value>> =>
+    outcomeOf(signal, async ({ stopwatch }) => {
+      let startedMs = performance.now();
+      try {
+        return await session.run(
+          async (query) => {
+            const table = known ?? (await lookUpTable(query, settings));
+            known = table;
+            startedMs = performance.now();
+            return work(query, table);
+          },
+          limitMs,
+          signal,
+        );
+      } catch (error) {
+        signal.throwIfAborted();
+        // The table may be another one by now.
+        known = null;
+        if (error instanceof Refused) throw error;
+        const { code, problem } = classifyFailure(error, { ...place, timeoutMs: limitMs });
+        throw failed(code, `pgvector ${purpose} failed: ${problem}`);
+      } finally {
+        stopwatch.latencyMs = performance.now() - startedMs;
+      }
+    });
+
+  const scan = <Value>(purpose: string, work: Work<Value>, signal: AbortSignal): Promise<StoreOutcome<Value>> => {
+    known = null;
+    return call(purpose, work, scanMs, signal);
+  };
+
+  return {
+    kind: 'pgvector',
+    nearest: (request, signal) =>
+      call(
+        'search',
+        (query, table) => searchNearest(query, table, settings, request),
+        request.exact ? scanMs : config.timeout_ms,
+        signal,
+      ),
+    sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, settings, request), signal),
+    describe: (signal) => scan('description', (query, table) => describeTable(query, table, settings), signal),
+    existing: (ids, signal) =>
+      call('look-up of ids', (query, table) => existingIds(query, table, settings, ids), config.timeout_ms, signal),
+    list: (from, signal) =>
+      call('list of ids', (query, table) => listIds(query, table, settings, from), scanMs, signal),
+    chunks: (ids, signal) =>
+      call('look-up of chunks', (query, table) => chunksOf(query, table, settings, ids), config.timeout_ms, signal),
+    close: () => session.close(),
+  };
+}
+
+function placeOf({ url, table, timeout_ms: timeoutMs }: StoreConfigOf<'pgvector'>, configField: string): Place {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new RecalldError('config_invalid', `${configField}.url: this is not a postgres:// URL.`);
+  }
+  const { connection } = readDatabaseUrl(url, `${configField}.url`);
+  const { host, port, user } = new Client(connection);
+  return { address: `${host}:${port}`, user: user ?? 'of this process', table, configField, timeoutMs };
+}

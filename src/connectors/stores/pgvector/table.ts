@@ -1,0 +1,258 @@
+/** What the table of the config is made of. */
+
+import { sizeClass } from '../../../math/vector/size-class.ts';
+import type { StoreConfigOf } from '../config.ts';
+import type { StoreDescription, VectorMetric } from '../vector-store.ts';
+import { CallFailure, type Query } from './session.ts';
+
+/** From here on the estimate of PostgreSQL stands for the count, since counting reads the whole table. */
+const COUNTED_ROWS = 100_000;
+
+interface IndexRow {
+  readonly definition: string;
+  readonly files: string;
+}
+
+export async function describeTable(query: Query, table: Table, settings: TableSettings): Promise<StoreDescription> {
+  const { metric } = settings;
+  const isExactCount = table.estimate === null || table.estimate < COUNTED_ROWS;
+  const count = isExactCount ? await countRows(query, table, settings) : Math.round(table.estimate ?? 0);
+  const dimensions = table.dimensions ?? (await lengthOfOne(query, table, settings));
+  const indexes = await vectorIndexes(query, table, settings);
+  const traits = {
+    pgvector: table.extensionVersion,
+    table: await tableFile(query, table),
+    column: dimensions === null ? table.vectorType : `${table.vectorType}(${dimensions})`,
+    metric,
+    index: (await servingMethod(query, table, settings)) ?? 'none',
+    index_definition: indexes.map(({ definition }) => definition).join('; '),
+    index_files: indexes.map(({ files }) => files).join(';'),
+    ...(await searchSettings(query, table)),
+    size_class: sizeClass(count),
+  };
+  return { count, isExactCount, dimensions, metric, traits };
+}
+
+/** An operator in a plan of PostgreSQL, in JSON. */
+interface PlanNode {
+  readonly 'Index Name'?: string;
+  /** Of an index that returns rows in the order of a distance. */
+  readonly 'Order By'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/**
+ * Access method of the index that the planner walks for a search, such as `hnsw`; null: it has none for it. The plan
+ * alone knows: an index may be over an expression, over a part of the table, of another distance, or beneath a view.
+ */
+async function servingMethod(
+  query: Query,
+  { name, vectorSchema: schema, vectorType, dimensions }: Table,
+  { embedding, metric }: TableSettings,
+): Promise<string | null> {
+  const column = quoted(embedding);
+  const vector = `'${JSON.stringify(Array.from({ length: dimensions ?? 1 }, () => 1))}'::${schema}.${vectorType}`;
+  await query('set local enable_seqscan = off; set local enable_sort = off; set local enable_indexscan = on');
+  const [row] = await query<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
+    `explain (format json) select 1 from ${name} where ${column} is not null
+     order by ${column} operator(${schema}.${distanceOperators[metric]}) ${vector} limit 1`,
+  );
+  await query('reset enable_seqscan; reset enable_sort; reset enable_indexscan');
+  const index = orderingIndex(row?.['QUERY PLAN'][0]?.Plan ?? {});
+  if (index === null) return null;
+  const [found] = await query<{ method: string }>(
+    `select m.amname as method from pg_class c join pg_am m on m.oid = c.relam
+     where c.relname = $1 and c.relkind in ('i', 'I') order by m.amname = 'btree' limit 1`,
+    [index],
+  );
+  return found?.method ?? null;
+}
+
+function orderingIndex(node: PlanNode): string | null {
+  if (node['Order By'] !== undefined && node['Index Name'] !== undefined) return node['Index Name'];
+  for (const child of node.Plans ?? []) {
+    const found = orderingIndex(child);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+async function countRows(query: Query, table: Table, { embedding }: TableSettings): Promise<number> {
+  const [row] = await query<{ count: string }>(`select count(${quoted(embedding)}) as count from ${table.name}`);
+  return Number(row?.count ?? 0);
+}
+
+async function lengthOfOne(query: Query, table: Table, { embedding }: TableSettings): Promise<number | null> {
+  const column = quoted(embedding);
+  const [row] = await query<{ length: number }>(
+    `select ${table.vectorSchema}.vector_dims(${column}) as length from ${table.name} where ${column} is not null limit 1`,
+  );
+  return row?.length ?? null;
+}
+
+/** The approximate indexes over the column itself, with the files of their parts: a rebuilt index has another file. */
+function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
+  return query<IndexRow>(
+    `select pg_get_indexdef(i.indexrelid) as definition,
+       coalesce(pg_relation_filenode(i.indexrelid)::text,
+         (select string_agg(pg_relation_filenode(relid)::text, ',' order by relid)
+          from pg_partition_tree(i.indexrelid) where isleaf), '') as files
+     from pg_index i
+       join pg_class c on c.oid = i.indexrelid
+       join pg_am m on m.oid = c.relam
+     where i.indrelid = $1::oid and m.amname in ('hnsw', 'ivfflat')
+       and i.indkey[0] = (select attnum from pg_attribute where attrelid = $1::oid and attname = $2)
+     order by definition`,
+    [table.oid, embedding],
+  );
+}
+
+/** A table that was emptied, rewritten or put in the place of another has another file. */
+async function tableFile(query: Query, { oid }: Table): Promise<string> {
+  const [row] = await query<{ file: string }>('select coalesce(pg_relation_filenode($1::oid), $1::oid)::text as file', [
+    oid,
+  ]);
+  return row?.file ?? '';
+}
+
+/** They are known once the library is loaded, which the cast does. */
+async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Record<string, string>> {
+  await query(`select '[1]'::${vectorSchema}.vector`);
+  const [row] = await query<Record<string, string | null>>(
+    `select current_setting('hnsw.ef_search', true) as ef_search, current_setting('ivfflat.probes', true) as probes,
+       current_setting('hnsw.iterative_scan', true) as iterative_scan`,
+  );
+  return Object.fromEntries(
+    Object.entries(row ?? {}).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  );
+}
+
+/** Of pgvector, by distance. */
+export const distanceOperators: Readonly<Record<VectorMetric, string>> = { cosine: '<=>', l2: '<->', dot: '<#>' };
+
+export type TableSettings = StoreConfigOf<'pgvector'> & { readonly configField: string };
+
+export interface Table {
+  readonly oid: number;
+  /** Schema and table as SQL takes them. */
+  readonly name: string;
+  /** Whether rows have a place of their own, by which they can be told apart; those of a view have none. */
+  readonly hasRowPlaces: boolean;
+  /** Number of rows by the last analysis, null when there was none. */
+  readonly estimate: number | null;
+  readonly idType: string;
+  readonly vectorType: 'vector' | 'halfvec';
+  /** Schema that pgvector lives in, as SQL takes it; it need not be in the search path. */
+  readonly vectorSchema: string;
+  readonly extensionVersion: string;
+  /** Of the type of the column, null when it takes any length. */
+  readonly dimensions: number | null;
+}
+
+interface RelationRow {
+  readonly oid: number;
+  readonly schema: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly estimate: number;
+}
+
+interface ColumnRow {
+  readonly name: string;
+  readonly type: string;
+  readonly typeName: string;
+  readonly typeSchema: string;
+  readonly modifier: number;
+}
+
+/** @throws CallFailure when a part of it is missing or cannot be searched */
+export async function lookUpTable(query: Query, settings: TableSettings): Promise<Table> {
+  const relation = await lookUpRelation(query, settings);
+  const columns = await query<ColumnRow>(
+    `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, t.typname as "typeName",
+       quote_ident(n.nspname) as "typeSchema", a.atttypmod as modifier
+     from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_namespace n on n.oid = t.typnamespace
+     where a.attrelid = $1::oid and a.attnum > 0 and not a.attisdropped
+     order by a.attnum`,
+    [relation.oid],
+  );
+  const column = (key: 'id' | 'embedding' | 'content' | 'version', name: string): ColumnRow => {
+    const found = columns.find((each) => each.name === name);
+    if (found !== undefined) return found;
+    const names = columns.map((each) => each.name).join(', ');
+    throw new CallFailure(
+      'column_missing',
+      `the table ${settings.table} has no column ${name}; set ${settings.configField}.${key} to one of: ${names}.`,
+    );
+  };
+  const id = column('id', settings.id);
+  const embedding = column('embedding', settings.embedding);
+  if (settings.content !== undefined) column('content', settings.content);
+  if (settings.version !== undefined) column('version', settings.version);
+  const vectorType = searchableType(embedding, settings);
+  const [extension] = await query<{ version: string }>(
+    "select extversion as version from pg_extension where extname = 'vector'",
+  );
+  return {
+    oid: relation.oid,
+    name: `${quoted(relation.schema)}.${quoted(relation.name)}`,
+    hasRowPlaces: ['r', 'p', 'm'].includes(relation.kind),
+    // Before PostgreSQL 14, 0 stood for "never analysed" too.
+    estimate: relation.estimate > 0 ? relation.estimate : null,
+    idType: id.typeName,
+    vectorType,
+    vectorSchema: embedding.typeSchema,
+    extensionVersion: extension?.version ?? 'unknown',
+    dimensions: embedding.modifier > 0 ? embedding.modifier : null,
+  };
+}
+
+async function lookUpRelation(query: Query, { table, configField }: TableSettings): Promise<RelationRow> {
+  const parts = tableParts(table);
+  const name = parts?.map((part) => quoted(part)).join('.') ?? '';
+  const [relation] =
+    parts === null
+      ? []
+      : await query<RelationRow>(
+          `select c.oid::int8::float8 as oid, n.nspname as schema, c.relname as name, c.relkind as kind,
+             c.reltuples::float8 as estimate
+           from pg_class c join pg_namespace n on n.oid = c.relnamespace
+           where c.oid = to_regclass($1) and c.relkind in ('r', 'p', 'm', 'v', 'f')`,
+          [name],
+        );
+  if (relation !== undefined) return relation;
+  throw new CallFailure(
+    'table_missing',
+    `there is no table ${table}, or its schema is not in the search path; check ${configField}.table, which keeps upper and lower case.`,
+  );
+}
+
+function searchableType(column: ColumnRow, { table, configField }: TableSettings): 'vector' | 'halfvec' {
+  if (column.typeName === 'vector' || column.typeName === 'halfvec') return column.typeName;
+  throw new CallFailure(
+    'unsupported_type',
+    `the column ${column.name} of ${table} is of type ${column.type}; set ${configField}.embedding to one of type vector or halfvec of pgvector.`,
+  );
+}
+
+/** Between double quotes, so that any text is one name and nothing else. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * `chunks`, `rag.chunks`, `"My Schema"."My.Table"`: the parts of a table's name, the way they were created, null when
+ * it is not one. Unlike in SQL, a name without quotes keeps its case, since that is how people copy it.
+ */
+export function tableParts(name: string): readonly string[] | null {
+  const part = /^(?:"((?:[^"]|"")+)"|([^".]+))(\.|$)/;
+  const parts: string[] = [];
+  let rest = name.trim();
+  for (;;) {
+    const match = part.exec(rest);
+    if (match === null) return null;
+    parts.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
+    rest = rest.slice(match[0].length);
+    if (match[3] === '') return parts.length <= 2 ? parts : null;
+  }
+}

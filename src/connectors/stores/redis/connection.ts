@@ -1,0 +1,231 @@
+/** One connection to Redis, opened by the first command and again after it broke. */
+import { setMaxListeners } from 'node:events';
+import { Command, Redis } from 'ioredis';
+import { RecalldError } from '../../../errors.ts';
+import { classifyConnectionFailure } from '../../../outbound/exchange.ts';
+import type { StoreConfigOf } from '../config.ts';
+import { type Attempt, failed, failureCode, Refused, unsupported } from '../entries.ts';
+
+/** As RESP2 gives it: texts are bytes, since vectors and ids may be any. */
+export type Reply = Buffer | number | null | readonly Reply[];
+
+export interface RedisCommand {
+  readonly name: string;
+  readonly args: readonly (string | number | Buffer)[];
+  /** The version that has the command: `Redis 8.4 (VRANGE)`. */
+  readonly needs: string;
+}
+
+export interface RedisConnection {
+  /** Sends the commands at once and gives their replies in the same order. @throws Refused */
+  send(commands: readonly RedisCommand[], purpose: string, attempt: Attempt): Promise<readonly Reply[]>;
+  /** Closes the connection, whatever is under way. */
+  readonly close: () => void;
+}
+
+/** How long a server that does not answer may take to close its end. */
+const MAX_GOODBYE_MS = 1000;
+
+/** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
+export function createRedisConnection(
+  { url, timeout_ms: timeoutMs }: StoreConfigOf<'redis_search' | 'redis_vector_set'>,
+  configField: string,
+): RedisConnection {
+  const label = labelOf(url, configField);
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: timeoutMs,
+    commandTimeout: timeoutMs,
+    disconnectTimeout: Math.min(timeoutMs, MAX_GOODBYE_MS),
+    maxRetriesPerRequest: 0,
+    // A connection that broke is opened again by the next command, so that nothing goes on behind its back.
+    retryStrategy: () => null,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    protocol: 2,
+  });
+  let lastError: unknown;
+  redis.on('error', (error) => {
+    lastError = error;
+  });
+  let opening: Promise<void> | undefined;
+  let closed = false;
+  let isLeaving = false;
+  const leave = (): void => {
+    isLeaving = true;
+    redis.disconnect();
+  };
+  const open = async (): Promise<void> => {
+    // The status stays as it is until the connection is gone.
+    if (redis.status === 'ready' && !isLeaving) return;
+    opening ??= connect(redis, () => {
+      if (closed) throw new Error('the store was closed');
+      lastError = undefined;
+      isLeaving = false;
+    }).finally(() => {
+      opening = undefined;
+    });
+    await opening;
+  };
+  const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
+    const place = { label, purpose, configField, command: name, needs };
+    // After a failed connection only the event knows the reason.
+    const cause = isReplyError(error) || lastError === undefined ? error : lastError;
+    if (isReplyError(cause)) return refusalOfReply(cause.message, place);
+    if (error instanceof Error && error.message === 'Command timed out') return timedOut(place, limitMs);
+    const { code, problem } = classifyConnectionFailure(cause);
+    if (code === 'timeout') return timedOut(place, limitMs);
+    const isBroken = code === 'connection_failed';
+    return failed(
+      isBroken ? 'connection_reset' : code,
+      `Redis ${purpose} failed: ${label} ${isBroken ? 'closed the connection; check that it is up' : problem}.`,
+    );
+  };
+
+  return {
+    async send(commands, purpose, { signal, stopwatch, patience }) {
+      signal.throwIfAborted();
+      const [first] = commands;
+      if (first === undefined) return [];
+      if (closed) throw failed('connection_closed', `Redis ${purpose} failed: the store was closed.`);
+      const limitMs = patience * timeoutMs;
+      const startedMs = performance.now();
+      try {
+        return await orAborted(signal, async () => {
+          await open();
+          const pending = commands.map(({ name, args }) => {
+            const command = new Command(name, [...args], { replyEncoding: null });
+            // Takes the place of commandTimeout.
+            command.setTimeout(limitMs);
+            return redis.sendCommand(command) as Promise<Reply>;
+          });
+          const settled = await Promise.allSettled(pending);
+          return settled.map((result, place) => {
+            if (result.status === 'fulfilled') return result.value;
+            throw refused(result.reason, purpose, commands[place] ?? first, limitMs);
+          });
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        const refusal = error instanceof Refused ? error : refused(error, purpose, first, timeoutMs);
+        // What does not answer may have lost its network; the next command tries a new connection.
+        if (failureCode(refusal) === 'timeout') leave();
+        throw refusal;
+      } finally {
+        stopwatch.latencyMs += performance.now() - startedMs;
+      }
+    },
+    close() {
+      closed = true;
+      redis.disconnect();
+    },
+  };
+}
+
+async function connect(redis: Redis, forget: () => void): Promise<void> {
+  // One that was told to disconnect still has its socket for a moment.
+  if (redis.status !== 'wait' && redis.status !== 'end') {
+    await new Promise<void>((resolve) => redis.once('end', () => resolve()));
+  }
+  forget();
+  await redis.connect();
+}
+
+function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    // One signal serves many commands at once.
+    setMaxListeners(0, signal);
+    const stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+function timedOut({ label, purpose, configField }: Record<string, string>, timeoutMs: number): Refused {
+  const wayOut = `raise ${configField}.timeout_ms or look at its load`;
+  return failed('timeout', `Redis ${purpose} failed: ${label} did not answer within ${timeoutMs} ms; ${wayOut}.`);
+}
+
+function isReplyError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+/** Scheme, host and port: never the password. */
+function labelOf(url: string, configField: string): string {
+  const address = URL.canParse(url) ? new URL(url) : null;
+  if (address === null || address.hostname === '') {
+    throw new RecalldError('config_invalid', `${configField}.url: write it like redis://store.internal:6379.`);
+  }
+  return `${address.protocol}//${address.hostname}:${address.port || '6379'}`;
+}
+
+interface CommandPlace {
+  /** Scheme, host and port. */
+  readonly label: string;
+  readonly purpose: string;
+  readonly configField: string;
+  readonly command: string;
+  readonly needs: string;
+}
+
+/** The text of the reply is never shown, since it may repeat an argument. */
+function refusalOfReply(reply: string, { label, purpose, configField, command, needs }: CommandPlace): Refused {
+  const start = `Redis ${purpose} failed: ${label}`;
+  if (/unknown command/i.test(reply)) {
+    return unsupported(`A ${purpose} needs ${needs}, and ${label} does not know ${command}.`);
+  }
+  if (/^(NOAUTH|WRONGPASS)|invalid password|without any password|DENIED/i.test(reply)) {
+    return failed('auth_failed', `${start} refuses the user or the password; check ${configField}.url.`);
+  }
+  if (reply.startsWith('NOPERM')) {
+    return failed('no_permission', `${start} does not let this user run ${command}; allow it, or +@read.`);
+  }
+  if (/unknown index|no such index|index not found/i.test(reply)) {
+    return failed('collection_missing', `${start} has no such index; check ${configField}.index.`);
+  }
+  if (/^WRONGTYPE|wrong (type|kind) of value/i.test(reply)) {
+    return failed('wrong_type', `${start} holds another type of value there; check ${configField}.`);
+  }
+  if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
+    return failed('cluster', `${start} is a node of a cluster without this key; give the address of its node.`);
+  }
+  if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
+    return failed('busy', `${start} is busy or loading its data; try again later.`);
+  }
+  return failed('request_refused', `${start} refused ${command}; check ${configField} and the fields of filters.`);
+}
+
+/** Reading of RESP2 replies. */
+export function repliesOf(reply: Reply | undefined): readonly Reply[] {
+  return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
+}
+
+export function replyText(reply: Reply | undefined): string | null {
+  if (Buffer.isBuffer(reply)) return reply.toString('utf8');
+  return typeof reply === 'number' ? String(reply) : null;
+}
+
+export function replyNumber(reply: Reply | undefined): number | null {
+  const text = replyText(reply);
+  if (text === null || text.trim() === '' || Number.isNaN(Number(text))) return null;
+  return Number(text);
+}
+
+/** The value behind a name in a list of names and values, where lone flags may stand among them. */
+export function valueAfter(list: readonly Reply[], name: string): Reply | undefined {
+  const place = list.findIndex((reply) => replyText(reply) === name);
+  return place < 0 ? undefined : list[place + 1];
+}
+
+/** Little-endian, as every command of Redis takes and gives vectors in bytes. */
+export function float32Bytes(vector: Float32Array): Buffer {
+  const bytes = Buffer.alloc(vector.length * 4);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes;
+}
+
+export function float32Of(bytes: Buffer): Float32Array {
+  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+}

@@ -1,0 +1,276 @@
+/**
+ * A vector set of Redis 8.
+ *
+ * Source: content/commands/{vsim,vrange,vemb,vinfo,vismember,vgetattr}.md of github.com/redis/docs, and
+ * modules/vector-sets of github.com/redis/redis.
+ */
+
+import { createReservoir } from '../../../math/stats/random.ts';
+import { fieldAt, textOf } from '../../../outbound/json-api.ts';
+import { parseBoundedJson } from '../../../text/json.ts';
+import type { StoreConfigOf } from '../config.ts';
+import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../entries.ts';
+import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
+import {
+  type ListedIds,
+  MAX_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type StoredChunk,
+  type VectorStore,
+} from '../vector-store.ts';
+import {
+  createRedisConnection,
+  float32Bytes,
+  type RedisCommand,
+  type RedisConnection,
+  type Reply,
+  repliesOf,
+  replyNumber,
+  replyText,
+  valueAfter,
+} from './connection.ts';
+
+interface SetShape {
+  readonly dimensions: number | null;
+  readonly count: number;
+  /** Vectors are kept under a random projection to fewer numbers. */
+  readonly isProjected: boolean;
+  readonly metric: 'cosine';
+  readonly scoreKind: 'shifted_cosine';
+  readonly traits: Readonly<Record<string, string>>;
+}
+
+const IDS_PER_CALL = 1000;
+const MAX_PAGES = 5000;
+const VECTORS_PER_CALL = 250;
+
+/**
+ * Creates the store; nothing is sent before the first call.
+ *
+ * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000 (all at once and up to 200,000 where
+ * Redis is older), through a reservoir with the seed, then VEMB for each chosen one. A VRANDMEMBER of as many as are
+ * wanted would be one call, but it walks the graph at random from its entry point, so that well connected elements come
+ * more often. Vectors come back as they are kept, by default quantised
+ * to 8 bits. A key without a set is an empty store, since Redis keeps no empty sets.
+ *
+ * @throws RecalldError config_invalid for an address that cannot be called
+ */
+export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_set'>, configField: string): VectorStore {
+  const redis = createRedisConnection(config, configField);
+  const shapes = rememberShape<SetShape>('Redis', async (attempt) => {
+    const [info] = await redis.send([command(config.key, 'VINFO', [])], 'description', attempt);
+    return readShape(config.key, repliesOf(info));
+  });
+  const store: VectorSet = { ...config, connection: redis, shapes };
+  return createRemoteStore({
+    kind: 'redis_vector_set',
+    shapes,
+    search: (_, request, attempt) => search(store, request, attempt),
+    placeOf: { score: 'score', id: 'element', vector: 'vector' },
+    unexpected: (purpose) =>
+      failed('unexpected_answer', `Redis ${purpose} failed: VSIM gave no pairs of element and score.`),
+    sample: (request, attempt) => sample(store, request, attempt),
+    describe: async ({ count }) => ({ count, isExactCount: true }),
+    existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
+    close: redis.close,
+  });
+}
+
+type VectorSet = StoreConfigOf<'redis_vector_set'> & {
+  readonly connection: RedisConnection;
+  readonly shapes: RememberedShape<SetShape>;
+};
+
+function command(key: string, name: string, args: RedisCommand['args'], version = '8.0'): RedisCommand {
+  return { name, args: [key, ...args], needs: `Redis ${version} or later` };
+}
+
+async function search(store: VectorSet, request: NearestRequest, attempt: Attempt): Promise<Hit[]> {
+  const filter = filterExpression(request.filter);
+  const args = ['FP32', float32Bytes(request.vector), 'WITHSCORES', 'COUNT', request.k];
+  const options = [...(filter === null ? [] : ['FILTER', filter]), ...(request.exact ? ['TRUTH'] : [])];
+  const asked = command(store.key, 'VSIM', [...args, ...options]);
+  const [reply] = await store.connection.send([asked], 'search', attempt);
+  const hits = inPortions(repliesOf(reply), 2).map(([id, score]) => ({
+    id: replyText(id),
+    score: replyNumber(score),
+    vector: null,
+    content: null,
+  }));
+  if (!request.withContent) return hits;
+  const ids = hits.map(({ id }) => id ?? '');
+  const contents = await contentsOf(store, ids, attempt);
+  return hits.map((hit, place) => ({ ...hit, content: contents[place] ?? null }));
+}
+
+async function contentsOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<(string | null)[]> {
+  const { content } = store;
+  if (content === undefined) return ids.map(() => null);
+  const attributes = await attributesOf(store, ids, attempt);
+  return attributes.map((attribute) => textOf(fieldAt(attribute, content)));
+}
+
+async function attributesOf(
+  { key, connection }: VectorSet,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<unknown[]> {
+  const commands = ids.map((id) => command(key, 'VGETATTR', [id]));
+  const attributes = await connection.send(commands, 'look-up of texts', attempt);
+  return attributes.map((reply) => parsed(replyText(reply)));
+}
+
+/** An element is its document. */
+async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { content, version } = store;
+  const there = await existing(store, ids.slice(0, MAX_CHUNKS), attempt);
+  const present = ids.filter((id) => there.has(id));
+  const attributes = present.length === 0 ? [] : await attributesOf(store, present, attempt);
+  const field = (place: number, name: string | undefined): string | null =>
+    name === undefined ? null : textOf(fieldAt(attributes[place], name));
+  return present.map((id, place) => ({ id, content: field(place, content), version: field(place, version) }));
+}
+
+async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
+  const { n, seed, withContent } = request;
+  const { count, isProjected } = await store.shapes.fresh(attempt);
+  if (isProjected) throw unsupported('This vector set keeps its vectors projected (REDUCE), not as they came.');
+  if (count > MAX_PAGES * IDS_PER_CALL) {
+    throw unsupported(`A uniform sample of a vector set reads every name, and ${count} are too many.`);
+  }
+  const drawn = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
+  return readSample(drawn, VECTORS_PER_CALL, { withContent, isSeeded: true }, async (ids) => {
+    const embeddings = ids.map((id) => command(store.key, 'VEMB', [id]));
+    const vectors = await store.connection.send(embeddings, 'sample', attempt);
+    const contents = withContent ? await contentsOf(store, ids, attempt) : [];
+    return ids.map((id, place) => {
+      const numbers = repliesOf(vectors[place]).map((reply) => replyNumber(reply) ?? 0);
+      // It may have been removed between the two calls.
+      const vector = numbers.length === 0 ? null : Float32Array.from(numbers);
+      return { id, vector, content: contents[place] ?? null };
+    });
+  });
+}
+
+async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Attempt): Promise<string[]> {
+  const reservoir = createReservoir<string>(n, seed);
+  let last: Buffer | null = null;
+  do {
+    const page: NamesPage = await pageAfter(store, last, 'sample', attempt);
+    for (const name of page.names) reservoir.offer(replyText(name) ?? '');
+    last = page.last;
+  } while (last !== null);
+  return reservoir.chosen();
+}
+
+interface NamesPage {
+  readonly names: readonly Reply[];
+  /** To go on from; null after the last page. */
+  readonly last: Buffer | null;
+}
+
+async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string, attempt: Attempt): Promise<NamesPage> {
+  const { key, connection } = store;
+  const start = last === null ? '-' : Buffer.concat([Buffer.from('('), last]);
+  const asked = command(key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
+  try {
+    const [reply] = await connection.send([asked], purpose, attempt);
+    const names = repliesOf(reply);
+    const end = names.length < IDS_PER_CALL ? undefined : names.at(-1);
+    return { names, last: Buffer.isBuffer(end) ? end : null };
+  } catch (error) {
+    if (!(error instanceof Refused) || error.refusal.kind !== 'unsupported') throw error;
+    return { names: await allNames(store, purpose, attempt), last: null };
+  }
+}
+
+/** A command holds up everybody else: so many names take Redis a few tens of milliseconds. */
+const MAX_AT_ONCE = 200_000;
+
+/** Before VRANGE: VRANDMEMBER does not walk the graph but gives the whole set where more is asked for than it holds. */
+async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
+  const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
+  const count = replyNumber(card) ?? 0;
+  if (count === 0) return [];
+  if (count > MAX_AT_ONCE) {
+    throw unsupported(
+      `Redis before 8.4 gives the names of a vector set all at once, and ${count} are too many; 8.4 has VRANGE.`,
+    );
+  }
+  // It may grow meanwhile.
+  const [names] = await connection.send([command(key, 'VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
+  // Their order is another each time, and a seed is to draw the same again.
+  return repliesOf(names)
+    .filter((name): name is Buffer => Buffer.isBuffer(name))
+    .toSorted((a, b) => Buffer.compare(a, b));
+}
+
+async function list(store: VectorSet, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const last = from === null ? null : Buffer.from(from, 'base64');
+  const page = await pageAfter(store, last, 'list of ids', attempt);
+  return { ids: page.names.map((name) => replyText(name) ?? ''), next: page.last?.toString('base64') ?? null };
+}
+
+async function existing(
+  { key, connection }: VectorSet,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  for (const portion of inPortions(ids, IDS_PER_CALL)) {
+    const commands = portion.map((id) => command(key, 'VISMEMBER', [id]));
+    const replies = await connection.send(commands, 'check of ids', attempt);
+    for (const [place, id] of portion.entries()) if (replyNumber(replies[place]) === 1) known.add(id);
+  }
+  return known;
+}
+
+/** `vset-uid` and `hnsw-max-node-uid` are left out: a restart and a write change them. */
+function readShape(key: string, info: readonly Reply[]): SetShape {
+  const kept = replyNumber(valueAfter(info, 'vector-dim'));
+  const input = replyNumber(valueAfter(info, 'projection-input-dim')) ?? 0;
+  const trait = (name: string) => replyText(valueAfter(info, name)) ?? 'unknown';
+  return {
+    dimensions: input > 0 ? input : kept,
+    count: replyNumber(valueAfter(info, 'size')) ?? 0,
+    isProjected: input > 0,
+    metric: 'cosine',
+    scoreKind: 'shifted_cosine',
+    traits: {
+      key,
+      quant_type: trait('quant-type'),
+      hnsw_m: trait('hnsw-m'),
+      dimensions: kept === null ? 'unknown' : String(kept),
+    },
+  };
+}
+
+/**
+ * `.name == "value"` for each field. A string of this language has no escapes: it ends at the next quote of its kind,
+ * and a backslash stays in it.
+ *
+ * @throws Refused for a value that cannot be written
+ */
+function filterExpression(filter: NearestRequest['filter']): string | null {
+  const conditions = Object.entries(filter).map(([name, value]) => {
+    if (!/^\w+$/.test(name)) throw unsupported(`Filters of vector sets know no attribute named ${name}.`);
+    const quote = [`"`, `'`].find((mark) => !value.includes(mark));
+    if (quote === undefined || value.includes('\\')) {
+      throw unsupported('Filters of vector sets take no value with both kinds of quotes or with a backslash.');
+    }
+    return `.${name} == ${quote}${value}${quote}`;
+  });
+  return conditions.length === 0 ? null : conditions.join(' and ');
+}
+
+function parsed(json: string | null): unknown {
+  try {
+    return json === null ? null : parseBoundedJson(json);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,247 @@
+/** A vector store made of what one product is asked, with what all products have in common. */
+
+import { createHash } from 'node:crypto';
+import { sizeClass } from '../../math/vector/size-class.ts';
+import { createJsonApi, type HttpServiceConfig, type JsonCall, type ServiceIdentity } from '../../outbound/json-api.ts';
+import {
+  type Attempt,
+  dimensionMismatch,
+  failed,
+  failureCode,
+  type Hit,
+  outcomeOf,
+  outcomeOfScan,
+  toNearest,
+  unsupported,
+} from './entries.ts';
+import type {
+  ListedIds,
+  Nearest,
+  NearestRequest,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  StoreDescription,
+  StoredChunk,
+  VectorStore,
+} from './vector-store.ts';
+
+/** What a store is made of, as far as every product says it. */
+export interface StoreShape extends Shape, Pick<StoreDescription, 'metric' | 'traits'> {
+  readonly scoreKind: ScoreKind;
+}
+
+/** What one product is asked: each operation makes its requests and reads their answers. @throws Refused */
+export interface StoreOperations<S extends StoreShape> {
+  readonly kind: string;
+  readonly shapes: RememberedShape<S>;
+  /** Why it cannot be asked for an exact search, where that is known without asking it. */
+  readonly noExactSearch?: string;
+  /** Best first, as the store orders them; null when nothing can match. */
+  search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
+  /** Where the answer to a search should have what a hit lacks, for `unexpected`. */
+  readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
+  /** The refusal of an answer that is not what the product promises. */
+  unexpected(purpose: string, lacking: string): Error;
+  sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
+  /** What the shape does not say; how large the store is becomes a trait beside these and those of the shape. */
+  describe(
+    shape: S,
+    attempt: Attempt,
+  ): Promise<Pick<StoreDescription, 'count' | 'isExactCount'> & Partial<Pick<StoreDescription, 'traits'>>>;
+  existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
+  list(from: string | null, attempt: Attempt): Promise<ListedIds>;
+  /** At most MAX_CHUNKS; ids are never empty. */
+  chunks(ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]>;
+  close(): void;
+}
+
+export function createRemoteStore<S extends StoreShape>(operations: StoreOperations<S>): VectorStore {
+  const { kind, shapes, noExactSearch } = operations;
+  return {
+    kind,
+    nearest: (request, signal) =>
+      (request.exact ? outcomeOfScan : outcomeOf)(signal, async (attempt) => {
+        if (request.exact && noExactSearch !== undefined) throw unsupported(noExactSearch);
+        return shapes.search(request.vector, attempt, (shape, inner) =>
+          searchNearest(operations, shape, request, inner),
+        );
+      }),
+    sample: (request, signal) => outcomeOfScan(signal, (attempt) => operations.sample(request, attempt)),
+    describe: (signal) =>
+      outcomeOfScan(signal, async (attempt) => {
+        const shape = await shapes.fresh(attempt);
+        const { count, isExactCount, traits } = await operations.describe(shape, attempt);
+        const { dimensions, metric } = shape;
+        return {
+          count,
+          isExactCount,
+          dimensions,
+          metric,
+          traits: { ...shape.traits, ...traits, size_class: sizeClass(count) },
+        };
+      }),
+    existing: (ids, signal) => outcomeOf(signal, (attempt) => operations.existing(ids, attempt)),
+    list: (from, signal) => outcomeOf(signal, (attempt) => operations.list(from, attempt)),
+    chunks: (ids, signal) =>
+      outcomeOf(signal, async (attempt) => {
+        const possible = ids.filter((id) => id !== '');
+        return possible.length === 0 ? [] : operations.chunks(possible, attempt);
+      }),
+    close: async () => operations.close(),
+  };
+}
+
+async function searchNearest<S extends StoreShape>(
+  operations: StoreOperations<S>,
+  shape: S,
+  request: NearestRequest,
+  attempt: Attempt,
+): Promise<Nearest> {
+  const hits = await operations.search(shape, request, attempt);
+  if (hits === null) return { neighbours: [], isShort: true };
+  const nearest = toNearest(hits, shape.scoreKind, request);
+  if (typeof nearest !== 'string') return nearest;
+  throw operations.unexpected('search', operations.placeOf[nearest]);
+}
+
+interface Shape {
+  /** Length of the vectors, null when the store does not say. */
+  readonly dimensions: number | null;
+}
+
+export interface RememberedShape<S extends Shape> {
+  /** Asks the store at the first call only. */
+  current(attempt: Attempt): Promise<S>;
+  /** Asks the store, whatever is remembered. */
+  fresh(attempt: Attempt): Promise<S>;
+  /**
+   * Runs a search by the remembered shape. A vector of the wrong length is refused before anything is sent; since a
+   * store may have been built anew, the shape is asked for once more before that, and after a search that failed
+   * for another reason than the connection.
+   */
+  search<Value>(
+    vector: Float32Array,
+    attempt: Attempt,
+    run: (shape: S, attempt: Attempt) => Promise<Value>,
+  ): Promise<Value>;
+}
+
+/** What a search must know of a store before it is sent, asked once. */
+export function rememberShape<S extends Shape>(
+  service: string,
+  ask: (attempt: Attempt) => Promise<S>,
+): RememberedShape<S> {
+  let remembered: S | undefined;
+  const fresh = async (attempt: Attempt): Promise<S> => {
+    remembered = undefined;
+    // What a store is made of is known at once, so that one that hangs is noticed before the patience of a scan.
+    remembered = await ask({ ...attempt, patience: 1 });
+    return remembered;
+  };
+  const current = async (attempt: Attempt): Promise<S> => remembered ?? fresh(attempt);
+  const check = (shape: S, vector: Float32Array): void => {
+    if (shape.dimensions !== null && shape.dimensions !== vector.length) {
+      throw dimensionMismatch(service, shape.dimensions, vector.length);
+    }
+  };
+
+  return {
+    current,
+    fresh,
+    async search(vector, attempt, run) {
+      const isKnown = remembered !== undefined;
+      let shape = await current(aside(attempt));
+      if (isKnown && shape.dimensions !== vector.length) shape = await fresh(aside(attempt));
+      check(shape, vector);
+      try {
+        return await run(shape, attempt);
+      } catch (error) {
+        if (isKnown && isAboutTheRequest(error)) {
+          check(await fresh(aside(attempt)), vector);
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function isAboutTheRequest(error: unknown): boolean {
+  return /^(http_4(00|22)|collection_missing|request_refused)$/.test(failureCode(error) ?? '');
+}
+
+/** The latency of a search is that of the search alone. */
+function aside(attempt: Attempt): Attempt {
+  return { ...attempt, stopwatch: { latencyMs: 0 } };
+}
+
+interface StoreCall extends JsonCall {
+  /** What a 404 means, where it is not a wrong address: `there is no collection docs; check ...`. */
+  readonly missing?: string;
+}
+
+export interface StoreCalls {
+  /** `Qdrant`, for messages. */
+  readonly service: string;
+  /** Where the config describes it: `vector_store`. */
+  readonly configField: string;
+  /** The JSON of the answer. @throws Refused `failed` */
+  json(call: StoreCall, attempt: Attempt): Promise<unknown>;
+  /** An answer that is not what the public description of the API says. */
+  readonly unexpected: (purpose: string, lacking: string) => Error;
+  /** Gives connections back. */
+  readonly close: () => void;
+}
+
+/** The answer of a call that a key for one collection may not make, null when it may not. */
+export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call;
+  } catch (error) {
+    if (/^http_40[1345]$/.test(failureCode(error) ?? '')) return null;
+    throw error;
+  }
+}
+
+/** @throws RecalldError config_invalid, see createJsonApi */
+export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIdentity): StoreCalls {
+  const { service, configField } = identity;
+  const api = createJsonApi(config, identity);
+  return {
+    service,
+    configField,
+    close: () => api.close(),
+    async json({ missing, ...call }, { signal, stopwatch, patience }) {
+      const answer = await api.call({ ...call, patience }, signal);
+      stopwatch.latencyMs += answer.latencyMs;
+      if (answer.kind === 'answer') return answer.json;
+      if (answer.status === 404 && missing !== undefined) {
+        throw failed('collection_missing', `${service} ${call.purpose} failed: ${missing}.`);
+      }
+      if (answer.status === 401 || answer.status === 403) {
+        throw failed(answer.code, answer.message.replace(/\.$/, '; the right to read is enough.'));
+      }
+      throw failed(answer.code, answer.message);
+    },
+    unexpected(purpose, lacking) {
+      const wayOut = `check that ${configField}.url is that of ${service}, and its version`;
+      return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${wayOut}.`);
+    },
+  };
+}
+
+/**
+ * A value of a trait that stays the same while documents come and go.
+ *
+ * A short hash of settings, whatever the order of their keys.
+ */
+export function settingsHash(settings: unknown): string {
+  return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);
+}
+
+function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalText(inner)}`).join(',')}}`;
+}

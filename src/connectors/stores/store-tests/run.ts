@@ -1,0 +1,324 @@
+/** The one list of tests, and how they are run over a store that is there: nothing is written. */
+import { cosineSimilarity, matrixOf, rowOf } from '../../../math/vector/matrix.ts';
+import {
+  MAX_CHUNKS,
+  type SampledVectors,
+  type SampleRequest,
+  type StoreDescription,
+  type VectorStore,
+} from '../vector-store.ts';
+import { searchTests } from './search.ts';
+import {
+  Away,
+  Broken,
+  chunksById,
+  MAX_UNEVEN,
+  must,
+  NotSupported,
+  NotTried,
+  type StoreSubject,
+  type StoreTest,
+  unevenness,
+  valueOf,
+} from './subject.ts';
+
+export type StoreVerdict = 'passed' | 'failed' | 'unsupported' | 'not_tried' | 'unreachable';
+
+export interface StoreFinding {
+  readonly test: string;
+  readonly does: string;
+  readonly verdict: StoreVerdict;
+  /** What was seen, in one sentence. */
+  readonly message: string;
+}
+
+/** @throws the reason of the subject's signal, and what is a bug */
+export async function runStoreTest(test: StoreTest, subject: StoreSubject): Promise<StoreFinding> {
+  const { name, does } = test;
+  try {
+    return { test: name, does, verdict: 'passed', message: await test.run(subject) };
+  } catch (error) {
+    return findingOf(error, { test: name, does });
+  }
+}
+
+/** @throws the error, where it says nothing of the store */
+function findingOf(error: unknown, test: Pick<StoreFinding, 'test' | 'does'>): StoreFinding {
+  const verdict = verdictOf(error);
+  if (verdict === null) throw error;
+  return { ...test, verdict, message: (error as Error).message };
+}
+
+function verdictOf(error: unknown): StoreVerdict | null {
+  if (error instanceof Broken) return 'failed';
+  if (error instanceof NotSupported) return 'unsupported';
+  if (error instanceof NotTried) return 'not_tried';
+  return error instanceof Away ? 'unreachable' : null;
+}
+
+/** Vectors that are drawn to know something of a store that others filled; one with fewer is known whole. */
+const KNOWN = 1000;
+const QUERIES = 6;
+
+export interface TestedStore {
+  readonly store: VectorStore;
+  readonly filter: { readonly name: string; readonly value: string } | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What is known of a store by its own sample: of one with fewer than 1,000 vectors all, of others as many. Queries are
+ * some of those vectors and sums of two of them. A finding, where the store cannot even say what it is made of.
+ */
+export async function knownSubject(
+  tested: TestedStore,
+): Promise<
+  | { readonly kind: 'subject'; readonly subject: StoreSubject }
+  | { readonly kind: 'finding'; readonly finding: StoreFinding }
+> {
+  try {
+    return { kind: 'subject', subject: await knowStore(tested) };
+  } catch (error) {
+    const test = { test: 'describe', does: 'says what it is made of and gives some of its vectors' };
+    return { kind: 'finding', finding: findingOf(error, test) };
+  }
+}
+
+async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreSubject> {
+  const description = valueOf(await store.describe(signal));
+  const { ids, vectors, contents } = await sampleIfAny(store, signal);
+  const known = ids.map((id, row) => ({ id, vector: rowOf(vectors, row), content: contents[row] ?? null }));
+  const some = known.slice(0, QUERIES).map(({ vector }) => vector);
+  const sums = some.map((vector, place) => {
+    const other = known[known.length - 1 - place]?.vector ?? vector;
+    return vector.map((value, number) => value + (other[number] ?? 0));
+  });
+  return {
+    store,
+    description,
+    known,
+    byId: chunksById(known),
+    isWhole: known.length < KNOWN && known.length >= Math.min(1, description.count),
+    queries: [...some, ...sums],
+    filter: filter === null ? null : { ...filter, ids: null },
+    // Those that keep 8 bits a number are a hundredth off.
+    tolerance: 0.05,
+    leastRecall: 0.5,
+    signal,
+  };
+}
+
+/** Of a store that gives no sample nothing is known but what it says. */
+async function sampleIfAny(
+  store: VectorStore,
+  signal: AbortSignal,
+): Promise<Pick<SampledVectors, 'ids' | 'vectors' | 'contents'>> {
+  const outcome = await store.sample({ n: KNOWN, seed: 1, withContent: true }, signal);
+  return outcome.kind === 'unsupported' ? { ids: [], vectors: matrixOf([]), contents: [] } : valueOf(outcome);
+}
+
+/** Ids that nobody gives a document; some would end a string of a filter language. */
+const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
+const MAX_PAGES = 20;
+
+async function described({ store, known, isWhole, description, signal }: StoreSubject): Promise<string> {
+  const again: StoreDescription = valueOf(await store.describe(signal));
+  must(JSON.stringify(again.traits) === JSON.stringify(description.traits), 'Its traits change while nothing happens.');
+  must(description.traits['size_class'] !== undefined, 'Its traits have no size_class.');
+  const { count, isExactCount, dimensions, metric } = again;
+  const length = known[0]?.vector.length ?? dimensions;
+  must(dimensions === length || dimensions === null, `It says ${dimensions} numbers and holds vectors of ${length}.`);
+  const off = Math.abs(count - known.length) / Math.max(1, known.length);
+  must(!isWhole || off <= (isExactCount ? 0 : 0.1), `It says that it holds ${count}, and holds ${known.length}.`);
+  const about = isExactCount ? '' : 'about ';
+  return `${about}${count} vectors of ${dimensions ?? 'unknown'} numbers under ${metric}, ${Object.keys(again.traits).length} traits.`;
+}
+
+async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
+  must(valueOf(await store.existing([], signal)).size === 0, 'Of no ids it knows some.');
+  const there = new Set(known.map(({ id }) => id));
+  const [first] = there;
+  if (first === undefined) throw new NotTried('The store holds nothing to look up.');
+  const near = [`${first} `, first.slice(0, -1), first.toUpperCase(), first.toLowerCase()];
+  const absent = [...impossible, ...(isWhole ? near.filter((id) => !there.has(id)) : [])];
+  const few = valueOf(await store.existing([first, ...absent], signal));
+  must(few.size === 1 && few.has(first), 'It knows an id that is not there, or does not know one that is.');
+  const many = Array.from({ length: 2500 }, (_, number) => `recalld-store-test-${number}`);
+  const found = valueOf(await store.existing([...there, ...many], signal));
+  must(found.size === there.size, `Of ${there.size} ids that are there it knows ${found.size}.`);
+  must(
+    [...found].every((id) => there.has(id)),
+    'It knows an id that is not there.',
+  );
+  return `${there.size} ids known among ${there.size + many.length}.`;
+}
+
+async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
+  const ids: string[] = [];
+  let from: string | null = null;
+  let pages = 0;
+  do {
+    const page: { readonly ids: readonly string[]; readonly next: string | null } = valueOf(
+      await store.list(from, signal),
+    );
+    ids.push(...page.ids);
+    from = page.next;
+    pages += 1;
+  } while (from !== null && pages < MAX_PAGES);
+  if (from !== null) return `The first ${ids.length} ids came in ${pages} pages.`;
+  const all = new Set(ids);
+  const lost = known.filter(({ id }) => !all.has(id)).length;
+  must(lost === 0, `${lost} documents of the store are not listed.`);
+  const strange = new Set(known.map(({ id }) => id));
+  must(!isWhole || ids.every((id) => strange.has(id)), 'It lists an id that is not there.');
+  must(!isWhole || ids.length <= known.length, 'It lists a document more often than it has chunks.');
+  return `${all.size} ids in ${pages} ${pages === 1 ? 'page' : 'pages'}.`;
+}
+
+function textsOf(some: readonly { readonly content: string | null }[]): string {
+  return JSON.stringify(some.map(({ content }) => content ?? '').toSorted());
+}
+
+async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<string> {
+  must(valueOf(await store.chunks([], signal)).length === 0, 'Of no documents it gives chunks.');
+  const ids = [...byId.keys()].slice(0, 20);
+  if (ids.length === 0) throw new NotTried('The store holds nothing to look up.');
+  const found = valueOf(await store.chunks([...ids, ...impossible], signal));
+  must(found.length <= MAX_CHUNKS, `It gives more than ${MAX_CHUNKS} chunks at a time.`);
+  const asked = new Set(ids);
+  must(
+    found.every(({ id }) => asked.has(id)),
+    'It gives chunks of documents that were not asked for.',
+  );
+  const given = new Set(found.map(({ id }) => id));
+  must(given.size === ids.length || found.length === MAX_CHUNKS, `It gives chunks of ${given.size} of ${ids.length}.`);
+  for (const id of isWhole ? ids : []) {
+    const own = found.filter((chunk) => chunk.id === id);
+    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk comes with another text than its own.');
+  }
+  return `${found.length} chunks of ${ids.length} documents.`;
+}
+
+const contentTests: readonly StoreTest[] = [
+  { name: 'describe', does: 'says what it is made of, the same as long as nothing changes', run: described },
+  { name: 'ids.existing', does: 'knows which ids are there, of none, of some and of thousands', run: existing },
+  { name: 'ids.list', does: 'lists the ids of all documents, page by page', run: listed },
+  { name: 'chunks', does: 'gives the chunks of some documents, and nothing of those that are not there', run: chunks },
+];
+
+async function draw({ store, signal }: StoreSubject, n: number, more: Partial<SampleRequest> = {}) {
+  return valueOf(await store.sample({ n, seed: 7, withContent: false, ...more }, signal));
+}
+
+/** Each chunk by itself: the id of a document may stand for several. */
+function keysOf({ ids, vectors }: SampledVectors): string[] {
+  return ids.map((id, row) => `${id}\u0000${Buffer.from(rowOf(vectors, row).slice().buffer).toString('base64')}`);
+}
+
+function mustBeDrawn({ byId, isWhole, description }: StoreSubject, sample: SampledVectors): void {
+  const { ids, vectors, contents } = sample;
+  must(vectors.rows === ids.length && contents.length === ids.length, 'Ids, vectors and texts are not as many.');
+  must(vectors.data.every(Number.isFinite), 'A vector has a number that is not finite.');
+  const { dimensions } = description;
+  must(ids.length === 0 || dimensions === null || vectors.columns === dimensions, 'Vectors are not of its length.');
+  const times = new Map<string, number>();
+  for (const [row, id] of ids.entries()) {
+    times.set(id, (times.get(id) ?? 0) + 1);
+    const same = byId.get(id);
+    must(same !== undefined || !isWhole, 'It drew a document that is not there.');
+    if (same === undefined || !isWhole) continue;
+    // Some stores keep vectors of length 1 only.
+    const vector = rowOf(vectors, row);
+    const isKnown = same.some((chunk) => isAlike(chunk.vector, vector));
+    must(isKnown, 'A vector of a sample is not that of its document.');
+    must((times.get(id) ?? 0) <= same.length, 'It drew a chunk twice.');
+  }
+}
+
+function isAlike(a: Float32Array, b: Float32Array): boolean {
+  return cosineSimilarity(a, b) > 1 - 1e-4 || (a.every((value) => value === 0) && b.every((value) => value === 0));
+}
+
+async function distinct(subject: StoreSubject): Promise<string> {
+  const { known, isWhole } = subject;
+  const n = Math.min(100, known.length);
+  const sample = await draw(subject, n);
+  must(sample.ids.length === n, `It drew ${sample.ids.length} where ${n} were asked for.`);
+  mustBeDrawn(subject, sample);
+  const nobodyAsked = sample.contents.every((content) => content === null);
+  must(nobodyAsked, 'It gives texts that nobody asked for.');
+  if (!isWhole) return `${n} vectors, all finite and of its length.`;
+  const all = await draw(subject, known.length + 400);
+  must(all.ids.length === known.length, `Of more than it holds it drew ${all.ids.length} of ${known.length}.`);
+  mustBeDrawn(subject, all);
+  return `${n} vectors, and all ${known.length} where more are asked for.`;
+}
+
+async function texts(subject: StoreSubject): Promise<string> {
+  const byId = chunksById(subject.known.filter(({ content }) => content !== null));
+  if (byId.size === 0) throw new NotTried('The config names no field of the text of a chunk.');
+  const sample = await draw(subject, 20, { withContent: true, seed: 3 });
+  must(
+    sample.contents.some((content) => content !== null),
+    'No text came with a sample.',
+  );
+  for (const [row, id] of subject.isWhole ? sample.ids.entries() : []) {
+    const isOwn = byId.get(id)?.some(({ content }) => content === sample.contents[row]) ?? false;
+    must(isOwn, 'A sample comes with another text than its own.');
+  }
+  return `${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length} with their texts.`;
+}
+
+async function seeded(subject: StoreSubject): Promise<string> {
+  const n = Math.min(50, Math.floor(subject.known.length / 2));
+  if (n < 10) throw new NotTried('The store holds too little to tell two samples apart.');
+  const first = await draw(subject, n, { seed: 11 });
+  const [again, other] = [await draw(subject, n, { seed: 11 }), await draw(subject, n, { seed: 12 })];
+  const isSame = JSON.stringify(keysOf(again)) === JSON.stringify(keysOf(first));
+  must(isSame || !first.isSeeded, 'The same seed gives another sample, though it says that it has a seed.');
+  const differs = JSON.stringify(keysOf(other).toSorted()) !== JSON.stringify(keysOf(first).toSorted());
+  must(differs, 'Another seed gives the same sample.');
+  return first.isSeeded ? 'The same seed gives the same sample, another another.' : 'It has no seed, and says so.';
+}
+
+/**
+ * Of a store that is known whole, how often each chunk was drawn. Of a larger one, how many two samples have in common:
+ * n² / N where every chunk is as likely, and more where some are preferred.
+ */
+async function uniform(subject: StoreSubject): Promise<string> {
+  const { known, isWhole, description } = subject;
+  const n = isWhole ? Math.min(150, Math.floor(known.length / 4)) : Math.min(500, known.length);
+  if (n < 10) throw new NotTried('The store holds too little to tell whether its samples are uniform.');
+  const drawn: Set<string>[] = [];
+  for (let seed = 1; seed <= (isWhole ? 20 : 4); seed += 1) {
+    drawn.push(new Set(keysOf(await draw(subject, n, { seed }))));
+  }
+  const times = new Map<string, number>();
+  for (const sample of drawn) for (const key of sample) times.set(key, (times.get(key) ?? 0) + 1);
+  if (isWhole) {
+    const never = Array.from({ length: Math.max(0, known.length - times.size) }, () => 0);
+    const uneven = unevenness([[...times.values(), ...never]], n / known.length);
+    must(Math.abs(uneven) < MAX_UNEVEN, `Some chunks are drawn more often than chance allows (${uneven.toFixed(1)}).`);
+    return `${drawn.length} samples of ${n}: no chunk is preferred (normal deviate ${uneven.toFixed(1)}).`;
+  }
+  const pairs = (drawn.length * (drawn.length - 1)) / 2;
+  const expected = (pairs * n * n) / Math.max(n, description.count);
+  const common = [...times.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
+  const sentence = `${drawn.length} samples of ${n} of ${description.count} have ${common} in common; chance gives ${expected.toFixed(1)}.`;
+  must(common <= expected + 5 * Math.sqrt(expected) + 5, sentence);
+  return sentence;
+}
+
+const sampleTests: readonly StoreTest[] = [
+  {
+    name: 'sample.distinct',
+    does: 'draws as many different chunks as are asked for, with their vectors',
+    run: distinct,
+  },
+  { name: 'sample.texts', does: 'gives the texts of a sample when they are asked for', run: texts },
+  { name: 'sample.seed', does: 'draws the same again by the same seed, or says that it cannot', run: seeded },
+  { name: 'sample.uniform', does: 'prefers no chunk', run: uniform },
+];
+
+/** What every store must do. The suite of recalld's own tests runs the same list over stores that it fills itself. */
+export const storeTests: readonly StoreTest[] = [...contentTests, ...searchTests, ...sampleTests];

@@ -1,0 +1,157 @@
+/** What the tests of a store are given, and how they say what they saw. */
+import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
+import { isAway } from '../entries.ts';
+import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
+
+export interface KnownChunk {
+  /** Of its document. */
+  readonly id: string;
+  /** As the store keeps it; some keep its direction alone. */
+  readonly vector: Float32Array;
+  readonly content: string | null;
+}
+
+export interface StoreSubject {
+  readonly store: VectorStore;
+  readonly description: StoreDescription;
+  /** Chunks that are in the store. */
+  readonly known: readonly KnownChunk[];
+  /** The same, by their documents. */
+  readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;
+  /** Whether these are all, so that every search can be compared with brute force. */
+  readonly isWhole: boolean;
+  readonly queries: readonly Float32Array[];
+  /** A field and a value of it that some chunks have; `ids` are theirs, null where nobody knows. */
+  readonly filter: { readonly name: string; readonly value: string; readonly ids: ReadonlySet<string> | null } | null;
+  /** How far a similarity may lie from the cosine of what is stored: stores that quantise are coarse. */
+  readonly tolerance: number;
+  /** Share of the true ten nearest that a search by the index must find. */
+  readonly leastRecall: number;
+  readonly signal: AbortSignal;
+}
+
+/** Something that every store must do, and that can be seen without writing to it. */
+export interface StoreTest {
+  /** Short and stable. */
+  readonly name: string;
+  readonly does: string;
+  /** What was seen, in one sentence. @throws Broken, NotSupported, NotTried, Away */
+  run(subject: StoreSubject): Promise<string>;
+}
+
+/** The store does something else than it must. */
+export class Broken extends Error {}
+/** The store cannot do it at all, and says so. */
+export class NotSupported extends Error {}
+/** This store, or this config, gives nothing to try it on. */
+export class NotTried extends Error {}
+/** The store does not answer. */
+export class Away extends Error {}
+
+/** @throws Broken with the sentence */
+export function must(holds: boolean, sentence: string): asserts holds {
+  if (!holds) throw new Broken(sentence);
+}
+
+/** @throws NotSupported, Away, Broken when it is not `ok` */
+export function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
+  switch (outcome.kind) {
+    case 'ok':
+      return outcome.value;
+    case 'unsupported':
+      throw new NotSupported(outcome.reason);
+    case 'failed':
+      throw isAway(outcome.code) ? new Away(outcome.message) : new Broken(outcome.message);
+  }
+}
+
+export function chunksById(known: readonly KnownChunk[]): ReadonlyMap<string, readonly KnownChunk[]> {
+  const byId = new Map<string, KnownChunk[]>();
+  for (const chunk of known) {
+    const same = byId.get(chunk.id);
+    if (same === undefined) byId.set(chunk.id, [chunk]);
+    else same.push(chunk);
+  }
+  return byId;
+}
+
+/** The chunk that a neighbour is: of several of one document, the one whose cosine is the nearest to what was said. */
+export function chunkOf(
+  { id, similarity }: Neighbour,
+  query: Float32Array,
+  byId: ReadonlyMap<string, readonly KnownChunk[]>,
+): { readonly chunk: KnownChunk; readonly off: number } | null {
+  const [best] = (byId.get(id) ?? [])
+    .map((chunk) => ({ chunk, off: Math.abs(cosineSimilarity(chunk.vector, query) - similarity) }))
+    .toSorted((a, b) => a.off - b.off);
+  return best ?? null;
+}
+
+interface Vectored {
+  readonly id: string;
+  readonly vector: Float32Array;
+}
+
+export interface TrueNeighbour {
+  readonly id: string;
+  readonly cosine: number;
+  /** By the metric, better when high: cosine, dot product, or the negative squared distance. */
+  readonly goodness: number;
+}
+
+/** The k best by `metric`, best first. */
+export function bruteForce(
+  chunks: readonly Vectored[],
+  query: Float32Array,
+  k: number,
+  metric: VectorMetric,
+): TrueNeighbour[] {
+  return chunks
+    .map(({ id, vector }) => ({
+      id,
+      cosine: cosineSimilarity(vector, query),
+      goodness: goodness(vector, query, metric),
+    }))
+    .toSorted((a, b) => b.goodness - a.goodness)
+    .slice(0, k);
+}
+
+export function goodness(vector: Float32Array, query: Float32Array, metric: VectorMetric): number {
+  switch (metric) {
+    case 'cosine':
+      return cosineSimilarity(vector, query);
+    case 'dot':
+      return dotProduct(vector, query);
+    case 'l2':
+      return -vector.reduce((sum, value, index) => sum + (value - (query[index] ?? 0)) ** 2, 0);
+  }
+}
+
+/** Share of the true k best that were found. */
+export function recallOf(found: readonly string[], truth: readonly { readonly id: string }[]): number {
+  const ids = new Set(found);
+  return truth.filter(({ id }) => ids.has(id)).length / truth.length;
+}
+
+/** What chance alone leaves in 1 of a million runs, on both sides together: a bound of `unevenness`. */
+export const MAX_UNEVEN = 4.9;
+
+/**
+ * How far counts lie from equal shares, as a standard normal deviate: the chi-square statistic of samples without
+ * replacement, corrected for the finite population, through the cube root of Wilson and Hilferty 1931. Beyond 4.9 on
+ * either side by chance: 1 in a million.
+ *
+ * @param samples how often each of the equally large groups was drawn, one list for each sample
+ * @param drawnShare share of the population in each sample
+ */
+export function unevenness(samples: readonly (readonly number[])[], drawnShare: number): number {
+  let statistic = 0;
+  let freedom = 0;
+  for (const counts of samples) {
+    const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;
+    for (const count of counts) statistic += (count - expected) ** 2 / expected / (1 - drawnShare);
+    freedom += counts.length - 1;
+  }
+  const spread = 2 / (9 * freedom);
+  return ((statistic / freedom) ** (1 / 3) - (1 - spread)) / Math.sqrt(spread);
+}

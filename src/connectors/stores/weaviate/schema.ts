@@ -1,0 +1,165 @@
+/** What a Weaviate collection is made of. */
+import { at, fieldsOf, listOf, numberOf, textOf } from '../../../outbound/json-api.ts';
+import { type Attempt, failed, unsupported } from '../entries.ts';
+import { type StoreCalls, settingsHash } from '../remote-store.ts';
+import type { ScoreKind, VectorMetric } from '../vector-store.ts';
+
+export interface Property {
+  /** `text`, `int`, `number`, `boolean`, `uuid`, ... */
+  readonly type: string;
+  readonly tokenization: string;
+}
+
+export interface CollectionSchema {
+  readonly metric: VectorMetric;
+  readonly scoreKind: ScoreKind;
+  /** A flat index compares with every vector. */
+  readonly isFlat: boolean;
+  readonly properties: ReadonlyMap<string, Property>;
+  readonly traits: Readonly<Record<string, string>>;
+}
+
+const distances: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+  cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
+  dot: { metric: 'dot', scoreKind: 'negative_dot' },
+  'l2-squared': { metric: 'l2', scoreKind: 'squared_l2' },
+};
+
+/** One call. Traits leave out the properties, which documents add when the schema is automatic. */
+export async function readSchema(
+  calls: StoreCalls,
+  collection: string,
+  vectorName: string | undefined,
+  attempt: Attempt,
+): Promise<CollectionSchema> {
+  const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
+  const path = `/v1/schema/${encodeURIComponent(collection)}`;
+  const schema = fieldsOf(await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt));
+  const named = fieldsOf(schema['vectorConfig']);
+  const names = Object.keys(named).toSorted();
+  const chosen = vectorName ?? (names.length === 1 ? names[0] : undefined);
+  if (names.length > 0 && (chosen === undefined || named[chosen] === undefined)) {
+    const wayOut = `set ${calls.configField}.vector_name to one of: ${names.join(', ')}`;
+    throw failed('vector_unknown', `Weaviate collection ${collection} has named vectors; ${wayOut}.`);
+  }
+  const vector = names.length > 0 && chosen !== undefined ? fieldsOf(named[chosen]) : schema;
+  const type = textOf(vector['vectorIndexType']) ?? 'hnsw';
+  const config = fieldsOf(vector['vectorIndexConfig']);
+  // A dynamic index has the settings of both of its kinds.
+  const distance = textOf(config['distance']) ?? textOf(at(config, 'hnsw', 'distance')) ?? 'cosine';
+  const kinds = distances[distance];
+  if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {
+    throw unsupported(`Vectors under ${distance} of Weaviate, or several for each object, have no cosine.`);
+  }
+  const properties = listOf(schema['properties']).map((property): [string, Property] => [
+    textOf(at(property, 'name')) ?? '',
+    {
+      type: textOf(at(property, 'dataType')) ?? '',
+      tokenization: textOf(at(property, 'tokenization')) ?? '',
+    },
+  ]);
+  return {
+    ...kinds,
+    isFlat: type === 'flat',
+    properties: new Map(properties),
+    traits: {
+      collection: textOf(schema['class']) ?? collection,
+      vector: settingsHash([chosen ?? null, type, config, vector['vectorizer'], schema['moduleConfig']]),
+      index: type,
+      metric: distance,
+      sharding: settingsHash(at(schema, 'shardingConfig', 'desiredCount') ?? null),
+    },
+  };
+}
+
+/**
+ * `{ path: ["lang"], operator: Equal, valueText: "de" }`, by the type of the property. Null for a value that it
+ * cannot have.
+ *
+ * @throws Refused for a text that is compared by its words
+ */
+export function equality(schema: CollectionSchema, name: string, value: string): string | null {
+  const property = schema.properties.get(name);
+  const literal = literalOf(property, name, value);
+  return literal === null ? null : `{ path: [${JSON.stringify(graphqlName(name))}], operator: Equal, ${literal} }`;
+}
+
+/** Objects whose text has one of these values. */
+export function whereAnyOf(schema: CollectionSchema, name: string, values: readonly string[]): string {
+  literalOf(schema.properties.get(name), name, '');
+  const path = JSON.stringify(graphqlName(name));
+  return `where: { path: [${path}], operator: ContainsAny, valueText: ${JSON.stringify(values)} }`;
+}
+
+function literalOf(property: Property | undefined, name: string, value: string): string | null {
+  const number = value.trim() === '' ? null : numberOf(value);
+  const type: string = property?.type ?? '';
+  switch (type) {
+    case 'text':
+      if (property?.tokenization === 'field') return `valueText: ${JSON.stringify(value)}`;
+      throw unsupported(`Weaviate compares ${name} word by word; only a text with tokenization "field" can be equal.`);
+    case 'uuid':
+      return `valueText: ${JSON.stringify(value)}`;
+    case 'int':
+      return Number.isSafeInteger(number) ? `valueInt: ${number}` : null;
+    case 'number':
+      return number === null ? null : `valueNumber: ${number}`;
+    case 'boolean':
+      return value === 'true' || value === 'false' ? `valueBoolean: ${value}` : null;
+    default:
+      throw unsupported(`A filter on ${name} needs a property of Weaviate of type text, uuid, int, number or boolean.`);
+  }
+}
+
+/**
+ * Names in GraphQL are checked; values are written as its strings, which JSON strings are too.
+ *
+ * @throws Refused for a text that is no name in GraphQL, which could be something else then
+ */
+export function graphqlName(name: string): string {
+  if (!/^[_A-Za-z]\w*$/.test(name)) throw unsupported(`GraphQL of Weaviate knows no name like ${name}.`);
+  return name;
+}
+
+/** Weaviate writes the name of a collection with a capital, however it was created. */
+export function collectionName(name: string): string {
+  return graphqlName(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
+}
+
+interface GetQuery {
+  readonly collection: string;
+  readonly tenant?: string | undefined;
+  /** Arguments beside the tenant: `limit: 10`. */
+  readonly args: readonly string[];
+  readonly properties: readonly string[];
+  /** Fields of `_additional`. */
+  readonly additional: readonly string[];
+}
+
+export function getQuery({ collection, tenant, args, properties, additional }: GetQuery): string {
+  const all = [...args, ...(tenant === undefined ? [] : [`tenant: ${JSON.stringify(tenant)}`])];
+  const fields = [...new Set(properties.map(graphqlName)), `_additional { ${additional.join(' ')} }`];
+  return `{ Get { ${collection}(${all.join(', ')}) { ${fields.join(' ')} } } }`;
+}
+
+export function countQuery(collection: string, tenant: string | undefined): string {
+  const args = tenant === undefined ? '' : `(tenant: ${JSON.stringify(tenant)})`;
+  return `{ Aggregate { ${collection}${args} { meta { count } } } }`;
+}
+
+export function nearVector(vector: Float32Array, target: string | undefined): string {
+  const targets = target === undefined ? '' : `, targetVectors: [${JSON.stringify(target)}]`;
+  return `nearVector: { vector: ${JSON.stringify([...vector])}${targets} }`;
+}
+
+/** Operands that must all hold; none gives no argument. */
+export function whereAll(operands: readonly string[]): readonly string[] {
+  if (operands.length < 2) return operands.map((operand) => `where: ${operand}`);
+  return [`where: { operator: And, operands: [${operands.join(', ')}] }`];
+}
+
+/** Objects with one of these UUIDs. */
+export function whereIds(ids: readonly string[]): string {
+  const operands = ids.map((id) => `{ path: ["id"], operator: Equal, valueText: ${JSON.stringify(id)} }`);
+  return `where: { operator: Or, operands: [${operands.join(', ')}] }`;
+}

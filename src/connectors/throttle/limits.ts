@@ -1,0 +1,88 @@
+/**
+ * Holds the concurrency and the pace of each retriever over all workers and commands together. The clock of PostgreSQL
+ * is the only one that counts.
+ */
+import type { Pool } from 'pg';
+import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
+import { shareOf } from './backoff.ts';
+
+interface ShareRow {
+  holder: string;
+  slots: number;
+  failures_in_a_row: number;
+}
+
+export type ThrottleLimits = ReturnType<typeof createThrottleLimits>;
+
+export function createThrottleLimits(pool: Pool) {
+  return {
+    /** Joins those who ask the retriever of a pipeline, or says again that one is there. */
+    share(pipeline: string, holder: string, state: AskerState, leaseSeconds: number): Promise<RetrieverShare> {
+      const { concurrency, using, failuresInARow } = state;
+      return inTransaction(pool, async (client) => {
+        await lockInTransaction(client, 'retriever', pipeline);
+        const { rows } = await client.query<ShareRow>(
+          `select holder, slots, failures_in_a_row from retriever_shares
+            where pipeline = $1::text and holder <> $2::text and until >= clock_timestamp()`,
+          [pipeline, holder],
+        );
+        const others = rows.map(({ slots }) => slots);
+        const rank = rows.filter((row) => row.holder < holder).length;
+        const { slots, counted } = shareOf({ concurrency, using, others, rank });
+        await client.query(
+          `insert into retriever_shares (pipeline, holder, slots, failures_in_a_row, until)
+           values ($1::text, $2::text, $3::integer, $4::integer, clock_timestamp() + make_interval(secs => $5::double precision))
+           on conflict (pipeline, holder) do update
+              set slots = excluded.slots, failures_in_a_row = excluded.failures_in_a_row, until = excluded.until`,
+          [pipeline, holder, counted, failuresInARow, leaseSeconds],
+        );
+        const failuresElsewhere = rows.reduce((sum, row) => sum + row.failures_in_a_row, 0);
+        return { slots, failuresElsewhere };
+      });
+    },
+
+    async leave(pipeline: string, holder: string): Promise<void> {
+      await pool.query(
+        `delete from retriever_shares
+          where pipeline = $1::text and (holder = $2::text or until < clock_timestamp() - interval '1 hour')`,
+        [pipeline, holder],
+      );
+    },
+
+    /**
+     * Books turns, evenly spaced, behind those that were booked before.
+     *
+     * @returns milliseconds until the first of them
+     */
+    async reserve(pipeline: string, turns: number, perSecond: number): Promise<number> {
+      const { rows } = await pool.query<{ wait_ms: number }>(
+        // Turns that a crash of the server forgets have passed by then, so nobody waits for the disk.
+        `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
+         insert into retriever_paces as p (pipeline, next_turn)
+         select $1::text, clock_timestamp() + make_interval(secs => $2::double precision) from hasty
+         on conflict (pipeline) do update
+            set next_turn = greatest(p.next_turn, clock_timestamp()) + make_interval(secs => $2::double precision)
+         returning (extract(epoch from next_turn - clock_timestamp()) - $2::double precision)::double precision * 1000 as wait_ms`,
+        [pipeline, turns / perSecond],
+      );
+      return Math.max(0, rows[0]?.wait_ms ?? 0);
+    },
+  };
+}
+
+/** What somebody who asks a retriever tells of itself. */
+export interface AskerState {
+  /** Most queries in flight to the retriever, over all who ask it. */
+  readonly concurrency: number;
+  /** The larger of the last share and what is in flight. */
+  readonly using: number;
+  /** Failures since its last answer. */
+  readonly failuresInARow: number;
+}
+
+export interface RetrieverShare {
+  /** Most queries that the asker may have in flight until it asks again. */
+  readonly slots: number;
+  /** Failures in a row of all the others together. */
+  readonly failuresElsewhere: number;
+}

@@ -1,0 +1,121 @@
+/** The way to a retriever: as many at a time and as fast as all who ask it may together, and slower when it slows. */
+
+import { messageOf } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Clock } from '../../time.ts';
+import { observeLatency, startBackoff } from './backoff.ts';
+import type { ThrottleLimits } from './limits.ts';
+import { createSharedRate } from './shared-rate.ts';
+
+const LEASE_SECONDS = 10;
+const HEARTBEAT_MS = 1000;
+
+export interface ThrottleDeps {
+  readonly limits: ThrottleLimits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ThrottleSettings {
+  readonly pipeline: string;
+  /** Maximum calls in flight, over all who ask. */
+  readonly concurrency: number;
+  readonly maxPerSecond: number;
+  /** Tells this asker from all others. */
+  readonly holder: string;
+  /** 95th percentile of latencies that counts as usual, in milliseconds; null learns it. */
+  readonly usualLatencyMs: number | null;
+}
+
+export interface Throttle {
+  /** Waits until one more query may be asked. Rejects with the reason of `signal`. */
+  enter(signal: AbortSignal): Promise<void>;
+  /** Says that a query that was let in has ended; null when its latency says nothing. */
+  leave(latencyMs: number | null, hasFailed: boolean): void;
+  /** Failures since the last answer, those of all who ask the retriever together. */
+  failuresInARow(): number;
+  close(): Promise<void>;
+}
+
+/** @throws what `limits` rejects with when nobody can say how many may ask */
+export async function openThrottle(deps: ThrottleDeps, settings: ThrottleSettings): Promise<Throttle> {
+  const { limits, clock, logger } = deps;
+  const { pipeline, holder, concurrency } = settings;
+  let backoff = startBackoff(settings.usualLatencyMs);
+  let share = await limits.share(pipeline, holder, { concurrency, using: 0, failuresInARow: 0 }, LEASE_SECONDS);
+  let inFlight = 0;
+  let failures = 0;
+  let waiting: (() => void)[] = [];
+  const wake = (): void => {
+    const woken = waiting;
+    waiting = [];
+    for (const resume of woken) resume();
+  };
+  const mostInFlight = (): number => Math.min(share.slots, Math.max(1, Math.floor(concurrency * backoff.factor)));
+  const turn = createSharedRate(deps, { name: pipeline, perSecond: () => settings.maxPerSecond * backoff.factor });
+
+  const stop = new AbortController();
+  const beat = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(HEARTBEAT_MS, stop.signal);
+      const using = Math.max(share.slots, inFlight);
+      try {
+        share = await limits.share(pipeline, holder, { concurrency, using, failuresInARow: failures }, LEASE_SECONDS);
+      } catch (error) {
+        logger.warn('the share of a retriever could not be renewed', { pipeline, reason: messageOf(error) });
+      }
+      wake();
+    }
+  };
+  const beating = beat().catch(() => undefined);
+
+  const leave: Throttle['leave'] = (latencyMs, hasFailed) => {
+    inFlight -= 1;
+    failures = hasFailed ? failures + 1 : 0;
+    if (latencyMs !== null) {
+      const before = backoff.factor;
+      backoff = observeLatency(backoff, latencyMs);
+      if (backoff.factor !== before)
+        logger.info('the pace of golden queries follows the latency of the retriever', {
+          pipeline,
+          factor: backoff.factor,
+        });
+    }
+    wake();
+  };
+
+  return {
+    async enter(signal) {
+      while (inFlight >= mostInFlight()) {
+        signal.throwIfAborted();
+        await untilWoken(waiting, signal);
+      }
+      inFlight += 1;
+      try {
+        await turn(signal);
+      } catch (error) {
+        inFlight -= 1;
+        wake();
+        throw error;
+      }
+    },
+    leave,
+    failuresInARow: () => failures + share.failuresElsewhere,
+    async close() {
+      stop.abort();
+      await beating;
+      await limits.leave(pipeline, holder).catch(() => undefined);
+    },
+  };
+}
+
+function untilWoken(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    waiting.push(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { createThrottleLimits } from '../../../../src/connectors/throttle/limits.ts';
+import { openThrottle } from '../../../../src/connectors/throttle/throttle.ts';
+import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
+import { systemClock as clock } from '../../../../src/system-clock.ts';
+import { aRunSettings, goldenQueries } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { silentLogger as logger } from '../../../support/log.ts';
+import { MemoryRetriever } from '../../../support/memory-retriever.ts';
+
+const database = useDatabase();
+
+/** So many askers of one retriever, each with its own queries; it is asked from `startedAtMs` on. */
+async function ask(askers: number, latencyMs: number, concurrency: number, maxPerSecond: number) {
+  const limits = createThrottleLimits(database.pool);
+  const retriever = new MemoryRetriever(clock, () => ['d1'], latencyMs);
+  const settings = aRunSettings({ concurrency, maxPerSecond });
+  const pipeline = `asked by ${askers} at ${latencyMs} ms`;
+  const startedAtMs = clock.monotonicMs();
+  const all = Array.from({ length: askers }, async (_, index) => {
+    const asker = { ...settings, pipeline, holder: `asker-${index}`, usualLatencyMs: null };
+    const gate = await openThrottle({ limits, clock, logger }, asker);
+    const { signal } = new AbortController();
+    await askRetriever({ retriever, clock, gate }, goldenQueries(30), settings, () => undefined, signal);
+    await gate.close();
+  });
+  await Promise.all(all);
+  return { retriever, startedAtMs };
+}
+
+describe('askers of one retriever', () => {
+  it.each([1, 2, 3, 5])('%i of them together keep to its concurrency and its pace', async (askers) => {
+    const [slow, quick] = await Promise.all([ask(askers, 40, 2, 1000), ask(askers, 5, 2, 100)]);
+    expect(slow.retriever.asked).toHaveLength(30 * askers);
+    expect(slow.retriever.mostAtOnce).toBe(2);
+    const times = quick.retriever.asked.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
+    expect(times).toHaveLength(30 * askers);
+    // A timer may be late, but no query comes before its turn; 2 ms are for timers that round.
+    const early = times.filter((time, turn) => time - quick.startedAtMs < turn * 10 - 2);
+    expect(early).toEqual([]);
+  });
+
+  it('use all of the concurrency between them once each has its share', async () => {
+    const { retriever } = await ask(2, 200, 4, 1000);
+    expect(retriever.mostAtOnce).toBe(4);
+  });
+});

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import type { ChatRequest, llmSchema } from '../../../../src/connectors/models/chat-model.ts';
+import { never, openChatModel } from '../../../support/connectors.ts';
+import {
+  type FaultServer,
+  hang,
+  html,
+  inTurn,
+  json,
+  type Responder,
+  startFaultServer,
+  status,
+  tooManyRequests,
+  truncated,
+} from '../../../support/fault-server.ts';
+
+let server: FaultServer;
+let responder: Responder;
+
+beforeEach(async () => {
+  server = await startFaultServer((request, response) => responder(request, response));
+});
+afterEach(() => server.close());
+
+const request: ChatRequest = {
+  messages: [{ role: 'user', content: 'Ask.' }],
+  schema: { name: 'q', schema: { type: 'object' } },
+  maxTokens: 99,
+  seed: 7,
+};
+const said = (content: string | null, rest: object = {}, message: object = {}) =>
+  json({
+    choices: [{ message: { role: 'assistant', content, ...message }, finish_reason: 'stop', ...rest }],
+    usage: { prompt_tokens: 12, completion_tokens: 3 },
+  });
+const aModel = (changes: Partial<NonNullable<z.input<typeof llmSchema>>> = {}) =>
+  openChatModel({ base_url: server.url, model: 'small', timeout_ms: 5000, retries: 0, ...changes });
+const bodies = () => server.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+
+describe('a chat model', () => {
+  it('is asked with a strict schema, and answers with text and what it counted', async () => {
+    responder = said('{"a":1}');
+    expect(await aModel().answer(request, never)).toEqual({
+      kind: 'text',
+      text: '{"a":1}',
+      isWhole: true,
+      usage: { input: 12, output: 3 },
+    });
+    expect(bodies()[0]).toMatchObject({
+      model: 'small',
+      max_tokens: 99,
+      seed: 7,
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'q', strict: true, schema: { type: 'object' } },
+      },
+    });
+    expect(server.requests[0]?.target).toBe('/chat/completions');
+  });
+
+  it('that knows no schema is asked for any object, and the next time at once', async () => {
+    responder = (one, response) => (one.body.includes('json_schema') ? status(400) : said('{}'))(one, response);
+    const model = aModel();
+    expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });
+    expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });
+    expect(bodies().map(({ response_format: form }) => (form as { type: string }).type)).toEqual([
+      'json_schema',
+      'json_object',
+      'json_object',
+    ]);
+  });
+
+  it('that is busy is asked again when it said', async () => {
+    responder = inTurn(tooManyRequests('0'), said('{}'));
+    expect(await aModel({ retries: 1 }).answer(request, never)).toMatchObject({ kind: 'text' });
+  });
+
+  it.each<[string, Responder]>([
+    ['a refusal', said(null, {}, { refusal: 'I cannot help with that.' })],
+    ['a filter', said('', { finish_reason: 'content_filter' })],
+  ])('that answers with %s has refused', async (_, answer) => {
+    responder = answer;
+    expect(await aModel().answer(request, never)).toEqual({
+      kind: 'refused',
+      usage: { input: 12, output: 3 },
+    });
+  });
+
+  it('whose answer was cut off says so, and may count no tokens', async () => {
+    responder = json({ choices: [{ message: { content: '{"a"' }, finish_reason: 'length' }] });
+    expect(await aModel().answer(request, never)).toEqual({
+      kind: 'text',
+      text: '{"a"',
+      isWhole: false,
+      usage: null,
+    });
+  });
+
+  it.each<[string, Responder, string]>([
+    ['nothing of the form', json({ id: 'x' }), 'no_content'],
+    ['a web page', html(), 'not_json'],
+    ['half a body', truncated(), 'connection_reset'],
+    ['an error', status(500), 'http_500'],
+    ['a wrong key', status(401), 'http_401'],
+    ['nothing at all', hang(), 'timeout'],
+    ['a wait beyond patience', tooManyRequests('3600'), 'http_429'],
+  ])('that answers with %s has failed, with the reason and no secret', async (_, answer, code) => {
+    responder = answer;
+    const failed = await aModel({ timeout_ms: 1000, headers: { authorization: 'Bearer top-secret' } }).answer(
+      request,
+      never,
+    );
+    expect(failed).toMatchObject({ kind: 'failed', code });
+    expect(JSON.stringify(failed)).not.toContain('top-secret');
+  });
+});

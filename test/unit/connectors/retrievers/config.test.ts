@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { redactConfig } from '../../../../src/app/config/inspect.ts';
+import { parseConfig } from '../../../../src/app/config/parse.ts';
+import type { Config } from '../../../../src/app/config/schema.ts';
+import { RecalldError } from '../../../../src/errors.ts';
+
+function parse(pipeline: object): Config {
+  return parseConfig(JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', {}, () => '');
+}
+
+function problemOf(pipeline: object): string | null {
+  try {
+    parse(pipeline);
+  } catch (error) {
+    if (error instanceof RecalldError && error.code === 'config_invalid') {
+      return error.message.replace(/^recalld\.yaml: pipelines\[0\]\./, '');
+    }
+    throw error;
+  }
+  return null;
+}
+
+const store = { kind: 'pgvector', url: 'postgres://db/docs', table: 'chunks' };
+const embedder = { kind: 'openai', base_url: 'http://models/v1', model: 'm' };
+const http = { kind: 'http', url: 'http://rag/' };
+const engine = { kind: 'elasticsearch', url: 'http://es:9200', index: 'docs' };
+const overStore = { kind: 'vector_store' };
+const reranker = { kind: 'tei', url: 'http://models' };
+const reranked = (of: object) => ({ kind: 'rerank', of, reranker });
+
+describe('a retriever that stands on other parts of its pipeline', () => {
+  it.each<[what: string, pipeline: object, problem: string | null]>([
+    [
+      'a vector store without one',
+      { retriever: overStore, embedder },
+      'vector_store is missing; the retriever of kind vector_store needs it.',
+    ],
+    [
+      'a vector store without an embedder',
+      { retriever: overStore, vector_store: store },
+      'embedder is missing; the retriever of kind vector_store needs it.',
+    ],
+    ['a vector store with both', { retriever: overStore, vector_store: store, embedder }, null],
+    ['words alone', { retriever: engine }, null],
+    [
+      'vectors without an embedder',
+      { retriever: { ...engine, mode: 'knn' } },
+      'embedder is missing; the retriever of kind elasticsearch needs it.',
+    ],
+    [
+      'words and vectors without an embedder',
+      { retriever: { ...engine, kind: 'opensearch', mode: 'hybrid' } },
+      'embedder is missing; the retriever of kind opensearch needs it.',
+    ],
+    ['words and vectors with one', { retriever: { ...engine, mode: 'hybrid' }, embedder }, null],
+    [
+      'a first stage without an embedder',
+      { retriever: reranked({ ...engine, mode: 'knn', content: 'body' }) },
+      'embedder is missing; the retriever of kind rerank needs it.',
+    ],
+  ])('is accepted only with them: %s', (_, pipeline, problem) => {
+    expect(problemOf(pipeline)).toBe(problem);
+  });
+
+  const needsTexts = 'is missing; the reranker needs the texts of the documents.';
+
+  it.each<[what: string, pipeline: object, problem: string | null]>([
+    ['http without them', { retriever: reranked(http) }, `retriever.of.results.text ${needsTexts}`],
+    ['http with them', { retriever: reranked({ ...http, results: { text: 'body' } }) }, null],
+    ['an engine without them', { retriever: reranked(engine) }, `retriever.of.content ${needsTexts}`],
+    ['an engine with them', { retriever: reranked({ ...engine, content: 'body' }) }, null],
+    [
+      'a store without them',
+      { retriever: reranked(overStore), vector_store: store, embedder },
+      `vector_store.content ${needsTexts}`,
+    ],
+    [
+      'a store with them',
+      { retriever: reranked(overStore), vector_store: { ...store, content: 'body' }, embedder },
+      null,
+    ],
+    [
+      'Chroma, which keeps them by itself',
+      {
+        retriever: reranked(overStore),
+        vector_store: { kind: 'chroma', url: 'http://chroma', collection: 'docs' },
+        embedder,
+      },
+      null,
+    ],
+    ['a program, which may give them', { retriever: reranked({ kind: 'command', command: ['./find'] }) }, null],
+  ])('gives texts to a reranker, or is refused: %s', (_, pipeline, problem) => {
+    expect(problemOf(pipeline)).toBe(problem);
+  });
+
+  it('cannot be a reranker of a reranker, nor one of Cohere without a model', () => {
+    expect(problemOf({ retriever: reranked(reranked(http)) })).toMatch(/^retriever\.of\.kind must be /);
+    const cohere = {
+      ...reranked({ ...http, results: { text: 'body' } }),
+      reranker: { ...reranker, kind: 'cohere' },
+    };
+    expect(problemOf({ retriever: cohere })).toBe('retriever.reranker.model is missing; it must be text.');
+  });
+});
+
+describe('the printed config', () => {
+  const secret = 'XQ70ZJ7X0QZJ';
+  const service = { api_key: secret, headers: { 'x-key': secret } };
+  const secretUrl = `https://host/path?sig=${secret}`;
+
+  it.each<[what: string, pipeline: object]>([
+    ['an embedder', { retriever: http, embedder: { ...embedder, ...service, base_url: secretUrl } }],
+    ['Text Embeddings Inference', { retriever: http, embedder: { kind: 'tei', ...service, base_url: secretUrl } }],
+    [
+      'a search engine',
+      { retriever: { ...engine, ...service, url: secretUrl, password: secret, query: { token: secret } } },
+    ],
+    [
+      'a reranker and its first stage',
+      {
+        retriever: {
+          ...reranked({ ...http, url: secretUrl, results: { text: 'body' }, headers: { 'x-key': secret } }),
+          reranker: { ...reranker, ...service, url: secretUrl },
+        },
+      },
+    ],
+    [
+      'a program',
+      {
+        retriever: {
+          kind: 'command',
+          command: ['./find', '--key', secret],
+          environment: { API_KEY: secret },
+        },
+      },
+    ],
+  ])('holds no secret of %s', (_, pipeline) => {
+    const redacted = redactConfig(parse(pipeline));
+    expect(`${stringify(redacted)}${JSON.stringify(redacted)}`).not.toContain(secret);
+  });
+
+  it('still shows which program it is', () => {
+    expect(redactConfig(parse({ retriever: { kind: 'command', command: ['./find', '--fast'] } }))).toMatchObject({
+      pipelines: [{ retriever: { command: ['./find', '[redacted]'] } }],
+    });
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
+import { aRunSettings, goldenQueries } from '../../../support/builders.ts';
+import { MemoryRetriever } from '../../../support/memory-retriever.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+import { aGate } from '../../../support/throttle.ts';
+
+it('a retriever that slows down is asked more slowly, and again as before when it has come back', async () => {
+  const clock = new SteerableClock();
+  const settings = { concurrency: 4, maxPerSecond: 1000 };
+  const gate = await aGate(clock, settings);
+  const { signal } = new AbortController();
+  const askAll = async (latencyMs: number) => {
+    const retriever = new MemoryRetriever(clock, () => ['d1'], latencyMs);
+    const deps = { retriever, clock, gate };
+    await clock.until(askRetriever(deps, goldenQueries(100), aRunSettings(settings), () => undefined, signal));
+    retriever.mostAtOnce = 0;
+    await clock.until(askRetriever(deps, goldenQueries(100), aRunSettings(settings), () => undefined, signal));
+    return retriever.mostAtOnce;
+  };
+  expect(await askAll(50)).toBe(4);
+  expect(await askAll(400)).toBe(1);
+  expect(await askAll(50)).toBe(4);
+  await gate.close();
+});
