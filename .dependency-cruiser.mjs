@@ -38,8 +38,7 @@ const subjects = [
   'erasure',
   'density',
   'judging',
-  'shadow',
-  'variants',
+  'experiments',
   'explain',
   'index-truth',
   'checks',
@@ -66,7 +65,7 @@ const edgePackages = [
 ];
 /** Where a subject meets people: what is shown or asked there may be of any subject, and of what the program has open. */
 const edge =
-  '((pages|commands)/.*|[^/]*(pages?|sections?|table|routes|commands?|report|json|dashboard|api|reads|data)[.]tsx?)$';
+  '((edge|pages|commands)/.*|[^/]*(pages?|sections?|table|routes|commands?|report|json|dashboard|api|reads|data)[.]tsx?)$';
 /** The config as a whole, whose parts are the subjects' own. */
 const wholeConfig = 'app/config/(schema|alerts)[.]ts$';
 

@@ -8,13 +8,8 @@
  * times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
-import {
-  evidenceToCome,
-  type LiveDay,
-  type LivePair,
-  standingOnLive,
-  sumLiveDay,
-} from '../src/shadow/rules/relevance.ts';
+import { evidenceOfPairs, type LivePair, statusOfPairs, sumPairs } from '../src/experiments/rules/live-pairs.ts';
+import type { SummedDay } from '../src/experiments/rules/summed-days.ts';
 import { DAY_MS } from '../src/time.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
@@ -87,7 +82,7 @@ function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: Ra
 }
 
 /** Half of what a query differs by is of its session; small segments and suspect queries are drawn more often. */
-function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): LiveDay {
+function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): SummedDay {
   const pairs: LivePair[] = [];
   const drawn = (): number => pool[random.below(POOL)] ?? 0;
   for (let left = random.poisson(world.sessions); left > 0; left--) {
@@ -100,7 +95,7 @@ function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random:
       pairs.push({ cluster, probability, baseline: 0.5, candidate: 0.5 + difference });
     }
   }
-  return sumLiveDay(new Date(day * DAY_MS).toISOString().slice(0, 10), pairs, 0);
+  return sumPairs(new Date(day * DAY_MS).toISOString().slice(0, 10), pairs, 0);
 }
 
 const dayNumber = (day: string | null): number | null => (day === null ? null : Date.parse(day) / DAY_MS);
@@ -113,27 +108,27 @@ interface Played {
 }
 
 function play(world: RelevanceWorld, pool: Float64Array, most: number, random: RandomNumbers): Played {
-  const days: LiveDay[] = [];
+  const days: SummedDay[] = [];
   let announced: number | null = null;
   let isKnown = false;
   for (let day = 1; day <= most; day++) {
     days.push(playDay(world, pool, day, random));
     if (isKnown) continue;
     // Also of one that is called on this very day: what it would have announced.
-    const evidence = evidenceToCome(days, DIFFERENCE, 1);
-    if (evidence.kind === 'unknown') continue;
+    const evidence = evidenceOfPairs(days, DIFFERENCE, 1);
+    if (evidence.state === 'unknown') continue;
     isKnown = true;
-    if (evidence.kind === 'enough') announced = day;
-    if (evidence.kind === 'days' && day + evidence.days <= most) announced = day + evidence.days;
+    if (evidence.state === 'enough') announced = day;
+    if (evidence.state === 'days' && day + evidence.days <= most) announced = day + evidence.days;
   }
-  const { verdict, calledOn } = standingOnLive(days, DIFFERENCE, 1);
+  const { verdict, calledOn } = statusOfPairs(days, DIFFERENCE, 1);
   return { verdict, calledOn: dayNumber(calledOn), announced };
 }
 
 const inWords = ({ sessions, spread }: RelevanceWorld): string => `${sessions} sessions a day, spread ${spread}`;
 
 const isWorseBy = ({ verdict, calledOn }: Played, day: number): boolean =>
-  verdict === 'worse' && calledOn !== null && calledOn <= day;
+  verdict === 'regression' && calledOn !== null && calledOn <= day;
 
 export function measureShadowRelevance(
   quick: boolean,
@@ -170,7 +165,7 @@ export function measureShadowRelevance(
       days: days[Math.floor(days.length / 2)] ?? null,
       inTime: announced.length === 0 ? null : shareWithBounds(inTime, announced.length),
       called: shareWithBounds(played.filter((one) => isWorseBy(one, WORSE_DAYS)).length, shadows),
-      calledBetter: shareWithBounds(played.filter(({ verdict }) => verdict === 'better').length, shadows),
+      calledBetter: shareWithBounds(played.filter(({ verdict }) => verdict === 'improvement').length, shadows),
     };
   });
   return {

@@ -7,9 +7,16 @@
  * The tests are those of the daemon; runs are simulated. `--scale 4` takes four times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
+import {
+  evidenceOfTests,
+  type GoldenTest,
+  isTestDue,
+  levelOfTest,
+  statusOfTests,
+} from '../src/experiments/rules/golden-tests.ts';
+import { isCalled } from '../src/experiments/rules/verdict.ts';
 import { compareMetric } from '../src/golden/rules/compare-metric.ts';
 import { averagePairs, type ScoredPair } from '../src/golden/rules/run-noise.ts';
-import { evidenceOf, isLookDue, type Look, levelOfLook, standingOf } from '../src/shadow/rules/looks.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
@@ -86,7 +93,7 @@ function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumber
 }
 
 interface Played {
-  readonly looks: readonly Look[];
+  readonly tests: readonly GoldenTest[];
   /** Day by which it was to be called, as announced by the first report that could; null when none could. */
   readonly announced: number | null;
 }
@@ -96,7 +103,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
   const differences = Float64Array.from({ length: QUESTIONS }, () => pool[random.below(POOL)] ?? 0);
   const usual = Float64Array.from({ length: QUESTIONS }, () => 0.3 + 0.6 * random.uniform());
   const pairs: ScoredPair[] = [];
-  const looks: Look[] = [];
+  const tests: GoldenTest[] = [];
   let announced: number | null = null;
   for (let day = 1; day <= DAYS; day++) {
     // Each of the two sides moves by itself.
@@ -105,35 +112,33 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
       baseline: usual.map((score) => score + moved()),
       candidate: usual.map((score, row) => score + (differences[row] ?? 0) + moved()),
     });
-    if (!isLookDue(pairs.length, looks.length)) continue;
-    const look = lookAt(pairs, looks.length + 1);
-    looks.push(look);
+    if (!isTestDue(pairs.length, tests.length)) continue;
+    tests.push(testOf(pairs, tests.length + 1));
     // Also of one that this very test calls: what it would have announced.
-    const undecided = looks.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
-    const evidence = evidenceOf(undecided, DIFFERENCE, 1);
-    if (evidence.kind === 'enough') announced ??= day;
-    if (evidence.kind === 'days') announced ??= day + evidence.days;
-    const { verdict } = standingOf(looks);
-    if (verdict === 'worse' || verdict === 'better') break;
+    const undecided = tests.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
+    const evidence = evidenceOfTests(undecided, DIFFERENCE, 1);
+    if (evidence.state === 'enough') announced ??= day;
+    if (evidence.state === 'days') announced ??= day + evidence.days;
+    if (isCalled(statusOfTests(tests).verdict)) break;
   }
-  return { looks, announced };
+  return { tests, announced };
 }
 
 const KEY = { measure: 'ndcg', k: 10 } as const;
 
-function lookAt(pairs: readonly ScoredPair[], number: number): Look {
+function testOf(pairs: readonly ScoredPair[], number: number): GoldenTest {
   const { scores, noise } = averagePairs(pairs);
-  const alpha = levelOfLook(number, 1);
+  const alpha = levelOfTest(number, 1);
   const [baseline] = scores.baseline;
   const [candidate] = scores.candidate;
   const compared = compareMetric(KEY, baseline, candidate, null, { alpha, minEffect: null });
-  const names = { goldenSetVersion: 1, runId: '', against: '', lookedAt: new Date(0) };
-  return { ...compared, ...names, k: KEY.k, look: number, runs: pairs.length, alpha, noise };
+  const names = { goldenSetVersion: 1, runId: '', against: '' };
+  return { ...compared, ...names, k: KEY.k, number, runs: pairs.length, alpha, noise };
 }
 
-const calledOn = ({ looks }: Played, verdict: 'worse' | 'better'): number | null => {
-  const standing = standingOf(looks);
-  return standing.verdict === verdict ? (standing.by?.runs ?? null) : null;
+const calledOn = ({ tests }: Played, verdict: 'regression' | 'improvement'): number | null => {
+  const status = statusOfTests(tests);
+  return status.verdict === verdict ? (status.by?.runs ?? null) : null;
 };
 
 export function measureShadows(quick: boolean, scale: number, say: (line: string) => void): ShadowResult {
@@ -143,7 +148,7 @@ export function measureShadows(quick: boolean, scale: number, say: (line: string
     const shadows = Math.round((quick ? 1 : 500) * scale);
     const pool = drawPool(world, 0, random);
     const played = Array.from({ length: shadows }, () => play(world, pool, random));
-    const days = played.map((one) => calledOn(one, 'worse') ?? calledOn(one, 'better'));
+    const days = played.map((one) => calledOn(one, 'regression') ?? calledOn(one, 'improvement'));
     const reported = days.reduce<number>((sum, day) => sum + (day === null ? 0 : DAYS - day + 1), 0);
     const called = days.filter((day) => day !== null).length;
     say(`equal, ${world.questions} between questions, ${world.noise} from run to run: ${called} of ${shadows} called`);
@@ -160,7 +165,7 @@ export function measureShadows(quick: boolean, scale: number, say: (line: string
     const played = Array.from({ length: shadows }, () => play(world, pool, random));
     const announced = played.flatMap((one) => (one.announced === null ? [] : [{ ...one, announced: one.announced }]));
     const days = announced.map((one) => one.announced).toSorted((a, b) => a - b);
-    const inTime = announced.filter((one) => (calledOn(one, 'worse') ?? DAYS + 1) <= one.announced).length;
+    const inTime = announced.filter((one) => (calledOn(one, 'regression') ?? DAYS + 1) <= one.announced).length;
     say(
       `worse, ${world.questions} between questions, ${world.noise} from run to run: ${announced.length} of ${shadows} announced, ${inTime} in time`,
     );
@@ -170,8 +175,8 @@ export function measureShadows(quick: boolean, scale: number, say: (line: string
       announced: shareWithBounds(announced.length, shadows),
       days: days[Math.floor(days.length / 2)] ?? null,
       inTime: announced.length === 0 ? null : shareWithBounds(inTime, announced.length),
-      called: shareWithBounds(played.filter((one) => calledOn(one, 'worse') !== null).length, shadows),
-      calledBetter: shareWithBounds(played.filter((one) => calledOn(one, 'better') !== null).length, shadows),
+      called: shareWithBounds(played.filter((one) => calledOn(one, 'regression') !== null).length, shadows),
+      calledBetter: shareWithBounds(played.filter((one) => calledOn(one, 'improvement') !== null).length, shadows),
     };
   });
   return {

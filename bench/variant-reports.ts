@@ -8,13 +8,13 @@
  */
 import { pathToFileURL } from 'node:url';
 import {
+  type ArmsDesign,
   compareArms,
-  sumDay,
-  type VariantDay,
-  type VariantDesign,
-  type VariantGrade,
-  type VariantQuery,
-} from '../src/variants/rules/compare-arms.ts';
+  type GradedQuery,
+  sumArms,
+  type UsedQuery,
+} from '../src/experiments/rules/arms.ts';
+import type { SummedDay } from '../src/experiments/rules/summed-days.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
@@ -71,12 +71,12 @@ const SAID = 0.15;
 const GRADED = 0.1;
 const MAX_QUERIES = 6;
 
-const design: VariantDesign = {
+const design: ArmsDesign = {
   arms: [
     { name: 'current', share: 1 },
     { name: 'next', share: 1 },
   ],
-  measures: ['positive_feedback', 'clicked_queries', 'relevance'],
+  measures: ['positive_feedback', 'clicked_queries', 'ndcg'],
   difference: 0.02,
 };
 
@@ -101,13 +101,13 @@ function playDay(
   { sessions, rate, clicks, positive }: VariantWorld,
   arms: readonly Arm[],
   random: RandomNumbers,
-): VariantDay {
-  const queries: VariantQuery[] = [];
-  const grades: VariantGrade[] = [];
+): SummedDay {
+  const queries: UsedQuery[] = [];
+  const grades: GradedQuery[] = [];
   const all = random.poisson(sessions / rate);
   for (let i = 0; i < all; i++) {
     const cluster = random.uniform();
-    const { name: variant, loss, lost } = arms[random.below(arms.length)] as Arm;
+    const { name: arm, loss, lost } = arms[random.below(arms.length)] as Arm;
     if (random.uniform() < lost) continue;
     const mood = 2 * random.uniform();
     const size = 1 + random.below(MAX_QUERIES);
@@ -120,7 +120,7 @@ function playDay(
       if (cluster >= rate && !isBad) continue;
       queries.push({
         cluster,
-        variant,
+        arm,
         probability: isBad ? 1 : rate,
         leastProbability: rate,
         isClicked: random.uniform() < Math.min(1, (clicks - loss) * mood),
@@ -130,13 +130,13 @@ function playDay(
       if (isGraded)
         grades.push({
           cluster,
-          variant,
+          arm,
           probability: GRADED * rate,
           score: Math.min(1, (0.5 - loss / 2) * mood + random.uniform() / 4),
         });
     }
   }
-  return sumDay(
+  return sumArms(
     '',
     arms.map(({ name }) => name),
     queries,
@@ -197,12 +197,12 @@ export function measureVariants(quick: boolean, scale: number, say: (line: strin
     const verdicts = played.map(({ arms: [arm] }) => arm);
     const days = verdicts.flatMap((arm) =>
       (arm?.comparisons ?? [])
-        .filter(({ verdict }) => verdict === 'worse')
+        .filter(({ verdict }) => verdict === 'regression')
         .map(({ calledOn }) => Number(calledOn))
         .toSorted((a, b) => a - b)
         .slice(0, 1),
     );
-    const better = verdicts.filter((arm) => arm?.comparisons.some(({ verdict }) => verdict === 'better')).length;
+    const better = verdicts.filter((arm) => arm?.comparisons.some(({ verdict }) => verdict === 'improvement')).length;
     say(`worse by ${difference}, ${inWords(world)}: ${days.length} of ${streams} called`);
     return [
       {

@@ -24,7 +24,7 @@ export function pagesOf(pipeline: string, incident: string, from: Date, until: D
   const run = `run-${pipeline}-30`;
   return [
     `/?${range}`,
-    ...['', '/golden', '/golden/faq/labels', '/density', '/traffic', '/index', '/judge', '/shadow'].map(
+    ...['', '/golden', '/golden/faq/labels', '/density', '/traffic', '/index', '/judge', '/experiments'].map(
       (page) => `/pipelines/${pipeline}${page}?${range}`,
     ),
     `/checks?${range}`,

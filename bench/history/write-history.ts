@@ -368,8 +368,8 @@ async function writeFullPipeline(run: Run, { until }: HistoryShape, newest: numb
   );
   await run(
     `insert into shadow_answers (pipeline, shadow, fingerprint, query_id, received_at, asked_at, cluster, probability, outcome, document_ids,
-                                 overlap, is_changed, latency_ms)
-     select pipeline, 'other', 'a', id, received_at, received_at, unit_hash, 0.05, 'ok', array['d1', 'd2'], 0.8, place % 2 = 0, 20
+                                 overlap, is_changed, latency_ms, purpose)
+     select pipeline, 'other', 'a', id, received_at, received_at, unit_hash, 0.05, 'ok', array['d1', 'd2'], 0.8, place % 2 = 0, 20, 'overlap'
        from (${drawn}) d where place <= ${SHADOWED_A_DAY} on conflict do nothing`,
     until,
     newest,

@@ -105,12 +105,12 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'judge import': { is: 'object', keys: ['accepted', 'rejected'] },
   'shadow report': {
     is: 'object',
-    keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'judged', 'live', 'calls'],
+    keys: ['pipeline', 'name', 'baseline', 'verdict', 'explanation', 'difference', 'comparisons', 'live', 'calls'],
     more: 'As `GET /v1/shadows` gives it.',
   },
   'variants report': {
     is: 'object',
-    keys: ['pipeline', 'tag', 'first_day', 'last_day', 'split', 'control', 'difference', 'confidence', 'arms'],
+    keys: ['pipeline', 'tag', 'first_day', 'last_day', 'split', 'difference', 'confidence', 'arms'],
     more: 'As `GET /v1/variants` gives it.',
   },
   'topics complaints': {

@@ -11,9 +11,12 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     'Stage of the retriever as its config names it, `words and vectors` for those beside each other, `answer` for what comes out, or `failed`; of live queries as the service names it, or `retrieval` and `rerank` of spans, at most 12.',
   direction: '`in` or `out`, of the first k.',
   shadow: 'Name of a shadow of the pipeline.',
+  candidate: 'Name of a shadow, or of an arm but the first.',
+  source:
+    'What a candidate is compared on: `golden:SET`, `judged` live queries, or `traffic`, by what users make of the answers.',
   arm: 'Name of an arm under `variants.arms`.',
   verdict:
-    '`worse`, `better`, `alike`, `undecided` or `no_data`, of variants also `withheld`; of the split of variants `as_declared`, `mismatch` or `no_data`.',
+    '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`; of the split of variants `as_declared`, `mismatch` or `no_data`.',
   judge: '`model` or `person`.',
   check:
     'Name of a check by its config, with its golden set, such as `quality on support-faq`; without one its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',

@@ -17,6 +17,8 @@ import { type ConfiguredParts, createConfiguredParts } from '../deployments/conf
 import { createAnnotations, createDeployments } from '../deployments/deployments.ts';
 import { createIncidents } from '../diagnosis/incidents.ts';
 import { messageOf, RecalldError } from '../errors.ts';
+import { createInterimAnalyses, type InterimAnalyses } from '../experiments/sql/interim-analyses.ts';
+import { createShadowAnswers, type ShadowAnswers } from '../experiments/sql/shadow-answers.ts';
 import { createGoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import { createGoldenBatches } from '../golden/sql/golden-batches.ts';
 import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
@@ -49,11 +51,8 @@ import { assertSchemaPath, assertSessions, assertWritable } from '../postgres/se
 import type { BackendSettings, QueueOwner } from '../queue/backends.ts';
 import type { RedisQueueConfig } from '../queue/config.ts';
 import type { RedisAddress, RedisSettings } from '../queue/redis-connection.ts';
-import { createRelevanceTables, type RelevanceTables } from '../shadow/relevance-tables.ts';
-import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
 import { systemClock } from '../system-clock.ts';
 import type { Clock } from '../time.ts';
-import { createVariantDaysTable, type VariantDaysTable } from '../variants/variants-reads.ts';
 import type { Config } from './config/schema.ts';
 
 /** Names this process among those that share the database. */
@@ -93,9 +92,8 @@ interface Tables {
   readonly panels: PanelTable;
   readonly evaluations: EvaluationTable;
   readonly reviews: ReviewQueue;
-  readonly shadows: ShadowTables;
-  readonly variantDays: VariantDaysTable;
-  readonly relevance: RelevanceTables;
+  readonly analyses: InterimAnalyses;
+  readonly shadowAnswers: ShadowAnswers;
   readonly checkStore: ReturnType<typeof createCheckStore>;
   readonly incidents: ReturnType<typeof createIncidents>;
   readonly notifications: ReturnType<typeof createNotifications>;
@@ -151,9 +149,8 @@ function tablesOf(pool: Pool, by: string | null): Tables {
     panels: createPanelTable(pool),
     evaluations: createEvaluationTable(pool),
     reviews: createReviewQueue(pool),
-    shadows: createShadowTables(pool),
-    variantDays: createVariantDaysTable(pool),
-    relevance: createRelevanceTables(pool),
+    analyses: createInterimAnalyses(pool),
+    shadowAnswers: createShadowAnswers(pool),
     checkStore: createCheckStore(pool),
     incidents: createIncidents(pool),
     notifications: createNotifications(pool),

@@ -4,6 +4,7 @@ import type { CleanupStack } from '../cleanup-stack.ts';
 import { createDensityCompute, type DensityCompute } from '../density/compute.ts';
 import { readDensityGauges, readTopicGauges } from '../density/gauges.ts';
 import { readDiagnosisGauges } from '../diagnosis/incidents.ts';
+import { readExperimentGauges } from '../experiments/gauges.ts';
 import { createExplainTurns, type ExplainTurns } from '../explain/explain-turns.ts';
 import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
 import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
@@ -20,12 +21,10 @@ import { readProbeGauges } from '../probes/probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { createSchedule, type Schedule } from '../queue/node-cron.ts';
-import { readShadowGauges } from '../shadow/gauges.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
 import { createLagHistory, type LagHistory } from '../threads/lag-history.ts';
 import type { Clock } from '../time.ts';
-import { readVariantGauges } from '../variants/variants-reads.ts';
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
 import { type Database, openDatabase, openStorage, queueBackend, queueOwner, type Storage } from './database.ts';
@@ -131,8 +130,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => readIndexGauges({ ...database, plans: indexPlans }, rows),
           () => readTopicGauges(density),
           () => readDiagnosisGauges({ incidents: database.incidents, pipelines: names }),
-          () => readShadowGauges(watched),
-          () => readVariantGauges({ ...database, variantPlans }),
+          () => readExperimentGauges({ ...watched, variantPlans }),
           (rows) => liveMixGauges(pipelines, rows),
           () => readCheckGauges(watched),
         ],

@@ -6,6 +6,7 @@
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
 import { RecalldError } from '../errors.ts';
+import { createVariantPlans, type VariantPlan } from '../experiments/plan.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { createIndexPlans, type IndexPlan } from '../index-truth/plan.ts';
 import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
@@ -15,7 +16,6 @@ import { createReceivers, type Receiver } from '../notifications/receivers.ts';
 import { readDatabaseUrl } from '../postgres/database-url.ts';
 import { assertUsablePrivacy } from '../privacy/personal-data.ts';
 import { assertRedisUrl } from '../queue/redis-connection.ts';
-import { createVariantPlans, type VariantPlan } from '../variants/variants-reads.ts';
 import { createAlertRules } from './commands/alert-rules.ts';
 import type { Config } from './config/schema.ts';
 import { redisSettings } from './database.ts';

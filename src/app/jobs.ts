@@ -6,6 +6,7 @@ import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.
 import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
 import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnose-job.ts';
 import { messageOf, RecalldError } from '../errors.ts';
+import { type ExperimentJobDeps, experimentJobs } from '../experiments/jobs.ts';
 import type { Timetable } from '../golden/gauges.ts';
 import { type GoldenJobDeps, goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
@@ -30,9 +31,7 @@ import { type NotificationJobDeps, notificationJobs } from '../notifications/not
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
 import type { Schedule } from '../queue/node-cron.ts';
-import { type ShadowJobDeps, shadowJobs } from '../shadow/shadow-jobs.ts';
 import type { Clock } from '../time.ts';
-import { type VariantJobDeps, variantJobs } from '../variants/variant-jobs.ts';
 import type { ClockWatch } from './clock-watch.ts';
 
 /** What all of their handlers work with. */
@@ -45,8 +44,7 @@ export type JobDeps = CheckJobDeps &
   LiveJobDeps &
   NotificationJobDeps &
   ProbeJobDeps &
-  ShadowJobDeps &
-  VariantJobDeps &
+  ExperimentJobDeps &
   WatchChangesJobDeps;
 
 /** Every job that recalld knows: each says of itself how often it is tried, how long it may take, what it does. */
@@ -56,9 +54,8 @@ export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...probeJobs,
   ...densityJobs,
   ...judgingJobs,
-  ...shadowJobs,
+  ...experimentJobs,
   ...indexJobs,
-  ...variantJobs,
   ...diagnosisJobs,
   ...notificationJobs,
   watchChangesJob,

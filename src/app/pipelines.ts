@@ -8,6 +8,7 @@ import { createEmbedder } from '../connectors/embedders/open-embedder.ts';
 import { createRetriever } from '../connectors/retrievers/open-retriever.ts';
 import { createVectorStore } from '../connectors/stores/open-store.ts';
 import { RecalldError } from '../errors.ts';
+import type { ShadowConfig } from '../experiments/config.ts';
 import { minuteOfDay } from '../golden/config.ts';
 import {
   findPipeline,
@@ -18,7 +19,6 @@ import {
 } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import type { ShadowConfig } from '../shadow/config.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 

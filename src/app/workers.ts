@@ -4,6 +4,7 @@ import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { durationMs } from '../config/times.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
 import { diagnoseAlarmsJob } from '../diagnosis/diagnose-job.ts';
+import { followWithShadows } from '../experiments/ask-golden.ts';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
@@ -12,7 +13,6 @@ import { labelValues } from '../metrics/catalogue.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { sendNotificationsJob } from '../notifications/notification-jobs.ts';
 import { createJobRunner } from '../queue/job-queue.ts';
-import { followWithShadows } from '../shadow/ask-golden.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import { periodBudget } from './config/alerts.ts';
 import type { Config } from './config/schema.ts';
@@ -72,15 +72,22 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     otlp: isEvaluationSent ? dependencies.otlp : null,
     meter: dependencies.exporter.meter,
   };
+  const measurementRetentionDays = config.storage.measurement_retention_days;
+  const { statistics } = dependencies.compute;
+  const experiments = {
+    ...judging,
+    statistics,
+    measurementRetentionDays,
+    newRunId,
+    resume,
+    holder: replica,
+  };
   const notifications = {
     ...dependencies,
     consoleUrl: config.alerts.console_base_url,
     meter: dependencies.exporter.meter,
   };
-  const { statistics } = dependencies.compute;
-  const meter = dependencies.exporter.meter;
   const retentionDays = retentionDaysOf(config);
-  const asking = { ...dependencies, statistics, meter, retentionDays, newRunId, resume, holder: replica };
   return {
     sets,
     runs,
@@ -102,7 +109,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     forgetEndedParts: (now) => dependencies.parts.forget(now),
     recover: { runs, clock, logger, isWatched, resume },
     measurements,
-    measurementRetentionDays: config.storage.measurement_retention_days,
+    measurementRetentionDays,
     consoleSessions: dependencies.sessions,
     auditLog: dependencies.auditLog,
     auditRetentionDays: config.storage.audit_retention_days,
@@ -144,17 +151,14 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     diagnose: dependencies,
     indexTruth: dependencies,
     indexPlans: dependencies.indexPlans,
-    variants: { ...dependencies, measurementRetentionDays: config.storage.measurement_retention_days },
-    variantPlans: dependencies.variantPlans,
     notifications,
     requestNotifications: () =>
       queue.enqueue(sendNotificationsJob.name, {}, `${sendNotificationsJob.name}-after-${clock.now().getTime()}`),
     probes,
-    askShadows: asking,
+    experiments,
     judging,
     judgingPlans: dependencies.judgingPlans,
-    judgeShadows: { ...judging, holder: replica },
-    followWithShadows: (run, pipeline, signal) => followWithShadows(asking, run, pipeline, signal),
+    followWithShadows: (run, pipeline, signal) => followWithShadows(experiments, run, pipeline, signal),
     snapshots: {
       ...probes,
       snapshots: density.tables.snapshots,

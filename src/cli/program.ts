@@ -63,11 +63,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   shadow: {
     does: "Retrievers that may take the place of a pipeline's own.",
-    load: async () => (await import('../shadow/shadow-command.ts')).shadowCommand,
+    load: async () => (await import('../experiments/edge/commands.ts')).shadowCommand,
   },
   variants: {
     does: 'Variants of the service, by what users make of them.',
-    load: async () => (await import('../variants/variants-command.ts')).variantsCommand,
+    load: async () => (await import('../experiments/edge/commands.ts')).variantsCommand,
   },
   keys: {
     does: 'API keys of the HTTP API.',

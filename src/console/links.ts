@@ -90,7 +90,7 @@ export function within(range: TimeRange, path: string, query: Query = {}): strin
   return address(path, { ...query, ...range.query });
 }
 
-export type PipelinePage = 'index' | '' | 'golden' | 'density' | 'traffic' | 'judge' | 'shadow';
+export type PipelinePage = 'index' | '' | 'golden' | 'density' | 'traffic' | 'judge' | 'experiments';
 
 export function pipelinePath(pipeline: string, page: PipelinePage = ''): string {
   const path = `/pipelines/${encodeURIComponent(pipeline)}`;

@@ -41,7 +41,7 @@ export interface PageProps {
     | 'traffic'
     | 'judge'
     | 'index'
-    | 'shadow'
+    | 'experiments'
     | 'checks'
     | 'deployments'
     | null;
@@ -151,7 +151,7 @@ function Header({ frame, pipeline, section }: PageProps) {
             {item('traffic', 'Traffic & feedback', within(range, pipelinePath(pipeline, 'traffic')))}
             {item('index', 'Index', within(range, pipelinePath(pipeline, 'index')))}
             {item('judge', 'Judge', pipelinePath(pipeline, 'judge'))}
-            {item('shadow', 'Shadows', pipelinePath(pipeline, 'shadow'))}
+            {item('experiments', 'Experiments', pipelinePath(pipeline, 'experiments'))}
             {item('checks', 'Checks', within(range, '/checks', { pipeline }))}
             {item('deployments', 'Deployments', within(range, '/deployments', { pipeline }))}
           </ul>

@@ -12,11 +12,10 @@ import {
   quantileBy,
   rateBy,
 } from '../dashboards/promql.ts';
+import { experimentPanels } from '../experiments/edge/panels.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
 import { judgedPanels } from '../judging/panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';
-import { shadowPanels } from '../shadow/panels.ts';
-import { variants } from '../variants/panels.ts';
 
 function traffic(): Builder<Panel>[] {
   return [
@@ -232,8 +231,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
         { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
         { title: 'Measures watched for a change', panels: gaugeGraphs(watched) },
         { title: 'Judged live relevance', panels: judgedPanels() },
-        { title: 'Shadows', panels: shadowPanels() },
-        { title: 'Variants', panels: gaugeGraphs(variants) },
+        { title: 'Experiments', panels: experimentPanels() },
         { title: 'Behind the measures', panels: [...gaugeGraphs(upkeep), withoutData(), measured()] },
         { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
       ],

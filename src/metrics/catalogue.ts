@@ -9,6 +9,9 @@ import { checkKinds } from '../checks/rules/check-state.ts';
 import { densityMetrics } from '../density/metrics.ts';
 import { diagnosisMetrics } from '../diagnosis/metrics.ts';
 import { causes, confidences } from '../diagnosis/rules/cause.ts';
+import { experimentMetrics } from '../experiments/metrics.ts';
+import { splitVerdicts } from '../experiments/rules/arms.ts';
+import { experimentVerdicts } from '../experiments/rules/verdict.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
 import { indexMetrics } from '../index-truth/metrics.ts';
 import { findingKinds } from '../index-truth/rules/findings.ts';
@@ -21,10 +24,6 @@ import { measureMetrics } from '../measures/metrics.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../model.ts';
 import { notificationMetrics } from '../notifications/metrics.ts';
 import { probeMetrics } from '../probes/metrics.ts';
-import { shadowMetrics } from '../shadow/metrics.ts';
-import { shadowVerdicts } from '../shadow/rules/looks.ts';
-import { variantMetrics } from '../variants/metrics.ts';
-import { splitVerdicts, variantMeasures, variantVerdicts } from '../variants/rules/compare-arms.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
@@ -44,12 +43,9 @@ export const labelValues = {
   recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },
   recalld_evaluation_requests_total: { outcome: evaluationOutcomes },
-  recalld_shadow_verdict: { verdict: shadowVerdicts },
-  recalld_shadow_live_verdict: { verdict: shadowVerdicts },
+  recalld_experiment_verdict: { verdict: experimentVerdicts },
   recalld_shadow_live_questions_total: { outcome: queryOutcomes },
   recalld_variant_split: { verdict: splitVerdicts },
-  recalld_variant_verdict: { measure: variantMeasures, verdict: variantVerdicts },
-  recalld_variant_difference: { measure: variantMeasures },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
@@ -82,8 +78,7 @@ export const metricCatalogue = {
   ...diagnosisMetrics,
   ...indexMetrics,
   ...judgingMetrics,
-  ...shadowMetrics,
-  ...variantMetrics,
+  ...experimentMetrics,
   ...notificationMetrics,
   recalld_threshold: storedGauge('Configured threshold of a check on a share, a score or another plain number.', [
     'pipeline',

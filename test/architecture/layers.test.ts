@@ -193,6 +193,7 @@ describe('the dependency rule', { timeout: 120_000 }, () => {
       'checks/rules/y.ts': importing('../../live/rules/a.ts'),
       'checks/x.ts': importing('../postgres/a.ts'),
       'checks/x-command.ts': importing('../cli/x.ts'),
+      'live/edge/x.ts': importing('../../golden/a.ts'),
       'postgres/a.ts': exporting,
       'queue/x.ts': importing('node-cron'),
       'golden/a.ts': exporting,

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
 import { loadConfig } from '../../src/app/config/load.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
+import { createVariantPlans } from '../../src/experiments/plan.ts';
+import { sumPairs } from '../../src/experiments/rules/live-pairs.ts';
 import { sumSessions } from '../../src/math/stats/session-sums.ts';
-import { sumLiveDay } from '../../src/shadow/rules/relevance.ts';
-import { createVariantPlans } from '../../src/variants/variants-reads.ts';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { anInstallation, type Installation } from '../support/installation.ts';
 import { silentLogger } from '../support/log.ts';
@@ -152,27 +152,29 @@ describe('a report on what may take the place of another', () => {
 
   it('ends with 1 for a variant that is worse, in words for people', async () => {
     expect(await installed.recalld('variants report --pipeline docs')).toMatchObject({ code: 0 });
-    const arm = (well: number) => ({ sessions: 200, measures: { positive_feedback: sums(well) } });
-    for (const day of ['2026-11-18', '2026-11-19', '2026-11-20']) {
+    const counts = { 'sessions a': 200, 'sessions b': 200, mixed: 0, unnamed: 0 };
+    const day = { counts, sums: { 'a positive_feedback': sums(180), 'b positive_feedback': sums(100) } };
+    for (const at of ['2026-11-18', '2026-11-19', '2026-11-20']) {
       await installed.query(
-        `insert into variant_days (pipeline, comparison, day, arms, mixed, unnamed, summed_at) values ('docs', $1, $2, $3, 0, 0, now())`,
-        pipelineOf().plan.comparison,
-        day,
-        JSON.stringify({ a: arm(180), b: arm(100) }),
+        `insert into interim_analyses (pipeline, experiment, fingerprint, series, place, result, analysed_at)
+         values ('docs', 'variant', $1, 'traffic', $2::date - '1970-01-01'::date, $3, now())`,
+        pipelineOf().plan.fingerprint,
+        at,
+        JSON.stringify({ ...day, day: at }),
       );
     }
     const { code, stdout } = await installed.recalld('variants report --pipeline docs');
     expect(code).toBe(1);
     expect(stdout).toContain('The split is as declared: sessions of a 600');
-    expect(stdout).toMatch(/b beside a: worse\. It is worse\./);
+    expect(stdout).toMatch(/b beside a: regression\. It is worse\./);
     expect(stdout).toMatch(
-      /Positive feedback +worse, 2026-11-19 +0\.9000 +0\.5000 +-0\.4000 \(-0\.\d+ to -0\.\d+\) +600, 600/,
+      /Positive feedback +regression since 2026-11-19 +90\.0 % +50\.0 % +\u221240\.0 % \(\u2212[\d.]+ % to \u2212[\d.]+ %\) +600, 600/,
     );
   });
 
   it('ends with 1 for a split that is off, and says nothing of the arms', async () => {
     await installed.query(
-      `update variant_days set arms = jsonb_set(arms, '{b,sessions}', '100') where pipeline = 'docs'`,
+      `update interim_analyses set result = jsonb_set(result, '{counts,sessions b}', '100') where series = 'traffic'`,
     );
     const { code, stdout } = await installed.recalld('variants report --pipeline docs');
     expect(code).toBe(1);
@@ -184,27 +186,23 @@ describe('a report on what may take the place of another', () => {
     const { shadow } = pipelineOf();
     const before = await installed.recalld('shadow report --pipeline docs --shadow next');
     expect(before).toMatchObject({ code: 0 });
-    expect(before.stdout).toContain('no day is over on which both lists were graded');
+    expect(before.stdout).toContain('is known after some days with graded queries');
     const pairs = Array.from({ length: 200 }, (_, i) => ({
       cluster: i,
       probability: 1,
       baseline: 0.75,
       candidate: i % 4 === 0 ? 0.25 : 0.75,
     }));
-    const day = sumLiveDay('2026-11-20', pairs, 0);
+    const day = sumPairs('2026-11-20', pairs, 0);
     await installed.query(
-      `insert into shadow_live_days (pipeline, shadow, fingerprint, k, day, queries, left_out, baseline, candidate, sums)
-       values ('docs', 'next', $1, $2, $3, $4, 0, $5, $6, $7)`,
+      `insert into interim_analyses (pipeline, experiment, fingerprint, series, place, result, analysed_at)
+       values ('docs', 'next', $1, 'judged@5', $2::date - '1970-01-01'::date, $3, now())`,
       shadow.fingerprint,
-      shadow.judgedDepth,
       day.day,
-      day.queries,
-      day.baseline,
-      day.candidate,
-      day.sums,
+      JSON.stringify(day),
     );
     const { code, stdout } = await installed.recalld('shadow report --pipeline docs --shadow next');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/Judged live relevance, ndcg@5: worse: 0\.7500 -> 0\.6250/);
+    expect(stdout).toMatch(/nDCG@5, judged live queries +regression since 2026-11-20 +0\.7500 +0\.6250/);
   });
 });

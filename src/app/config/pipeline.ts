@@ -1,4 +1,5 @@
 /** One pipeline of recalld.yaml: what it is made of, how it is sampled, what is expected of it. */
+
 import { z } from 'zod';
 import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
 import { nameSchema } from '../../config/connection.ts';
@@ -12,13 +13,12 @@ import {
 } from '../../connectors/retrievers/config.ts';
 import { type VectorStoreConfig, vectorStoreSchema } from '../../connectors/stores/config.ts';
 import { densitySchema } from '../../density/config.ts';
+import { refuseShadowWithoutParts, shadowsSchema, variantsSchema } from '../../experiments/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
-import { refuseShadowWithoutParts, shadowsSchema } from '../../shadow/config.ts';
-import { variantsSchema } from '../../variants/config.ts';
 import { objectivesSchema } from './alerts.ts';
 
 const goldenSchema = z.strictObject({

@@ -7,6 +7,7 @@ import type { ComplaintRouteDeps, DensityRouteDeps } from '../../density/routes.
 import type { Annotations } from '../../deployments/deployments.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
 import type { Incidents } from '../../diagnosis/incidents.ts';
+import type { ExperimentRouteDeps } from '../../experiments/edge/routes.ts';
 import {
   type Explained,
   type ExplainedRun,
@@ -27,9 +28,7 @@ import type { FeedbackSummaryDeps } from '../../live/live-routes.ts';
 import type { TrafficReads } from '../../live/sql/live-samples.ts';
 import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
-import type { ShadowRouteDeps } from '../../shadow/shadow-routes.ts';
 import type { PipelinesDeps } from '../../status/status-api.ts';
-import type { VariantRouteDeps } from '../../variants/variants-routes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
 
@@ -151,8 +150,7 @@ export interface ConsoleDeps
     DeploymentsDeps,
     IndexPageDeps,
     JudgePageDeps,
-    ShadowRouteDeps,
-    VariantRouteDeps,
+    ExperimentRouteDeps,
     ComplaintRouteDeps,
     FeedbackSummaryDeps {
   readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;

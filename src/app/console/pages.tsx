@@ -32,6 +32,7 @@ import { DeploymentsPage, MAX_NOTE } from '../../deployments/deployments-page.ts
 import { IncidentPage } from '../../diagnosis/pages/incident-page.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
+import { ExperimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.tsx';
 import { GoldenPage } from '../../golden/pages/golden-page.tsx';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/pages/golden-reads.ts';
 import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
@@ -43,8 +44,6 @@ import { readIndexPage } from '../../index-truth/index-reads.ts';
 import { JudgePage, readJudgePage, storeGrade } from '../../judging/judge-page.tsx';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
 import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
-import { ShadowPage } from '../../shadow/shadow-page.tsx';
-import { readShadowPage } from '../../shadow/shadow-reads.ts';
 import { OverviewPage, StatusPage } from '../../status/status-page.tsx';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
 import { parseBoundedJson } from '../../text/json.ts';
@@ -237,9 +236,9 @@ const pages: Readonly<Record<string, Show>> = {
     const person = personOf({ apiKey: null, visitor: frame.visitor });
     return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, { ...query, person }) });
   },
-  '/pipelines/:pipeline/shadow': async (deps, frame, { pipeline }) => {
+  '/pipelines/:pipeline/experiments': async (deps, frame, { pipeline }) => {
     const { name, showsText } = findPipeline(deps, pipeline);
-    return ShadowPage({ frame, data: await readShadowPage(deps, name, showsText) });
+    return ExperimentsPage({ frame, data: await readExperimentsPage(deps, name, showsText) });
   },
   '/checks': async (deps, frame, _params, query) =>
     ChecksPage({ frame, data: await readChecksPage(deps, query, frame.range) }),

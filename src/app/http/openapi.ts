@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { auditEndpoints } from '../../access/audit-routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { complaintEndpoints } from '../../density/routes.ts';
+import { experimentEndpoints } from '../../experiments/edge/routes.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { operationsEndpoints } from '../../http/operations.ts';
 import { type Endpoint, endpointTags } from '../../http/wire.ts';
@@ -12,9 +13,7 @@ import { indexEndpoints } from '../../index-truth/index-routes.ts';
 import { judgingEndpoints } from '../../judging/routes.ts';
 import { ingestEndpoints } from '../../live/live-routes.ts';
 import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
-import { shadowEndpoints } from '../../shadow/shadow-routes.ts';
 import { changeEndpoints, statusEndpoints } from '../../status/status-api.ts';
-import { variantEndpoints } from '../../variants/variants-routes.ts';
 
 /** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
 export const endpoints: readonly Endpoint[] = [
@@ -28,8 +27,7 @@ export const endpoints: readonly Endpoint[] = [
   ...judgingEndpoints,
   ...indexEndpoints,
   ...mcpEndpoints,
-  ...shadowEndpoints,
-  ...variantEndpoints,
+  ...experimentEndpoints,
   ...operationsEndpoints,
 ];
 

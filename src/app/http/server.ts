@@ -12,6 +12,7 @@ import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.t
 import { addIncidents } from '../../diagnosis/routes.ts';
 import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
+import { addExperiments } from '../../experiments/edge/routes.ts';
 import {
   addBaselines,
   addGoldenRuns,
@@ -39,9 +40,7 @@ import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
 import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
 import type { Logger } from '../../logger.ts';
 import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
-import { addShadows } from '../../shadow/shadow-routes.ts';
 import { addPipelines } from '../../status/status-api.ts';
-import { addVariants } from '../../variants/variants-routes.ts';
 import type { ConsoleDeps } from '../console/console-api.ts';
 import { addConsole } from '../console/pages.tsx';
 import { addOpenApi } from './openapi.ts';
@@ -142,8 +141,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
       addDensityRoutes(scope, api);
       addComplaints(scope, api);
       addJudgments(scope, api);
-      addShadows(scope, api);
-      addVariants(scope, api);
+      addExperiments(scope, api);
       addIndex(scope, api);
       addGoldenSets(scope, api, bodies);
       addGoldenRuns(scope, api);

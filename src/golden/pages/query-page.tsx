@@ -53,7 +53,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
       frame={frame}
       title={`Query ${query.id}`}
       pipeline={pipeline}
-      section={shadow === null ? 'golden' : 'shadow'}
+      section={shadow === null ? 'golden' : 'experiments'}
       hasRange={false}
       aside={<a href={within(frame.range, runPath(run.id))}>Run {run.id}</a>}
     >

@@ -70,7 +70,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
       frame={frame}
       title={`Run of ${run.goldenSet}${shadow === null ? '' : ` by ${shadow}`}`}
       pipeline={pipeline}
-      section={shadow === null ? 'golden' : 'shadow'}
+      section={shadow === null ? 'golden' : 'experiments'}
       aside={
         run.status === 'completed' && summary.checks.length > 0 ? (
           <VerdictBadge verdict={summary.verdict} />
@@ -95,7 +95,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
               All runs of {run.goldenSet}
             </a>
           ) : (
-            <a href={pipelinePath(pipeline, 'shadow')}>What is known of {shadow}</a>
+            <a href={pipelinePath(pipeline, 'experiments')}>What is known of {shadow}</a>
           )
         }
       >

@@ -9,8 +9,6 @@ import { gapWords } from '../../measures/rules/measure-table.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
 import { percent } from '../../text/spelling.ts';
-import type { VariantReport } from '../../variants/variants-reads.ts';
-import { VariantsSection } from '../../variants/variants-section.tsx';
 import type { FeedbackSummary } from '../live-routes.ts';
 import { STAGED_QUERIES, type StagesDetails } from '../measure-live-traffic.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/sentiment.ts';
@@ -29,7 +27,6 @@ export interface TrafficPageData {
   /** Whether the time is longer than feedback is summed up over. */
   readonly isFeedbackCut: boolean;
   /** Null where the config compares none. */
-  readonly variants: VariantReport | null;
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
 }
@@ -109,7 +106,6 @@ export function TrafficPage({ frame, data }: { readonly frame: Frame; readonly d
       </Section>
       <Stages latest={latest} />
       <Feedback data={data} />
-      {data.variants === null ? null : <VariantsSection report={data.variants} />}
       <Segments latest={latest} />
     </Page>
   );

@@ -6,7 +6,6 @@ import type { TimeRange } from '../../console/links.ts';
 import { charted, type DensityPageData } from '../../density/density-page.tsx';
 import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { readVariants } from '../../variants/variants-reads.ts';
 import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
 
 const BINS = 40;
@@ -74,7 +73,6 @@ export async function readTrafficPage(
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MAX_BUCKETS));
   const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - MAX_FEEDBACK_MS));
-  const variants = deps.variantPlans.find((plan) => plan.pipeline === pipeline);
   const [status, buckets, series, [feedback], deployments] = await Promise.all([
     deps.readStatus(pipeline),
     deps.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
@@ -91,7 +89,6 @@ export async function readTrafficPage(
     latest: status.measurements,
     feedback,
     isFeedbackCut: feedbackFrom > from,
-    variants: variants === undefined ? null : await readVariants(deps, variants),
     deployments,
   };
 }

@@ -197,10 +197,6 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
     keys,
   );
   await client.query(
-    `delete from shadow_pairs where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
-    keys,
-  );
-  await client.query(
     `delete from unshown_grades where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
     keys,
   );
@@ -239,7 +235,6 @@ async function removeByIds(client: PoolClient, queries: readonly ErasedSubject[]
 const madeByIds = [
   ['density_baseline_queries', 'id'],
   ['shadow_answers', 'query_id'],
-  ['shadow_pairs', 'query_id'],
   ['unshown_grades', 'query_id'],
   ['judge_panel_pairs', 'query_id'],
   ['judged_queries', 'query_id'],

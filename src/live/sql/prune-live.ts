@@ -53,7 +53,6 @@ const countByHourSql = `
 const made = [
   ['judged_queries', 'received_at'],
   ['shadow_answers', 'received_at'],
-  ['shadow_pairs', 'received_at'],
   ['judged_documents', 'seen_at'],
 ] as const;
 

@@ -7,15 +7,7 @@ import { useDatabase } from '../../support/database.ts';
 const database = useDatabase();
 const NOW = new Date('2026-11-20T12:00:00Z');
 
-const tables = [
-  'judged_queries',
-  'judgments',
-  'deeper_pools',
-  'shadow_answers',
-  'shadow_pairs',
-  'unshown_grades',
-  'judge_panel_pairs',
-];
+const tables = ['judged_queries', 'judgments', 'deeper_pools', 'shadow_answers', 'unshown_grades', 'judge_panel_pairs'];
 
 /** A judged live query with everything that is made of one, whose live row is gone. */
 async function made(pipeline: string, id: string, receivedAt: string): Promise<void> {
@@ -36,13 +28,8 @@ async function made(pipeline: string, id: string, receivedAt: string): Promise<v
     values,
   );
   await pool.query(
-    `insert into shadow_answers (pipeline, shadow, fingerprint, query_id, received_at, asked_at, cluster, probability, outcome, document_ids)
-     values ($1, 's', 'f', $2, $3, $3, 0.5, 0.5, 'ok', '{d1}')`,
-    values,
-  );
-  await pool.query(
-    `insert into shadow_pairs (pipeline, shadow, fingerprint, query_id, received_at, asked_at, cluster, probability, outcome, k)
-     values ($1, 's', 'f', $2, $3, $3, 0.5, 0.5, 'failed', 5)`,
+    `insert into shadow_answers (pipeline, shadow, fingerprint, query_id, received_at, asked_at, cluster, probability, outcome, document_ids, purpose)
+     values ($1, 's', 'f', $2, $3, $3, 0.5, 0.5, 'ok', '{d1}', 'overlap')`,
     values,
   );
   await pool.query(

@@ -1,0 +1,75 @@
+/** Asks shadows a share of the kept live queries, after users have their answers. */
+import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
+import { HOUR_MS } from '../time.ts';
+import { askQueries, liveCallsLeft } from './ask-shadow.ts';
+import { type ExperimentContext, keyOf } from './context.ts';
+import { overlapOf } from './rules/live-pairs.ts';
+import type { UnaskedQuery } from './sql/shadow-answers.ts';
+
+/** Of all shadows together; the next turn begins five minutes after this one. */
+const TURN_MS = 200_000;
+/** A query that waited longer is left out: the index is no longer the one that answered the user. */
+const PATIENCE_MS = HOUR_MS;
+const MAX_PER_TURN = 500;
+/** Where the service did not say how many it asked for. */
+const USUAL_K = 10;
+
+/**
+ * One turn over all shadows. What the time of the turn leaves is asked in the next one.
+ *
+ * @throws as forEachPipeline, by the name that the shadow is asked under
+ */
+export async function askShadows(ctx: ExperimentContext, signal: AbortSignal): Promise<void> {
+  const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
+  const work = ctx.pipelines.flatMap((pipeline) =>
+    pipeline.shadows.map((shadow) => ({
+      name: shadow.asked.name,
+      run: () => askShadow(ctx, pipeline, shadow, turn),
+    })),
+  );
+  await forEachPipeline(work, signal, async ({ run }) => {
+    if (turn.aborted) return;
+    try {
+      await run();
+    } catch (error) {
+      // The end of a turn is no failure.
+      if (!turn.aborted || error !== turn.reason) throw error;
+    }
+  });
+}
+
+const depth = ({ topK, documents }: UnaskedQuery): number => topK ?? Math.max(documents.length, USUAL_K);
+
+async function askShadow(
+  ctx: ExperimentContext,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+  signal: AbortSignal,
+): Promise<void> {
+  const left = await liveCallsLeft(ctx, pipeline, shadow);
+  if (left <= 0 || shadow.liveRate === 0) return;
+  const queries = await ctx.shadowAnswers.unasked(keyOf(pipeline, shadow), {
+    since: new Date(ctx.clock.now().getTime() - PATIENCE_MS),
+    rate: shadow.liveRate,
+    limit: Math.min(left, MAX_PER_TURN),
+  });
+  await askQueries(
+    ctx,
+    {
+      pipeline,
+      shadow,
+      queries,
+      lanes: shadow.limits.concurrency,
+      work: 'live',
+      withText: false,
+      depth,
+      async compare(query, found) {
+        if (found === null || (query.outcome !== 'ok' && query.outcome !== 'empty')) return { overlap: null };
+        const [ours, theirs] = [query.documents, found].map((list) => list.map(({ id }) => id));
+        return { overlap: overlapOf(ours ?? [], theirs ?? [], shadow.chunkSeparator, depth(query)) };
+      },
+    },
+    signal,
+  );
+}

@@ -1,0 +1,110 @@
+/** Live queries -> answers of a shadow, within its limits, each compared with what users got. */
+
+import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
+import { openThrottle } from '../connectors/throttle/throttle.ts';
+import type { GoldenSets } from '../golden/sql/golden-sets.ts';
+import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { DAY_MS } from '../time.ts';
+import { type ExperimentContext, keyOf } from './context.ts';
+import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
+
+/** Failures in a row after which the rest waits for the next turn. */
+const MAX_FAILURES = 5;
+
+export function startOfUtcDay(now: Date): Date {
+  return new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS);
+}
+
+/** Live queries that a shadow may be asked a day: what golden sets leave, whether they were asked yet or not. */
+export async function liveCallsPerDay(
+  sets: GoldenSets,
+  { golden }: WatchedPipeline,
+  { maxCallsPerDay }: Shadow,
+): Promise<number> {
+  const newest = new Map<string, { readonly version: number; readonly queries: number }>();
+  for (const one of await sets.list()) {
+    if ((newest.get(one.name)?.version ?? 0) < one.version) newest.set(one.name, one);
+  }
+  let left = maxCallsPerDay;
+  for (const { set } of golden) {
+    const queries = newest.get(set)?.queries ?? 0;
+    if (queries <= left) left -= queries;
+  }
+  return left;
+}
+
+/** Live queries that it may be asked today from now on. */
+export async function liveCallsLeft(
+  ctx: ExperimentContext,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+): Promise<number> {
+  const asked = await ctx.shadowAnswers.asked(keyOf(pipeline, shadow), startOfUtcDay(ctx.clock.now()));
+  return (await liveCallsPerDay(ctx.sets, pipeline, shadow)) - asked;
+}
+
+interface Asking {
+  readonly pipeline: WatchedPipeline;
+  readonly shadow: Shadow;
+  readonly queries: readonly UnaskedQuery[];
+  /** Queries at a time. */
+  readonly lanes: number;
+  /** Tells this work from other work of the same worker. */
+  readonly work: string;
+  readonly withText: boolean;
+  depth(query: UnaskedQuery): number;
+  /** @param found null for a failure. @returns null when nothing more can be compared now */
+  compare(
+    query: UnaskedQuery,
+    found: readonly FoundDocument[] | null,
+  ): Promise<Pick<ShadowAnswer, 'overlap' | 'judged'> | null>;
+}
+
+/**
+ * Asks one query after the other and stores each answer. Answers and failures are counted
+ * (`recalld_shadow_live_questions_total`).
+ *
+ * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ */
+export async function askQueries(ctx: ExperimentContext, asking: Asking, signal: AbortSignal): Promise<void> {
+  const { pipeline, shadow, queries, lanes, work, withText } = asking;
+  const { asked, limits } = shadow;
+  if (queries.length === 0) return;
+  const holder = `${ctx.holder}-${work}`;
+  const gate = await openThrottle(ctx, { pipeline: asked.name, holder, ...limits, usualLatencyMs: null });
+  const labels = { pipeline: pipeline.name, shadow: shadow.name };
+  const ask = async (query: UnaskedQuery): Promise<boolean> => {
+    const { text, tags } = query;
+    await gate.enter(signal);
+    let latencyMs: number | null = null;
+    let found: readonly FoundDocument[] | null = null;
+    let outcome: ShadowAnswer['outcome'];
+    try {
+      const answer = await asked.retriever.retrieve({ text, k: asking.depth(query), tags, withText }, signal);
+      if (answer.kind === 'documents') found = answer.documents;
+      if (answer.kind !== 'error') latencyMs = answer.latencyMs;
+      outcome = answer.kind !== 'documents' ? answer.kind : answer.documents.length === 0 ? 'empty' : 'ok';
+      ctx.meter.increment('recalld_shadow_live_questions_total', { ...labels, outcome });
+    } finally {
+      gate.leave(latencyMs, found === null);
+    }
+    const compared = await asking.compare(query, found);
+    if (compared === null) return false;
+    const documentIds = (found ?? []).map(({ id }) => id);
+    const answer = { query, outcome, latencyMs, documentIds, ...compared };
+    await ctx.shadowAnswers.save(keyOf(pipeline, shadow), [answer], ctx.clock.now());
+    return true;
+  };
+  const remaining = queries.values();
+  const lane = async (): Promise<void> => {
+    for (const query of remaining) {
+      signal.throwIfAborted();
+      if (gate.failuresInARow() >= MAX_FAILURES || !(await ask(query))) return;
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: lanes }, lane));
+  } finally {
+    await gate.close();
+  }
+}

@@ -1,0 +1,123 @@
+/** `recalld shadow` and `recalld variants`: which candidate is better than what serves users. */
+import type { Command } from 'commander';
+import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';
+import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  printJson,
+  printLine,
+  styled,
+} from '../../cli/output.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { systemClock } from '../../system-clock.ts';
+import type { ReadContext } from '../context.ts';
+import { createVariantPlans, findVariants, type VariantPlan } from '../plan.ts';
+import { findShadow, readShadow, readVariants } from '../read-reports.ts';
+import type { Candidate, Comparison, ShadowReport, VariantsReport } from '../report.ts';
+import { factsOf, formatOf, notesOf, sentencesOf, sizeOf, titleOf } from './shown.ts';
+
+type Reported = ConfiguredOptions & { readonly pipeline: string; readonly shadow: string };
+
+export function shadowCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'report',
+      'Say whether a shadow is better or worse, and when there will be enough evidence; exit 1 when it is worse.',
+      'recalld shadow report --pipeline support-docs --shadow new-index',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline whose config has `shadow`')
+      .requiredOption('--shadow <name>', 'name of the shadow')
+      .action((options: Reported) =>
+        withReports(options, signal, (pipeline) => {
+          const shadow = findShadow(pipeline, options.shadow);
+          return async (ctx) => {
+            const report = await readShadow(ctx, pipeline, shadow);
+            answer(options, report, shadowText(report), report.verdict === 'regression');
+          };
+        }),
+      ),
+  );
+  return command;
+}
+
+export function variantsCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'report',
+      'Say whether sessions are split as declared, and then whether an arm is better or worse; exit 1 when one is worse or the split is off.',
+      'recalld variants report --pipeline support-docs',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline whose config has `variants`')
+      .action((options: Reported) =>
+        withReports(options, signal, ({ name }, plans) => {
+          const plan = findVariants(plans, name);
+          return async (ctx) => {
+            const report = await readVariants(ctx, plan);
+            const isWorse = report.arms.some(({ verdict }) => verdict === 'regression');
+            answer(options, report, variantsText(report), isWorse || report.split.verdict === 'mismatch');
+          };
+        }),
+      ),
+  );
+  return command;
+}
+
+/** @param find what is asked for, before anything is opened; what it returns reads and answers */
+async function withReports(
+  { config: file, pipeline: name }: Reported,
+  signal: AbortSignal,
+  find: (pipeline: WatchedPipeline, plans: readonly VariantPlan[]) => (ctx: ReadContext) => Promise<void>,
+): Promise<void> {
+  const settings = commandSettings(file, signal);
+  const variantPlans = createVariantPlans(settings.config);
+  await withPipeline(settings, name, (pipeline) => {
+    const read = find(pipeline, variantPlans);
+    return withCommandStore(settings, (store) =>
+      read({ ...store, clock: systemClock, pipelines: [pipeline], variantPlans }),
+    );
+  });
+}
+
+function answer({ json }: Reported, report: object, text: string, isFailed: boolean): void {
+  if (json === true) printJson(report);
+  else printLine(text);
+  if (isFailed) process.exitCode = EXIT_CHECK_FAILED;
+}
+
+export function shadowText(report: ShadowReport): string {
+  const facts = factsOf(report).map(({ name, value }) => `${name}: ${value}.`);
+  return [...candidateLines(report), '', ...facts].join('\n');
+}
+
+function variantsText(report: VariantsReport): string {
+  const { split, arms } = report;
+  const said = split.verdict === 'mismatch' ? styled('red', split.explanation) : split.explanation;
+  return [said, ...notesOf(report), ...arms.flatMap((arm) => ['', ...candidateLines(arm)])].join('\n');
+}
+
+function candidateLines(candidate: Candidate): string[] {
+  const { name, baseline, verdict, explanation, comparisons } = candidate;
+  const head = ['measure', 'verdict', baseline, name, 'difference, bounds', 'n'];
+  return [
+    `${styled('bold', `${name} beside ${baseline}: ${verdict.replaceAll('_', ' ')}`)}. ${explanation}`,
+    ...(comparisons.length === 0 ? [] : ['', formatTable(head, comparisons.map(rowOf), 2)]),
+    ...sentencesOf(candidate),
+  ];
+}
+
+function rowOf(one: Comparison): string[] {
+  const { measure, verdict, called_on: on, baseline, candidate, difference, ci_low: low, ci_high: high } = one;
+  const show = formatOf(measure);
+  return [
+    titleOf(one),
+    `${verdict.replaceAll('_', ' ')}${on === null ? '' : ` since ${on}`}`,
+    baseline === null ? '' : show.value(baseline),
+    candidate === null ? '' : show.value(candidate),
+    difference === null
+      ? ''
+      : `${show.difference(difference)} (${show.difference(low ?? 0)} to ${show.difference(high ?? 0)})`,
+    sizeOf(one),
+  ];
+}

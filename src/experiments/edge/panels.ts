@@ -1,0 +1,69 @@
+/** Panels of shadows and variants, on the dashboard of live traffic. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { type GaugeGraph, gaugeGraphs, graph } from '../../dashboards/panels.ts';
+import { increaseBy } from '../../dashboards/promql.ts';
+
+const gauges: readonly GaugeGraph[] = [
+  {
+    metric: 'recalld_experiment_difference',
+    title: 'Shadow or arm less its baseline',
+    unit: 'none',
+    width: 12,
+    hasBoundLines: true,
+  },
+  {
+    metric: 'recalld_experiment_verdict',
+    title: 'Verdicts on shadows and arms',
+    unit: 'none',
+    width: 6,
+    min: 0,
+    max: 1,
+  },
+  {
+    metric: 'recalld_experiment_n',
+    title: 'Queries or sessions behind the verdicts (n)',
+    unit: 'short',
+    width: 6,
+    min: 0,
+  },
+  {
+    metric: 'recalld_shadow_overlap',
+    title: 'Overlap of shadows with what users got',
+    note: '1 is the same list.',
+    unit: 'none',
+    min: 0,
+    max: 1,
+    hasBoundLines: true,
+  },
+  {
+    metric: 'recalld_shadow_changed_ratio',
+    title: 'Lists that differ',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+    hasBoundLines: true,
+  },
+  { metric: 'recalld_shadow_live_questions', title: 'Live queries behind the overlap (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_variant_sessions', title: 'Sessions of each arm (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_variant_split', title: 'Split of the sessions', unit: 'none', min: 0, max: 1 },
+];
+
+export function experimentPanels(): Builder<Panel>[] {
+  return [
+    ...gaugeGraphs(gauges),
+    graph({
+      title: 'Live queries asked of shadows',
+      description: 'After users have their answers, within max_calls_per_day.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [
+        {
+          expr: increaseBy(['shadow', 'outcome'], 'recalld_shadow_live_questions_total'),
+          legend: '{{shadow}} {{outcome}}',
+        },
+      ],
+    }),
+  ];
+}

@@ -1,0 +1,64 @@
+/** `/v1/shadows` and `/v1/variants`: reports on experiments. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { type AuthenticationSettings, requireScope } from '../../access/authentication.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
+import { identifier, parseRequest } from '../../http/fields.ts';
+import type { Endpoint } from '../../http/wire.ts';
+import type { ReadContext } from '../context.ts';
+import { findVariants } from '../plan.ts';
+import { findShadow, readShadow, readVariants } from '../read-reports.ts';
+import { shadowReportSchema, variantsReportSchema } from '../report.ts';
+
+const shadowsQuery = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  shadow: identifier.optional().describe('Only the shadow of this name.'),
+});
+
+const variantsQuery = z.strictObject({ pipeline: identifier.describe('Pipeline whose config has `variants`.') });
+
+export const experimentEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/shadows',
+    tag: 'golden',
+    summary: 'Whether the shadows of a pipeline are better or worse, and when there will be enough evidence.',
+    scope: 'read',
+    query: shadowsQuery,
+    body: null,
+    responses: { '200': { description: 'A report each.', body: z.object({ items: z.array(shadowReportSchema) }) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/variants',
+    tag: 'status',
+    summary: 'Whether sessions are split between the variants as declared, and which of them users fare better with.',
+    scope: 'read',
+    query: variantsQuery,
+    body: null,
+    responses: { '200': { description: 'The report.', body: variantsReportSchema } },
+  },
+];
+
+export interface ExperimentRouteDeps extends ReadContext {
+  readonly authentication: AuthenticationSettings;
+}
+
+export function addExperiments(app: FastifyInstance, deps: ExperimentRouteDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/shadows', read, async (request) => {
+    const { pipeline: name, shadow } = parseRequest(request.query, shadowsQuery, 'query');
+    const pipeline = findPipeline(deps.pipelines, name);
+    const wanted = shadow === undefined ? pipeline.shadows : [findShadow(pipeline, shadow)];
+    const items = [];
+    for (const one of wanted) items.push(await readShadow(deps, pipeline, one));
+    return { items };
+  });
+
+  app.get('/v1/variants', read, async (request) => {
+    const { pipeline } = parseRequest(request.query, variantsQuery, 'query');
+    findPipeline(deps.pipelines, pipeline);
+    return readVariants(deps, findVariants(deps.variantPlans, pipeline));
+  });
+}

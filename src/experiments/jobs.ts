@@ -1,0 +1,45 @@
+/** Jobs that ask shadows and judge their answers, and sum what users make of variants. */
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
+import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
+import { HOUR_MS } from '../time.ts';
+import { askShadows } from './ask-live.ts';
+import type { ExperimentContext } from './context.ts';
+import { judgeShadows } from './judge-shadows.ts';
+import { sumDays } from './sum-arms.ts';
+
+export interface ExperimentJobDeps {
+  readonly experiments: ExperimentContext;
+}
+
+const askShadowsJob = defineCronJob({
+  name: 'ask-shadows',
+  does: 'Asks shadows a share of the sampled live queries and compares their answers with what users got.',
+  cron: '2-59/5 * * * *',
+  timeoutMs: 240_000,
+  handle: ({ experiments }: ExperimentJobDeps, signal) => askShadows(experiments, signal),
+});
+
+const judgeShadowsJob = defineCronJob({
+  name: 'judge-shadows',
+  does: 'Asks shadows the live queries that the judge has graded, and has what only a shadow returns graded.',
+  // After the draw of the hour, by `judge-live-traffic`. What that has not graded yet is for the next hour.
+  cron: '22 * * * *',
+  timeoutMs: 3_000_000,
+  retainSeconds: 3600,
+  handle: ({ experiments }: ExperimentJobDeps, signal) => judgeShadows(experiments, signal),
+});
+
+const sumVariantDaysJob = defineCronJob({
+  name: 'sum-variant-days',
+  does: 'Sums feedback, clicks and grades of each variant by day, six hours after the end of the day.',
+  cron: '35 * * * *',
+  timeoutMs: HOUR_MS / 2,
+  handle: ({ experiments }: ExperimentJobDeps, signal) =>
+    forEachPipeline(experiments.variantPlans, signal, (plan) => sumDays(experiments, plan, signal)),
+});
+
+export const experimentJobs: readonly JobDefinition<ExperimentJobDeps>[] = [
+  askShadowsJob,
+  judgeShadowsJob,
+  sumVariantDaysJob,
+];

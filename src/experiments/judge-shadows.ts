@@ -1,0 +1,153 @@
+/**
+ * Drawn live queries, asked of shadows too -> grades of what they return, and day by day how it compares with what users
+ * got.
+ */
+
+import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
+import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { gradeText, storedText } from '../judging/grade-queries.ts';
+import type { Judge } from '../judging/judge.ts';
+import type { JudgingPlan } from '../judging/plan.ts';
+import { textHash } from '../privacy/rules/redactor.ts';
+import { forEachPipeline } from '../queue/for-each-pipeline.ts';
+import { HOUR_MS } from '../time.ts';
+import { askQueries, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
+import { type ExperimentContext, keyOf } from './context.ts';
+import { scorePair, sumPairs } from './rules/live-pairs.ts';
+import { judgedSeries } from './sql/interim-analyses.ts';
+import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
+
+/** Queries are drawn half an hour after they came, once an hour; of later ones the index is another. */
+const PATIENCE_MS = 4 * HOUR_MS;
+
+/**
+ * One round of every shadow: queries that were drawn, and whose answers to users were graded, are asked of the shadow
+ * within its own budget of calls, and graded for no more money than the day of the judge has left. It goes by what the
+ * judge has stored, whenever that was. Repeating it asks nothing twice.
+ *
+ * @throws as forEachPipeline, by the name that the shadow is asked under
+ */
+export async function judgeShadows(ctx: ExperimentContext, signal: AbortSignal): Promise<void> {
+  const work = ctx.judgingPlans.flatMap((plan) =>
+    ctx.pipelines
+      .filter(({ name }) => name === plan.pipeline)
+      .flatMap((pipeline) =>
+        pipeline.shadows
+          .filter(({ judgedDepth }) => judgedDepth !== null)
+          .map((shadow) => ({ name: shadow.asked.name, run: () => judgeShadow(ctx, plan, pipeline, shadow, signal) })),
+      ),
+  );
+  await forEachPipeline(work, signal, ({ run }) => run());
+}
+
+async function judgeShadow(
+  ctx: ExperimentContext,
+  plan: JudgingPlan,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+  signal: AbortSignal,
+): Promise<void> {
+  const { analyses, shadowAnswers, clock } = ctx;
+  const { depth: k, judge } = plan;
+  const key = keyOf(pipeline, shadow);
+  if (judge !== null) await pairQueries(ctx, plan, judge, pipeline, shadow, signal);
+  const now = clock.now();
+  const summed = new Set((await analyses.days(key, judgedSeries(k))).map(({ day }) => day));
+  const ended = startOfUtcDay(new Date(now.getTime() - PATIENCE_MS));
+  for (const day of await shadowAnswers.judgedDays(key, k, ended)) {
+    if (summed.has(day)) continue;
+    const { pairs, leftOut } = await shadowAnswers.pairsOf(key, k, day);
+    await analyses.saveDay(key, judgedSeries(k), sumPairs(day, pairs, leftOut), now);
+  }
+}
+
+async function pairQueries(
+  ctx: ExperimentContext,
+  plan: JudgingPlan,
+  configured: Judge,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+  signal: AbortSignal,
+): Promise<void> {
+  const { depth: k } = plan;
+  const now = ctx.clock.now();
+  const { identity } = await ctx.panels.current(plan.pipeline, configured.fingerprint, now);
+  const judge = { ...configured, fingerprint: identity };
+  const limit = await liveCallsLeft(ctx, pipeline, shadow);
+  if (limit <= 0) return;
+  const since = new Date(now.getTime() - PATIENCE_MS);
+  const queries = await ctx.shadowAnswers.unjudged(keyOf(pipeline, shadow), { since, judge: identity, limit });
+  await askQueries(
+    ctx,
+    {
+      pipeline,
+      shadow,
+      queries,
+      // The judge is asked one document after the other.
+      lanes: 1,
+      work: 'judged',
+      withText: true,
+      depth: () => k,
+      async compare(query, found) {
+        const returned = found === null ? null : contentsOf(shadow, query, found, k);
+        const scores = returned === null ? null : await scorePairOf(ctx, plan, judge, query, returned, signal);
+        return scores === 'later' ? null : { judged: { k, scores } };
+      },
+    },
+    signal,
+  );
+}
+
+interface Content {
+  /** Of its text, or of the same document that users got. */
+  readonly hash: string;
+  readonly text: string | null;
+}
+
+/** Contents of its best k documents; null where one cannot be read. */
+function contentsOf(
+  { chunkSeparator }: Shadow,
+  { documents }: UnaskedQuery,
+  found: readonly FoundDocument[],
+  k: number,
+): readonly Content[] | null {
+  // Chunks of another index may have other texts under the same ids.
+  const same = chunkSeparator === null ? documents : [];
+  const best = [...new Map(found.map((one) => [one.id, one])).values()].slice(0, k);
+  const contents = best.flatMap(({ id, text }): Content[] => {
+    const shown = same.find((one) => one.id === id)?.hash;
+    if (shown != null) return [{ hash: shown, text: null }];
+    if (text == null || text.trim() === '') return [];
+    const stored = storedText(text);
+    return [{ hash: stored.hash, text: stored.content }];
+  });
+  return contents.length < best.length ? null : contents;
+}
+
+/** Null where a document of either list has no grade; `later` without money, or while the judge cannot be reached. */
+async function scorePairOf(
+  ctx: ExperimentContext,
+  plan: JudgingPlan,
+  judge: Judge,
+  { id, text: query, documents }: UnaskedQuery,
+  returned: readonly Content[],
+  signal: AbortSignal,
+): Promise<NonNullable<ShadowAnswer['judged']>['scores'] | 'later'> {
+  const grades = new Map<string, number>();
+  for (const { hash, grade } of documents) {
+    if (hash === null || grade === null) return null;
+    grades.set(hash, grade);
+  }
+  const by = { textHash: textHash(query, ctx.hashKey), fingerprint: judge.fingerprint };
+  for (const { hash, text } of returned) {
+    if (grades.has(hash) || text === null) continue;
+    const graded = await gradeText(ctx, plan, judge, { text: query, document: { hash, content: text }, by }, signal);
+    if (graded === 'no_money' || graded === 'unreachable') return 'later';
+    const { grade, isFlagged } = graded;
+    if (grade === null) return null;
+    grades.set(hash, grade);
+    await ctx.judged.recordUnshown(plan.pipeline, id, { contentHash: hash, grade, isFlagged }, by, ctx.clock.now());
+  }
+  const [shown, own] = [documents, returned].map((list) => [...new Set(list.flatMap(({ hash }) => hash ?? []))]);
+  return scorePair(shown ?? [], own ?? [], grades, plan.depth);
+}

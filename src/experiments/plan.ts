@@ -1,0 +1,51 @@
+/** How the variants of a pipeline are compared. */
+import { createHash } from 'node:crypto';
+import type { Config } from '../app/config/schema.ts';
+import { RecalldError } from '../errors.ts';
+import type { SamplingPolicy } from '../live/rules/sampling/decision.ts';
+import { type ArmsDesign, armMeasures } from './rules/arms.ts';
+import type { ExperimentKey } from './sql/interim-analyses.ts';
+
+/** `experiment` is the tag whose value names the arm. */
+export interface VariantPlan extends ArmsDesign, ExperimentKey {
+  /** Null: as far back as live queries are kept. */
+  readonly since: Date | null;
+  readonly rates: SamplingPolicy['rates'];
+  readonly retentionDays: number;
+  /** Null where live queries are not graded. */
+  readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
+}
+
+/** Of the pipelines whose config has `variants`. */
+export function createVariantPlans(config: Config): VariantPlan[] {
+  return config.pipelines.flatMap(({ name: pipeline, variants, sampling, privacy, judged }) => {
+    if (variants === undefined) return [];
+    const { tag, arms, since, difference } = variants;
+    const identity = JSON.stringify({ tag, arms: arms.map(({ name, share }) => [name, share]), since });
+    return [
+      {
+        pipeline,
+        experiment: tag,
+        fingerprint: createHash('sha256').update(identity).digest('hex').slice(0, 16),
+        since: since === null ? null : new Date(`${since}T00:00:00Z`),
+        arms,
+        difference,
+        measures: armMeasures.filter((measure) => measure !== 'ndcg' || judged !== undefined),
+        rates: { rate: sampling.rate, segments: sampling.segments },
+        retentionDays: privacy.retention_days,
+        judged:
+          judged === undefined ? null : { depth: judged.depth, by: judged.judge.kind === 'none' ? 'people' : 'model' },
+      },
+    ];
+  });
+}
+
+/** @throws RecalldError variants_unknown */
+export function findVariants(plans: readonly VariantPlan[], pipeline: string): VariantPlan {
+  const found = plans.find((plan) => plan.pipeline === pipeline);
+  if (found !== undefined) return found;
+  throw new RecalldError(
+    'variants_unknown',
+    `The pipeline ${pipeline} compares no variants; name them under \`variants: {arms: [...]}\` of the pipeline.`,
+  );
+}

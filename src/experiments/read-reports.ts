@@ -1,0 +1,286 @@
+/** What is stored of shadows and variants -> reports on them. */
+import { count, plural } from '../console/format.ts';
+import { RecalldError } from '../errors.ts';
+import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { percent } from '../text/spelling.ts';
+import { DAY_MS } from '../time.ts';
+import { liveCallsPerDay, startOfUtcDay } from './ask-shadow.ts';
+import { comparisonsOf, keyOf, type ReadContext } from './context.ts';
+import type { VariantPlan } from './plan.ts';
+import type { Comparison, ShadowReport, VariantsReport } from './report.ts';
+import { compareArms } from './rules/arms.ts';
+import { evidenceOfTests, statusOfTests } from './rules/golden-tests.ts';
+import { statusOfPairs, type WeightedShare, weightedShare } from './rules/live-pairs.ts';
+import { type DaysStatus, type SummedDay, totalOf } from './rules/summed-days.ts';
+import { type Evidence, type ExperimentVerdict, FALSE_CALLS, isCalled, verdictOnShadow } from './rules/verdict.ts';
+import { judgedSeries, trafficSeries } from './sql/interim-analyses.ts';
+
+const explanations: Readonly<Record<ExperimentVerdict, string>> = {
+  regression: 'It is worse.',
+  improvement: 'It is better.',
+  no_change: 'It is as good: no difference that matters is left possible.',
+  inconclusive: 'Nothing is decided: neither a difference that matters nor its absence is shown.',
+  no_data: 'Too little is known to tell.',
+};
+
+const LIVE_DAYS = 7;
+
+export async function readShadow(ctx: ReadContext, pipeline: WatchedPipeline, shadow: Shadow): Promise<ShadowReport> {
+  const { shadowAnswers, ticks, clock } = ctx;
+  const now = clock.now();
+  const key = keyOf(pipeline, shadow);
+  const { difference, costPerCall } = shadow;
+  const golden: Comparison[] = [];
+  for (const { set, settings } of pipeline.golden)
+    golden.push(await readOnSet(ctx, pipeline, shadow, set, Math.max(...settings.cutoffs)));
+  const judged = await readOnJudged(ctx, pipeline, shadow);
+  const today = startOfUtcDay(now);
+  let calls = await shadowAnswers.asked(key, today);
+  for (const { set } of pipeline.golden) calls += await ticks.queriesSince(shadow.asked.name, set, today);
+  const verdict = verdictOnShadow(
+    golden.map((one) => one.verdict),
+    judged?.verdict ?? null,
+  );
+  const live = await shadowAnswers.summary(key, liveSince(now));
+  return {
+    pipeline: pipeline.name,
+    name: shadow.name,
+    baseline: pipeline.name,
+    verdict,
+    explanation: explanations[verdict],
+    difference,
+    comparisons: judged === null ? golden : [...golden, judged],
+    live: {
+      days: LIVE_DAYS,
+      asked: live?.asked ?? 0,
+      failed: live?.failed ?? 0,
+      overlap: live === null ? null : shareOf(weightedShare(live, live.overlap)),
+      changed: live === null ? null : shareOf(weightedShare(live, live.changed)),
+      latency_ms: live?.median == null || live.p95 === null ? null : { median: live.median, p95: live.p95 },
+    },
+    calls: {
+      today: calls,
+      max_per_day: shadow.maxCallsPerDay,
+      max_live_per_day: await liveCallsPerDay(ctx.sets, pipeline, shadow),
+      dollars_today: calls * costPerCall,
+      dollars_per_1000: 1000 * costPerCall,
+    },
+  };
+}
+
+const liveSince = (now: Date): Date => new Date(now.getTime() - LIVE_DAYS * DAY_MS);
+
+function shareOf(share: WeightedShare | null): ShadowReport['live']['overlap'] {
+  return share === null ? null : { value: share.value, ci_low: share.low, ci_high: share.high, n: share.n };
+}
+
+/** A comparison of which nothing but these parts is known. */
+function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> & Partial<Comparison>): Comparison {
+  return {
+    called_on: null,
+    baseline: null,
+    candidate: null,
+    difference: null,
+    ci_low: null,
+    ci_high: null,
+    n: 0,
+    baseline_n: 0,
+    measured_until: null,
+    smallest_detectable_difference: null,
+    evidence: null,
+    test: null,
+    latest_run: null,
+    days: null,
+    left_out: 0,
+    ...parts,
+  };
+}
+
+/** @param k largest cut-off of the set by the config, until there is a test */
+async function readOnSet(
+  { analyses, runs }: ReadContext,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+  goldenSet: string,
+  k: number,
+): Promise<Comparison> {
+  const tests = await analyses.tests(keyOf(pipeline, shadow), goldenSet);
+  const { verdict, by } = statusOfTests(tests);
+  const own = { pipeline: shadow.asked.name, goldenSet, limit: 1 } as const;
+  const [latest] = await runs.list(own);
+  const [completed] = await runs.list({ ...own, status: 'completed' });
+  const evidence = evidenceOfTests(tests, shadow.difference, comparisonsOf(pipeline, shadow));
+  const known = {
+    source: `golden:${goldenSet}`,
+    measure: `ndcg@${by?.k ?? k}`,
+    verdict,
+    evidence: explained(evidence, shadow.difference, 'the second run'),
+    measured_until: completed?.finishedAt?.toISOString() ?? null,
+    smallest_detectable_difference: tests.at(-1)?.smallestDetectableDifference ?? null,
+    latest_run: latest === undefined ? null : { run_id: latest.id, status: latest.status, reason: latest.reason },
+  };
+  if (by === null) return comparisonOf(known);
+  const { baseline, candidate, difference, ciLow, ciHigh, n, number, runs: pairs, p, alpha, runId, against } = by;
+  return comparisonOf({
+    ...known,
+    baseline,
+    candidate,
+    difference,
+    n,
+    called_on: isCalled(verdict) ? by.analysedAt.toISOString().slice(0, 10) : null,
+    ci_low: ciLow,
+    ci_high: ciHigh,
+    baseline_n: n,
+    test: {
+      number,
+      runs: pairs,
+      p,
+      alpha,
+      version: by.goldenSetVersion,
+      ci_method: by.ciMethod,
+      run_id: runId,
+      baseline_run_id: against,
+      latency_p95_ms: await runs.latency95(runId),
+      baseline_latency_p95_ms: await runs.latency95(against),
+    },
+  });
+}
+
+async function readOnJudged(
+  { analyses }: ReadContext,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+): Promise<Comparison | null> {
+  const { judgedDepth: k, difference } = shadow;
+  if (k === null) return null;
+  const days = await analyses.days(keyOf(pipeline, shadow), judgedSeries(k));
+  const status = statusOfPairs(days, difference, comparisonsOf(pipeline, shadow));
+  const queries = totalOf(days, 'queries');
+  return comparisonOf({
+    source: 'judged',
+    measure: `ndcg@${k}`,
+    ...overDays(status, days),
+    n: queries,
+    baseline_n: queries,
+    smallest_detectable_difference: status.smallestDetectableDifference,
+    evidence: explained(status.evidence, difference, 'some days with graded queries'),
+    days: days.filter(({ counts }) => (counts['queries'] ?? 0) > 0).length,
+    left_out: totalOf(days, 'leftOut'),
+  });
+}
+
+function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysStatus, days: readonly SummedDay[]) {
+  const last = days.at(-1)?.day;
+  return {
+    verdict,
+    called_on: calledOn,
+    baseline: baseline?.value ?? null,
+    candidate: candidate?.value ?? null,
+    difference: difference?.value ?? null,
+    ci_low: difference?.low ?? null,
+    ci_high: difference?.high ?? null,
+    measured_until: last === undefined ? null : new Date(Date.parse(last) + DAY_MS).toISOString(),
+  };
+}
+
+/**
+ * @param difference that is to be found
+ * @param knownAfter until when nothing is known of the noise
+ */
+function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
+  const { state } = evidence;
+  const isThere = state === 'enough' || state === 'decided';
+  return {
+    state,
+    days: state === 'days' ? evidence.days : isThere ? 0 : null,
+    questions: state === 'more_questions' ? evidence.questions : null,
+    explanation: sentenceOf(evidence, difference, knownAfter),
+  };
+}
+
+function sentenceOf(evidence: Evidence, difference: number, knownAfter: string): string {
+  switch (evidence.state) {
+    case 'decided':
+      return 'It is decided.';
+    case 'enough':
+      return `There is enough evidence: a difference of ${difference} would have been called with a chance of 0.8.`;
+    case 'days':
+      return `Enough evidence for a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
+    case 'more_questions':
+      return `More runs of these questions will not show a difference of ${difference}; about ${count(evidence.questions)} questions would.`;
+    case 'unknown':
+      return `When there is enough evidence for a difference of ${difference} is known after ${knownAfter}.`;
+  }
+}
+
+/** @throws RecalldError shadow_unknown with the names that exist */
+export function findShadow({ name: pipeline, shadows }: WatchedPipeline, name: string): Shadow {
+  const found = shadows.find((shadow) => shadow.name === name);
+  if (found !== undefined) return found;
+  const names = shadows.map((shadow) => shadow.name).join(', ');
+  throw new RecalldError(
+    'shadow_unknown',
+    `The pipeline ${pipeline} has no shadow "${name}"; it has ${names === '' ? 'none, add one under `shadow` of the pipeline' : names}.`,
+  );
+}
+
+export async function readVariants({ analyses }: ReadContext, plan: VariantPlan): Promise<VariantsReport> {
+  const days = await analyses.days(plan, trafficSeries);
+  const { split, arms } = compareArms(days, plan);
+  const mixed = totalOf(days, 'mixed');
+  const unnamed = totalOf(days, 'unnamed');
+  const first = days.find(
+    ({ counts, sums }) => (counts['mixed'] ?? 0) + (counts['unnamed'] ?? 0) > 0 || Object.keys(sums).length > 0,
+  );
+  const baseline = plan.arms[0]?.name ?? '';
+  return {
+    pipeline: plan.pipeline,
+    tag: plan.experiment,
+    first_day: first?.day ?? null,
+    last_day: first === undefined ? null : (days.at(-1)?.day ?? null),
+    split: {
+      verdict: split.verdict,
+      explanation: splitSentence(split),
+      called_on: split.calledOn,
+      arms: [...split.arms],
+      mixed_sessions: mixed,
+      unnamed_sessions: unnamed,
+    },
+    difference: plan.difference,
+    confidence: 1 - FALSE_CALLS,
+    arms: arms.map(({ name, verdict, comparisons }) => ({
+      name,
+      baseline,
+      verdict,
+      explanation: explanations[verdict],
+      comparisons: comparisons.map((one) =>
+        comparisonOf({
+          source: 'traffic',
+          measure: one.measure === 'ndcg' ? `ndcg@${plan.judged?.depth ?? 0}` : one.measure,
+          ...overDays(one, days),
+          n: one.candidate?.sessions ?? 0,
+          baseline_n: one.baseline?.sessions ?? 0,
+          days: days.length,
+        }),
+      ),
+    })),
+  };
+}
+
+function splitSentence({ verdict, calledOn, arms }: ReturnType<typeof compareArms>['split']): string {
+  const found = arms
+    .map(({ name, sessions, share, declared }) =>
+      share === null
+        ? `${name} none`
+        : `${name} ${count(sessions)} (${percent(share, 2)}, declared ${percent(declared, 2)})`,
+    )
+    .join(', ');
+  switch (verdict) {
+    case 'mismatch':
+      return `The split is not what was declared, as was seen on ${calledOn ?? ''}: sessions of ${found}. Find out which sessions are missing; until then no difference between the arms can be trusted.`;
+    case 'as_declared':
+      return `The split is as declared: sessions of ${found}.`;
+    case 'no_data':
+      return 'No session of an arm was counted yet; the first day is summed six hours after its end.';
+  }
+}

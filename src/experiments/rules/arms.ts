@@ -1,0 +1,190 @@
+/**
+ * Days of live queries -> sums over the sessions of each arm -> whether the split is as declared, and then which arm is
+ * better or worse than the first.
+ */
+import { logShareEvidence } from '../../math/stats/sequential.ts';
+import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stats/session-sums.ts';
+import { type DaysStatus, differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
+import { type ExperimentVerdict, FALSE_CALLS, levelOf, verdictOnArm } from './verdict.ts';
+
+/** Arms are compared by these; all of them are shares or scores in [0, 1], and more is better. */
+export const armMeasures = ['positive_feedback', 'clicked_queries', 'ndcg'] as const;
+
+export type ArmMeasure = (typeof armMeasures)[number];
+
+/** A live query of a session that saw an arm. */
+interface ArmQuery {
+  /** Draw of its session, which names it. */
+  readonly cluster: number;
+  /** Value of the tag. */
+  readonly arm: string;
+  /** Inclusion probability. */
+  readonly probability: number;
+}
+
+/** A live query with what its users made of it. */
+export interface UsedQuery extends ArmQuery {
+  /** Below it the draw of its session would have kept it in whatever arm, without a rule. */
+  readonly leastProbability: number;
+  readonly isClicked: boolean;
+  /** Opinions, without clicks. */
+  readonly positive: number;
+  readonly negative: number;
+}
+
+/** A graded live query; its probability is that of being kept and drawn. */
+export interface GradedQuery extends ArmQuery {
+  readonly score: number;
+}
+
+/** Names the sums of a measure of an arm. */
+const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
+/** Names the count of the sessions of an arm that chance alone kept, alike in every arm: those whose split is known. */
+export const sessionsOf = (arm: string): string => `sessions ${arm}`;
+
+interface Session {
+  readonly arm: string;
+  isMixed: boolean;
+  readonly isByChance: boolean;
+  readonly terms: (SessionTerm & { readonly measure: ArmMeasure })[];
+}
+
+/**
+ * A session counts once a day, in the arm that it saw; one that saw several is in none (`mixed`), nor is one whose tag has
+ * another value (`unnamed`). Its queries weigh by their inverse probabilities.
+ *
+ * @param queries in the order of their occurrence
+ */
+export function sumArms(
+  day: string,
+  arms: readonly string[],
+  queries: readonly UsedQuery[],
+  grades: readonly GradedQuery[],
+): SummedDay {
+  const sessions = new Map<number, Session>();
+  const termsOf = ({ cluster, arm }: ArmQuery, leastProbability: number): Session['terms'] => {
+    const session = sessions.get(cluster) ?? { arm, isMixed: false, isByChance: cluster < leastProbability, terms: [] };
+    sessions.set(cluster, session);
+    if (session.arm !== arm) session.isMixed = true;
+    return session.terms;
+  };
+  for (const query of queries) {
+    const { cluster, isClicked, positive, negative } = query;
+    const terms = termsOf(query, query.leastProbability);
+    const weight = 1 / query.probability;
+    terms.push({ measure: 'clicked_queries', cluster, x: isClicked ? weight : 0, y: weight });
+    const opinions = positive + negative;
+    if (opinions > 0) terms.push({ measure: 'positive_feedback', cluster, x: weight * positive, y: weight * opinions });
+  }
+  for (const query of grades) {
+    const { cluster, score, probability } = query;
+    termsOf(query, 0).push({ measure: 'ndcg', cluster, x: score / probability, y: 1 / probability });
+  }
+  const known = [...sessions.values()].filter(({ isMixed }) => !isMixed);
+  const counts: Record<string, number> = {
+    mixed: sessions.size - known.length,
+    unnamed: known.filter(({ arm }) => !arms.includes(arm)).length,
+  };
+  const sums: Record<string, SessionSums> = {};
+  for (const name of arms) {
+    const own = known.filter(({ arm }) => arm === name);
+    counts[sessionsOf(name)] = own.filter(({ isByChance }) => isByChance).length;
+    for (const measure of armMeasures) {
+      const terms = own.flatMap((session) => session.terms.filter((term) => term.measure === measure));
+      if (terms.length > 0) sums[sumsOf(name, measure)] = sumSessions(terms);
+    }
+  }
+  return { day, counts, sums };
+}
+
+export interface ArmsDesign {
+  /** The others are compared with the first. */
+  readonly arms: readonly { readonly name: string; readonly share: number }[];
+  readonly measures: readonly ArmMeasure[];
+  /** Difference that matters. */
+  readonly difference: number;
+}
+
+/** An arm and the first one, by one measure. */
+interface ArmStatus extends DaysStatus {
+  readonly measure: ArmMeasure;
+}
+
+export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
+
+interface Split {
+  readonly verdict: (typeof splitVerdicts)[number];
+  /** Day after which the mismatch was called. */
+  readonly calledOn: string | null;
+  readonly arms: readonly {
+    readonly name: string;
+    readonly sessions: number;
+    readonly share: number | null;
+    readonly declared: number;
+  }[];
+}
+
+interface ComparedArms {
+  readonly split: Split;
+  readonly arms: readonly {
+    readonly name: string;
+    readonly verdict: ExperimentVerdict;
+    readonly comparisons: readonly ArmStatus[];
+  }[];
+}
+
+/** Prior of shares that differ: those of two equal arms would be about 0.016 off. */
+const CONCENTRATION = 1000;
+
+/**
+ * The split, and each arm but the first. Where the split is off, whatever lost the missing sessions may have lost those with
+ * bad answers: then there are no arms.
+ *
+ * @param days rising
+ */
+export function compareArms(days: readonly SummedDay[], { arms, measures, difference }: ArmsDesign): ComparedArms {
+  const split = splitOf(days, arms);
+  const [first, ...others] = arms;
+  if (first === undefined || split.verdict === 'mismatch') return { split, arms: [] };
+  const test = { alpha: levelOf(others.length * measures.length), scale: difference, minEffect: 0, margin: difference };
+  const compared = others.map(({ name }) => {
+    const comparisons = measures.map((measure): ArmStatus => {
+      const [before, beside] = [first.name, name].map((arm) => ratiosOver(days, sumsOf(arm, measure)));
+      const estimates = days.map(({ day }, at) => ({
+        day,
+        estimate: differenceOf(beside?.[at] ?? null, before?.[at] ?? null),
+      }));
+      return {
+        measure,
+        baseline: before?.at(-1) ?? null,
+        candidate: beside?.at(-1) ?? null,
+        ...statusOverDays(estimates, test),
+      };
+    });
+    return { name, verdict: verdictOnArm(comparisons.map(({ verdict }) => verdict)), comparisons };
+  });
+  return { split, arms: compared };
+}
+
+function splitOf(days: readonly SummedDay[], arms: ArmsDesign['arms']): Split {
+  const total = arms.reduce((sum, { share }) => sum + share, 0);
+  const shares = arms.map(({ share }) => share / total);
+  const sessions = arms.map(() => 0);
+  let calledOn: string | null = null;
+  for (const { day, counts } of days) {
+    for (const [place, { name }] of arms.entries())
+      sessions[place] = (sessions[place] ?? 0) + (counts[sessionsOf(name)] ?? 0);
+    if (logShareEvidence(sessions, shares, CONCENTRATION) >= -Math.log(FALSE_CALLS)) calledOn ??= day;
+  }
+  const all = sessions.reduce((sum, count) => sum + count, 0);
+  return {
+    verdict: calledOn !== null ? 'mismatch' : all === 0 ? 'no_data' : 'as_declared',
+    calledOn,
+    arms: arms.map(({ name }, place) => ({
+      name,
+      sessions: sessions[place] ?? 0,
+      share: all === 0 ? null : (sessions[place] ?? 0) / all,
+      declared: shares[place] ?? 0,
+    })),
+  };
+}

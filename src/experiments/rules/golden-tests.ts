@@ -1,0 +1,103 @@
+/** When a shadow is tested on a golden set, at which level, the verdict of its tests, and when there is enough evidence. */
+import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
+import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
+import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
+
+/** A further one would come after four months, at a level that calls nothing. */
+const MAX_TESTS = 7;
+/** Runs by the last of them. */
+export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
+
+/**
+ * Level of a test. The first test of a golden set takes half of its part of the chance of a false call, and each further
+ * one half of what is left (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that all of them take no more than the
+ * whole.
+ *
+ * @param test from 1
+ * @param comparisons of the shadow, which share the chance
+ */
+export function levelOfTest(test: number, comparisons: number): number {
+  return levelOf(comparisons) / 2 ** test;
+}
+
+/**
+ * A version of a set is tested when its runs have doubled: at 1, 2, 4, 8, ... of them.
+ *
+ * @param runs of the version
+ * @param tests of the version that were made
+ */
+export function isTestDue(runs: number, tests: number): boolean {
+  return runs >= 2 ** tests && tests < MAX_TESTS;
+}
+
+/** An interim analysis of a shadow on a golden set. */
+export interface GoldenTest {
+  /** From 1, over all versions of the set. */
+  readonly number: number;
+  readonly goldenSetVersion: number;
+  readonly runId: string;
+  /** Run of the pipeline that it stands beside. */
+  readonly against: string;
+  /** Pairs of runs of the version by then. */
+  readonly runs: number;
+  readonly k: number;
+  /** Golden questions. */
+  readonly n: number;
+  readonly baseline: number;
+  readonly candidate: number;
+  readonly difference: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  readonly ciMethod: string;
+  readonly p: number;
+  readonly alpha: number;
+  /** Of the differences of the questions. */
+  readonly standardDeviation: number;
+  /** See `averagePairs`. */
+  readonly noise: number | null;
+  readonly smallestDetectableDifference: number | null;
+  readonly verdict: ComparisonVerdict;
+}
+
+/**
+ * The verdict of the first test that called the shadow, else of the latest.
+ *
+ * @param tests rising
+ */
+export function statusOfTests<Test extends GoldenTest>(
+  tests: readonly Test[],
+): { readonly verdict: ExperimentVerdict; readonly by: Test | null } {
+  const by = tests.find(({ verdict }) => isCalled(verdict)) ?? tests.at(-1) ?? null;
+  return { verdict: by?.verdict ?? 'no_data', by };
+}
+
+/**
+ * When a true difference is called with a chance of 0.8: at the first test to come whose smallest detectable difference is no
+ * more, planned with 0.9. The spread between questions stays, the noise from run to run is averaged out:
+ *
+ *     variance of a question after r runs = sd^2 - noise^2 / runs + noise^2 / r
+ *
+ * @param tests rising
+ * @param difference to be found, > 0
+ * @param comparisons of the shadow, which share the chance of a false call
+ */
+export function evidenceOfTests(tests: readonly GoldenTest[], difference: number, comparisons: number): Evidence {
+  const last = tests.at(-1);
+  if (last === undefined) return { state: 'unknown' };
+  if (isCalled(statusOfTests(tests).verdict)) return { state: 'decided' };
+  const ofVersion = tests.filter(({ goldenSetVersion }) => goldenSetVersion === last.goldenSetVersion).length;
+  const { n, standardDeviation, noise, runs, number } = last;
+  const planOf = (test: number) => ({ alpha: levelOfTest(test, comparisons), sided: 2, power: PLANNED_POWER }) as const;
+  const isFound = (deviation: number, test: number): boolean =>
+    (smallestDetectableDifference(deviation, n, planOf(test)) ?? Number.POSITIVE_INFINITY) <= difference;
+  if (isFound(standardDeviation, number)) return { state: 'enough' };
+  if (noise === null) return { state: 'unknown' };
+  const between = Math.max(0, standardDeviation ** 2 - noise ** 2 / runs);
+  for (let later = 1; ofVersion + later <= MAX_TESTS; later++) {
+    const due = 2 ** (ofVersion + later - 1);
+    if (isFound(Math.sqrt(between + noise ** 2 / due), number + later))
+      return { state: 'days', days: Math.max(1, due - runs) };
+  }
+  const questions = pairedTSampleSize(difference, Math.sqrt(between), planOf(number + 1));
+  return { state: 'more_questions', questions };
+}

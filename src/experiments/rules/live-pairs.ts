@@ -1,0 +1,204 @@
+/**
+ * What users got beside what a shadow returns: without any judgment, and as one judge grades both, query by query and day by
+ * day.
+ */
+import { documentOf } from '../../golden/rules/score-run.ts';
+import { defaultMinEffect } from '../../golden/rules/verdict.ts';
+import { RELEVANT_GRADE } from '../../judging/rules/judged-scores.ts';
+import { createEvaluator } from '../../math/ir/evaluate.ts';
+import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
+import { chiSquareQuantile, normalQuantile } from '../../math/stats/distributions.ts';
+import { effectiveNumberOf } from '../../math/stats/effective-number.ts';
+import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { normalMixtureInterval } from '../../math/stats/sequential.ts';
+import { sumSessions } from '../../math/stats/session-sums.ts';
+import { DAY_MS } from '../../time.ts';
+import { type DaysStatus, isKnown, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
+import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
+
+/** nDCG of both lists. */
+interface GradedPair {
+  readonly baseline: number;
+  readonly candidate: number;
+}
+
+/**
+ * nDCG@k of two lists for one query, against the best order of all documents of either: alone, a list of nothing but
+ * slightly relevant documents would be in the best order, and score 1.
+ *
+ * @param baseline what users got, and `candidate` what the shadow returned: contents by name, best first, each at most once
+ * @param grades of all of them
+ */
+export function scorePair(
+  baseline: readonly string[],
+  candidate: readonly string[],
+  grades: ReadonlyMap<string, number>,
+  k: number,
+): GradedPair {
+  const evaluate = createEvaluator([{ measure: 'ndcg', k }], RELEVANT_GRADE);
+  const scoreOf = (list: readonly string[]): number => evaluate(list, grades)[0] ?? 0;
+  return { baseline: scoreOf(baseline), candidate: scoreOf(candidate) };
+}
+
+/** A live query of which both lists were graded. */
+export interface LivePair extends GradedPair {
+  /** Draw of its session, which names it. */
+  readonly cluster: number;
+  /** Chance of being kept and drawn. */
+  readonly probability: number;
+}
+
+/**
+ * Sums of the differences, and of the scores of both lists. A session counts once a day.
+ *
+ * @param leftOut drawn queries that the shadow did not answer, or of which something could not be read or graded
+ */
+export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: number): SummedDay {
+  const sum = (score: (pair: LivePair) => number) =>
+    sumSessions(
+      pairs.map((pair) => ({ cluster: pair.cluster, x: score(pair) / pair.probability, y: 1 / pair.probability })),
+    );
+  return {
+    day,
+    counts: { queries: pairs.length, leftOut },
+    sums: {
+      difference: sum(({ baseline, candidate }) => candidate - baseline),
+      baseline: sum(({ baseline }) => baseline),
+      candidate: sum(({ candidate }) => candidate),
+    },
+  };
+}
+
+/** The verdict of judged live queries on a shadow. */
+interface PairsStatus extends DaysStatus {
+  /** Would have been called by now with a chance of 0.8; null while too little is known. */
+  readonly smallestDetectableDifference: number | null;
+  readonly evidence: Evidence;
+}
+
+/** A smaller one matters to nobody. */
+const MIN_EFFECT = defaultMinEffect('ndcg');
+/** Chance that the variance is smaller than the one that is planned by: few large losses, still to come, are in none. */
+const PLANNED_VARIANCE = 0.95;
+/** Nobody waits for longer. */
+const MAX_DAYS = 36_500;
+
+/**
+ * The verdict after each day, from the mean difference over all live traffic. On a day that leaves too little known of the
+ * spread the bounds of the day before stay.
+ *
+ * @param days rising
+ * @param difference to be found, > 0
+ * @param comparisons of the shadow, which share the chance of a false call
+ */
+export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): PairsStatus {
+  const alpha = levelOf(comparisons);
+  const known = ratiosOver(days, 'difference').flatMap((estimate, at) =>
+    isKnown(estimate) ? [{ day: days[at]?.day ?? '', estimate }] : [],
+  );
+  const status = statusOverDays(known, { alpha, scale: difference, minEffect: MIN_EFFECT, margin: MIN_EFFECT });
+  const variance = known.at(-1)?.estimate.variance;
+  return {
+    ...status,
+    baseline: ratiosOver(days, 'baseline').at(-1) ?? null,
+    candidate: ratiosOver(days, 'candidate').at(-1) ?? null,
+    smallestDetectableDifference:
+      variance === undefined ? null : detectable({ variance, scale: difference, alpha }, 0.8),
+    evidence: status.calledOn === null ? evidenceOfPairs(days, difference, comparisons) : { state: 'decided' },
+  };
+}
+
+interface Spread {
+  /** Of the mean difference, > 0. */
+  readonly variance: number;
+  readonly scale: number;
+  readonly alpha: number;
+}
+
+/** True difference that is called by now with this chance. */
+function detectable({ variance, scale, alpha }: Spread, power: number): number {
+  const { high } = normalMixtureInterval(0, variance, scale, alpha);
+  return high + normalQuantile(power) * Math.sqrt(variance);
+}
+
+/**
+ * When a true difference is called with a chance of 0.8, planned with 0.9 and a variance that is not likely too small: as days go on
+ * like those until now, the variance falls with their number.
+ *
+ * @param days rising
+ * @param difference to be found, > 0
+ */
+export function evidenceOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): Evidence {
+  const [first, last] = [days[0], days.at(-1)];
+  const ratio = ratiosOver(days, 'difference').at(-1) ?? null;
+  if (first === undefined || last === undefined || !isKnown(ratio)) return { state: 'unknown' };
+  const { variance, degreesOfFreedom } = ratio;
+  const until = 1 + (Date.parse(last.day) - Date.parse(first.day)) / DAY_MS;
+  const alpha = levelOf(comparisons);
+  const planned = (variance * degreesOfFreedom) / chiSquareQuantile(1 - PLANNED_VARIANCE, degreesOfFreedom);
+  const isFound = (more: number): boolean => {
+    const longer = (until + more) / until;
+    return detectable({ variance: planned / longer, scale: difference, alpha }, PLANNED_POWER) <= difference;
+  };
+  if (isFound(0)) return { state: 'enough' };
+  let [least, most] = [0, 1];
+  while (!isFound(most) && most < MAX_DAYS) [least, most] = [most, 2 * most];
+  while (most - least > 1) {
+    const middle = Math.floor((least + most) / 2);
+    if (isFound(middle)) most = middle;
+    else least = middle;
+  }
+  return { state: 'days', days: most };
+}
+
+const CONFIDENCE = 0.95;
+
+/**
+ * Rank-biased overlap of the first k of both lists, 0 to 1, and whether any document or its rank differs.
+ *
+ * @param separator cuts the ids of chunks; null takes ids as they are
+ * @param k documents that a user gets, of each list as many as both have where one has fewer
+ */
+export function overlapOf(
+  shown: readonly string[],
+  shadow: readonly string[],
+  separator: string | null,
+  k: number,
+): { readonly overlap: number; readonly isChanged: boolean } {
+  const [ours, theirs] = [ranked(shown, separator).slice(0, k), ranked(shadow, separator).slice(0, k)];
+  const isChanged = ours.length !== theirs.length || ours.some((id, place) => id !== theirs[place]);
+  return { overlap: rankBiasedOverlap(ours, theirs, k), isChanged };
+}
+
+/** Each document at its first rank. */
+function ranked(ids: readonly string[], separator: string | null): string[] {
+  return [...new Set(separator === null ? ids : ids.map((id) => documentOf(id, separator)))];
+}
+
+export interface WeightedShare extends Interval {
+  readonly value: number;
+  /** Queries. */
+  readonly n: number;
+}
+
+/** Sums over the live queries that were answered on both sides, each weighed by its inverse probability. */
+export interface WeightedSums {
+  readonly n: number;
+  readonly weights: number;
+  /** Sum over sessions of the square of their weights. */
+  readonly squares: number;
+}
+
+/**
+ * Mean over all live traffic of a value in [0, 1], by inverse probabilities (Hájek), with Wilson's 95 % bounds for as many
+ * yes and no as there are effective sessions (Kish, (sum W)^2 / sum W^2): no variable on [0, 1] of this mean spreads more.
+ *
+ * @param sum of weight times value
+ * @returns null without a query
+ */
+export function weightedShare({ n, weights, squares }: WeightedSums, sum: number): WeightedShare | null {
+  if (n === 0 || weights === 0) return null;
+  const value = Math.min(1, Math.max(0, sum / weights));
+  const { low, high } = wilsonInterval(value, Math.max(1, effectiveNumberOf(weights, squares)), CONFIDENCE);
+  return { value, low: Math.min(low, value), high: Math.max(high, value), n };
+}

@@ -1,0 +1,75 @@
+/**
+ * Interim analyses of experiments, in PostgreSQL: tests of shadows on golden sets, and days of live traffic as sums. Each is
+ * written once, so that a verdict rests on what was known when it was given.
+ */
+import type { Pool } from 'pg';
+import { DAY_MS } from '../../time.ts';
+import type { GoldenTest } from '../rules/golden-tests.ts';
+import type { SummedDay } from '../rules/summed-days.ts';
+
+/** Names what is compared. */
+export interface ExperimentKey {
+  readonly pipeline: string;
+  /** Name of the shadow; of variants, the tag. */
+  readonly experiment: string;
+  /** Another index, model or set of arms under the same name begins anew. */
+  readonly fingerprint: string;
+}
+
+/** A test with the time at which it was made. */
+export type MadeTest = GoldenTest & { readonly analysedAt: Date };
+
+export type InterimAnalyses = ReturnType<typeof createInterimAnalyses>;
+
+/** Of the tests on a golden set. */
+const seriesOfSet = (goldenSet: string): string => `golden:${goldenSet}`;
+/** Of the days of judged live queries, whose first k documents are graded. */
+export const judgedSeries = (k: number): string => `judged@${k}`;
+/** Of the days of live traffic that is split between arms. */
+export const trafficSeries = 'traffic';
+
+/** Place of a day among the days of a series. */
+const placeOf = (day: string): number => Math.floor(Date.parse(day) / DAY_MS);
+
+export function createInterimAnalyses(pool: Pool) {
+  async function list<Result>(key: ExperimentKey, series: string): Promise<readonly Result[]> {
+    const { pipeline, experiment, fingerprint } = key;
+    const { rows } = await pool.query<{ result: object; analysedAt: Date }>(
+      `select result, analysed_at as "analysedAt" from interim_analyses
+        where pipeline = $1::text and experiment = $2::text and fingerprint = $3::text and series = $4::text order by place`,
+      [pipeline, experiment, fingerprint, series],
+    );
+    return rows.map(({ result, analysedAt }) => ({ ...result, analysedAt }) as Result);
+  }
+
+  async function save(key: ExperimentKey, series: string, place: number, result: object, at: Date): Promise<void> {
+    const { pipeline, experiment, fingerprint } = key;
+    await pool.query(
+      `insert into interim_analyses (pipeline, experiment, fingerprint, series, place, result, analysed_at)
+       values ($1::text, $2::text, $3::text, $4::text, $5::integer, $6::jsonb, $7::timestamptz) on conflict do nothing`,
+      [pipeline, experiment, fingerprint, series, place, JSON.stringify(result), at],
+    );
+  }
+
+  return {
+    /** Tests of a golden set, rising. */
+    tests: (key: ExperimentKey, goldenSet: string) => list<MadeTest>(key, seriesOfSet(goldenSet)),
+    /** A test of that number that was made before stays. */
+    saveTest: (key: ExperimentKey, goldenSet: string, test: GoldenTest, at: Date) =>
+      save(key, seriesOfSet(goldenSet), test.number, test, at),
+
+    /** Rising. */
+    days: (key: ExperimentKey, series: string) => list<SummedDay>(key, series),
+    /** A day that is there stays as it is. */
+    saveDay: (key: ExperimentKey, series: string, day: SummedDay, at: Date) =>
+      save(key, series, placeOf(day.day), day, at),
+
+    /** Forgets days of the traffic of a pipeline before then, of whatever arms. */
+    async forgetTraffic(pipeline: string, before: Date): Promise<void> {
+      await pool.query(
+        'delete from interim_analyses where pipeline = $1::text and series = $2::text and place < $3::integer',
+        [pipeline, trafficSeries, Math.floor(before.getTime() / DAY_MS)],
+      );
+    },
+  };
+}

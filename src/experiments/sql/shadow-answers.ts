@@ -1,0 +1,250 @@
+/** Live queries that shadows are asked, and what they answered, in PostgreSQL. */
+import type { Pool } from 'pg';
+import type { QueryOutcome } from '../../model.ts';
+import { columnsOf, wellFormed } from '../../postgres/values.ts';
+import type { LivePair, WeightedSums } from '../rules/live-pairs.ts';
+import type { ExperimentKey } from './interim-analyses.ts';
+
+/** A live query that a shadow is to be asked. */
+export interface UnaskedQuery {
+  readonly id: string;
+  readonly receivedAt: Date;
+  /** Draw of its session, which names it. */
+  readonly cluster: number;
+  /** Chance of being kept and asked. */
+  readonly probability: number;
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly topK: number | null;
+  readonly outcome: QueryOutcome;
+  /** What users got, best first. The hash is null where it could not be read, the grade where the current judge gave none. */
+  readonly documents: readonly {
+    readonly id: string;
+    readonly hash: string | null;
+    readonly grade: number | null;
+  }[];
+}
+
+export interface ShadowAnswer {
+  readonly query: Pick<UnaskedQuery, 'id' | 'receivedAt' | 'cluster' | 'probability'>;
+  readonly outcome: QueryOutcome;
+  readonly latencyMs: number | null;
+  /** Best first. */
+  readonly documentIds: readonly string[];
+  /** How it compares with what users got; null where it could not be compared. */
+  readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
+  /** nDCG of both lists by the grades of their first k documents; the scores are null where something has no grade. */
+  readonly judged?: { readonly k: number; readonly scores: Pick<LivePair, 'baseline' | 'candidate'> | null };
+}
+
+/** An answer and what users got instead. */
+export interface ChangedAnswer {
+  readonly queryId: string;
+  readonly text: string;
+  readonly overlap: number;
+  readonly documentIds: readonly string[];
+  readonly shownIds: readonly string[];
+}
+
+interface OverlapSummary extends WeightedSums {
+  readonly asked: number;
+  readonly failed: number;
+  /** Sums of weight times value. */
+  readonly overlap: number;
+  readonly changed: number;
+  /** Milliseconds; null without an answer. */
+  readonly median: number | null;
+  readonly p95: number | null;
+}
+
+export type ShadowAnswers = ReturnType<typeof createShadowAnswers>;
+
+export function createShadowAnswers(pool: Pool) {
+  return {
+    /**
+     * Samples with a text that a shadow has not been asked for their overlap, oldest first. Their ids alone decide which, the
+     * same at each reading.
+     *
+     * @param rate share of them
+     */
+    async unasked(
+      { pipeline, experiment }: ExperimentKey,
+      { since, rate, limit }: { readonly since: Date; readonly rate: number; readonly limit: number },
+    ): Promise<readonly UnaskedQuery[]> {
+      const { rows } = await pool.query<UnaskedQuery>(
+        `select q.id, q.received_at as "receivedAt", q.unit_hash as cluster, q.probability * $4::double precision as probability,
+                q.text, q.segments as tags, q.top_k as "topK", q.outcome,
+                coalesce((select jsonb_agg(jsonb_build_object('id', e.document ->> 0, 'hash', null, 'grade', null) order by e.rank)
+                            from jsonb_array_elements(q.results) with ordinality e (document, rank)), '[]') as documents
+           from live_queries q
+          where q.pipeline = $1::text and q.received_at >= $3::timestamptz
+            and q.received_on >= ($3::timestamptz at time zone 'utc')::date and q.text is not null
+            and mod(hashtextextended($2::text || ' ' || q.id, 0) & x'7fffffffffffffff'::bigint, 1000000)
+                < $4::double precision * 1000000
+            and not exists (select from shadow_answers a
+                             where a.pipeline = q.pipeline and a.shadow = $2::text and a.purpose = 'overlap' and a.query_id = q.id)
+          order by q.received_at, q.id limit $5::integer`,
+        [pipeline, experiment, since, rate, limit],
+      );
+      return rows;
+    },
+
+    /**
+     * Drawn queries with the grades of what users got that a shadow has not been asked, in the order of the draw of their
+     * sessions, so that those which no budget reaches are left out by chance.
+     */
+    async unjudged(
+      { pipeline, experiment }: ExperimentKey,
+      { since, judge, limit }: { readonly since: Date; readonly judge: string; readonly limit: number },
+    ): Promise<readonly UnaskedQuery[]> {
+      const { rows } = await pool.query<UnaskedQuery>(
+        `select j.query_id as id, j.received_at as "receivedAt", j.cluster, j.shadow_probability as probability, q.text,
+                j.segments as tags, q.top_k as "topK", j.outcome,
+                coalesce((select jsonb_agg(jsonb_build_object('id', d.document ->> 0, 'hash', d.document ->> 1, 'grade', m.grade)
+                                 order by d.rank)
+                            from jsonb_array_elements(j.documents) with ordinality d (document, rank)
+                            left join judgments m
+                              on (m.pipeline, m.query_id, m.document_id, m.judge) = (j.pipeline, j.query_id, d.document ->> 0, 'model')
+                             and m.fingerprint = $4::text), '[]') as documents
+           from judged_queries j
+           join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
+          where j.pipeline = $1::text and j.received_at >= $3::timestamptz and j.shadow_probability is not null
+            and j.state in ('graded', 'known') and q.text is not null
+            and not exists (select from shadow_answers a
+                             where a.pipeline = j.pipeline and a.shadow = $2::text and a.purpose = 'judged' and a.query_id = j.query_id)
+          order by j.people_draw, j.query_id limit $5::integer`,
+        [pipeline, experiment, since, judge, limit],
+      );
+      return rows;
+    },
+
+    /** A query that has its answer keeps it; one that was erased meanwhile gets none. */
+    async save(
+      { pipeline, experiment, fingerprint }: ExperimentKey,
+      answers: readonly ShadowAnswer[],
+      askedAt: Date,
+    ): Promise<void> {
+      if (answers.length === 0) return;
+      await pool.query(
+        `insert into shadow_answers (pipeline, shadow, fingerprint, asked_at, purpose, query_id, received_at, cluster, probability,
+                                     outcome, document_ids, latency_ms, overlap, is_changed, k, baseline, candidate)
+         select $1::text, $2::text, $3::text, $4::timestamptz, a.purpose, a.query_id, a.received_at, a.cluster, a.probability,
+                a.outcome,
+                array(select e.value from jsonb_array_elements_text(a.ids::jsonb) with ordinality as e order by e.ordinality),
+                a.latency_ms, a.overlap, a.is_changed, a.k, a.baseline, a.candidate
+           from unnest($5::text[], $6::text[], $7::timestamptz[], $8::double precision[], $9::double precision[], $10::text[],
+                       $11::text[], $12::double precision[], $13::double precision[], $14::boolean[], $15::integer[],
+                       $16::double precision[], $17::double precision[])
+             as a (purpose, query_id, received_at, cluster, probability, outcome, ids, latency_ms, overlap, is_changed, k,
+                   baseline, candidate)
+          where exists (select from live_queries q
+                         where q.pipeline = $1::text and q.id = a.query_id
+                           and q.received_on = (a.received_at at time zone 'utc')::date)
+         on conflict do nothing`,
+        [
+          pipeline,
+          experiment,
+          fingerprint,
+          askedAt,
+          ...columnsOf(answers, [
+            ({ judged }) => (judged === undefined ? 'overlap' : 'judged'),
+            ({ query }) => query.id,
+            ({ query }) => query.receivedAt,
+            ({ query }) => query.cluster,
+            ({ query }) => query.probability,
+            ({ outcome }) => outcome,
+            ({ documentIds }) => JSON.stringify(documentIds.map(wellFormed)),
+            ({ latencyMs }) => latencyMs,
+            ({ overlap }) => overlap?.overlap ?? null,
+            ({ overlap }) => overlap?.isChanged ?? null,
+            ({ judged }) => judged?.k ?? null,
+            ({ judged }) => judged?.scores?.baseline ?? null,
+            ({ judged }) => judged?.scores?.candidate ?? null,
+          ]),
+        ],
+      );
+    },
+
+    /** Live queries that it was asked since a time, whatever answered and for whatever purpose. */
+    async asked({ pipeline, experiment }: ExperimentKey, since: Date): Promise<number> {
+      const { rows } = await pool.query<{ asked: number }>(
+        `select count(*)::integer as asked from shadow_answers
+          where pipeline = $1::text and shadow = $2::text and asked_at >= $3::timestamptz`,
+        [pipeline, experiment, since],
+      );
+      return rows[0]?.asked ?? 0;
+    },
+
+    /** Of the live queries that it was asked for their overlap since a time; null without one. */
+    async summary({ pipeline, experiment, fingerprint }: ExperimentKey, since: Date): Promise<OverlapSummary | null> {
+      const { rows } = await pool.query<OverlapSummary>(
+        `with asked as (
+           select cluster, 1 / probability as weight, outcome, overlap, is_changed, latency_ms from shadow_answers
+            where pipeline = $1::text and shadow = $2::text and fingerprint = $3::text and purpose = 'overlap'
+              and asked_at >= $4::timestamptz
+         ), sessions as (
+           select sum(weight) as weight from asked where overlap is not null group by cluster
+         )
+         select count(*)::integer as asked, (count(*) filter (where outcome in ('error', 'timeout')))::integer as failed,
+                count(overlap)::integer as n, coalesce(sum(weight) filter (where overlap is not null), 0) as weights,
+                (select coalesce(sum(weight * weight), 0) from sessions) as squares,
+                coalesce(sum(weight * overlap), 0) as overlap,
+                coalesce(sum(weight) filter (where is_changed), 0) as changed,
+                percentile_disc(0.5) within group (order by latency_ms) as median,
+                percentile_disc(0.95) within group (order by latency_ms) as p95
+           from asked`,
+        [pipeline, experiment, fingerprint, since],
+      );
+      return rows[0] ?? null;
+    },
+
+    /** Those of the same time that have least in common with what users got. */
+    async mostChanged(
+      { pipeline, experiment, fingerprint }: ExperimentKey,
+      since: Date,
+      limit: number,
+    ): Promise<readonly ChangedAnswer[]> {
+      const { rows } = await pool.query<ChangedAnswer>(
+        `select a.query_id as "queryId", a.overlap, a.document_ids as "documentIds", q.text,
+                array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
+                       order by e.rank) as "shownIds"
+           from shadow_answers a
+           join live_queries q on q.pipeline = a.pipeline and q.id = a.query_id
+                              and q.received_on = (a.received_at at time zone 'utc')::date
+          where a.pipeline = $1::text and a.shadow = $2::text and a.fingerprint = $3::text and a.asked_at >= $4::timestamptz
+            and a.is_changed and q.text is not null
+          order by a.overlap, a.asked_at desc, a.query_id limit $5::integer`,
+        [pipeline, experiment, fingerprint, since, limit],
+      );
+      return rows;
+    },
+
+    /** Days (UTC) that ended before then and have judged queries at this cut-off, rising. */
+    async judgedDays({ pipeline, experiment, fingerprint }: ExperimentKey, k: number, before: Date): Promise<string[]> {
+      const { rows } = await pool.query<{ day: string }>(
+        `select distinct (received_at at time zone 'utc')::date::text as day from shadow_answers
+          where pipeline = $1::text and shadow = $2::text and fingerprint = $3::text and k = $4::integer
+            and received_at < $5::timestamptz order by day`,
+        [pipeline, experiment, fingerprint, k, before],
+      );
+      return rows.map(({ day }) => day);
+    },
+
+    /** The pairs of a day, and how many queries were left out. */
+    async pairsOf(
+      { pipeline, experiment, fingerprint }: ExperimentKey,
+      k: number,
+      day: string,
+    ): Promise<{ readonly pairs: readonly LivePair[]; readonly leftOut: number }> {
+      const { rows } = await pool.query<LivePair & { baseline: number | null }>(
+        `select cluster, probability, baseline, candidate from shadow_answers
+          where pipeline = $1::text and shadow = $2::text and fingerprint = $3::text and k = $4::integer
+            and received_at >= $5::timestamptz and received_at < $5::timestamptz + interval '24 hours'
+          order by received_at, query_id`,
+        [pipeline, experiment, fingerprint, k, `${day}T00:00:00Z`],
+      );
+      const pairs = rows.filter(({ baseline }) => baseline !== null);
+      return { pairs, leftOut: rows.length - pairs.length };
+    },
+  };
+}

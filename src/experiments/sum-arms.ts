@@ -1,0 +1,101 @@
+/** Feedback, clicks and grades of live queries -> sums of each arm by day. */
+import { judgedQueriesOf } from '../judging/rules/judged-measures.ts';
+import { clickedQueries } from '../live/rules/feedback/click-rates.ts';
+import { rateFor } from '../live/rules/sampling/decision.ts';
+import type { LiveWindow, WindowQuery } from '../live/sql/live-windows.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
+import type { ExperimentContext } from './context.ts';
+import type { VariantPlan } from './plan.ts';
+import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
+import { trafficSeries } from './sql/interim-analyses.ts';
+
+/** Clicks, opinions and grades that come later are left out, alike for every arm. */
+const PATIENCE_MS = 6 * HOUR_MS;
+/** Of more samples of a day sessions are drawn once more. */
+const MAX_SAMPLES = 50_000;
+
+/**
+ * Sums the days (UTC) that are over and not summed yet, as far back as live queries are kept, oldest first.
+ *
+ * @throws the reason of `signal` when it aborts
+ */
+export async function sumDays(ctx: ExperimentContext, plan: VariantPlan, signal: AbortSignal): Promise<void> {
+  const now = ctx.clock.now();
+  const known = new Set((await ctx.analyses.days(plan, trafficSeries)).map(({ day }) => day));
+  const today = Math.floor((now.getTime() - PATIENCE_MS) / DAY_MS) * DAY_MS;
+  // Of the oldest day a part may be gone.
+  const kept = Math.ceil((now.getTime() - plan.retentionDays * DAY_MS) / DAY_MS) * DAY_MS;
+  for (let start = Math.max(kept, plan.since?.getTime() ?? kept); start < today; start += DAY_MS) {
+    const day = new Date(start).toISOString().slice(0, 10);
+    if (known.has(day)) continue;
+    const window = { pipeline: plan.pipeline, from: new Date(start), until: new Date(start + DAY_MS) };
+    const queries = await readQueries(ctx, plan, window, signal);
+    const grades = await readGrades(ctx, plan, window);
+    const names = plan.arms.map(({ name }) => name);
+    await ctx.analyses.saveDay(plan, trafficSeries, sumArms(day, names, queries, grades), now);
+  }
+  const oldest = new Date(now.getTime() - ctx.measurementRetentionDays * DAY_MS);
+  await ctx.analyses.forgetTraffic(plan.pipeline, oldest);
+}
+
+async function readQueries(
+  { windows }: ExperimentContext,
+  plan: VariantPlan,
+  window: LiveWindow,
+  signal: AbortSignal,
+): Promise<UsedQuery[]> {
+  const samples = await windows.count(window);
+  let halvings = 0;
+  while (samples * 2 ** -halvings > MAX_SAMPLES) halvings++;
+  const { experiment: tag } = plan;
+  const queries: UsedQuery[] = [];
+  for await (const batch of windows.queries(window, halvings)) {
+    signal.throwIfAborted();
+    const own = batch.filter(({ segments }) => Object.hasOwn(segments, tag));
+    const ids = own.map(({ id }) => id);
+    const clicks = await windows.clicks(plan.pipeline, ids, window.from);
+    const opinions = await windows.opinions(plan.pipeline, ids, window.from);
+    const clicked = clickedQueries(own, clicks).queries;
+    for (const [place, query] of own.entries()) {
+      const said = opinions.get(query.id);
+      queries.push({
+        cluster: Number(query.cluster),
+        arm: query.segments[tag] ?? '',
+        probability: query.probability,
+        leastProbability: leastProbability(query, plan) * 2 ** -halvings,
+        isClicked: (clicked[place]?.clickedRanks.length ?? 0) > 0,
+        positive: said?.positive ?? 0,
+        negative: said?.negative ?? 0,
+      });
+    }
+  }
+  return queries;
+}
+
+/** The chance that the rate would have given the query in the arm that is sampled least. */
+function leastProbability(
+  { segments, rateProbability }: WindowQuery,
+  { arms, experiment: tag, rates }: VariantPlan,
+): number {
+  const own = rateFor(segments, rates);
+  const least = Math.min(...arms.map(({ name }) => rateFor({ ...segments, [tag]: name }, rates)));
+  // The config may have had other rates on that day.
+  return own === 0 ? 0 : rateProbability * Math.min(1, least / own);
+}
+
+async function readGrades(
+  { judged: table }: ExperimentContext,
+  { judged, experiment: tag }: VariantPlan,
+  window: LiveWindow,
+): Promise<GradedQuery[]> {
+  if (judged === null) return [];
+  const { queries } = await table.graded(window);
+  const own = queries.filter(({ tags }) => Object.hasOwn(tags, tag));
+  const settings = { depth: judged.depth, counted: {}, segmentKeys: [], maxSegments: 0, judge: null };
+  return judgedQueriesOf(own, settings, 'ndcg').flatMap((query, place): GradedQuery[] => {
+    const score = query[judged.by];
+    const probability = judged.by === 'model' ? query.modelProbability : query.peopleProbability;
+    const arm = own[place]?.tags[tag] ?? '';
+    return score === null ? [] : [{ cluster: Number(query.cluster), arm, probability, score }];
+  });
+}

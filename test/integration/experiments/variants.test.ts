@@ -1,0 +1,253 @@
+/** Days of live queries with a variant, in a real database: what was kept by chance and by rule, clicked, said and graded. */
+import { h } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { beforeEach, expect, it } from 'vitest';
+import { readTimeRange } from '../../../src/console/links.ts';
+import type { ExperimentContext } from '../../../src/experiments/context.ts';
+import { ExperimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.tsx';
+import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
+import type { VariantPlan } from '../../../src/experiments/plan.ts';
+import { readVariants } from '../../../src/experiments/read-reports.ts';
+import { createInterimAnalyses } from '../../../src/experiments/sql/interim-analyses.ts';
+import { sumDays } from '../../../src/experiments/sum-arms.ts';
+import { createJudgedTable } from '../../../src/judging/judged-table.ts';
+import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
+import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { aLiveSample, aStoredClick } from '../../support/live-rows.ts';
+import { aStoredFeedback } from '../../support/live-traffic.ts';
+
+const database = useDatabase();
+const signal = new AbortController().signal;
+const DAY_MS = 86_400_000;
+const SESSIONS = 600;
+const RATE = 0.5;
+
+function aPlan(parts: Partial<VariantPlan> = {}): VariantPlan {
+  return {
+    pipeline: 'docs',
+    experiment: 'variant',
+    fingerprint: 'c1',
+    since: null,
+    arms: [
+      { name: 'current', share: 1 },
+      { name: 'next', share: 1 },
+    ],
+    difference: 0.02,
+    measures: ['positive_feedback', 'clicked_queries', 'ndcg'],
+    rates: { rate: RATE, segments: {} },
+    retentionDays: 30,
+    judged: { depth: 3, by: 'model' },
+    ...parts,
+  };
+}
+
+/**
+ * A day of sessions of one query each, half of them of either arm, kept with `RATE` by their draw, or because somebody said
+ * that they were bad. The share of those who do, and who click, is that of the arm.
+ */
+async function aDay(
+  day: number,
+  {
+    bad = { current: 0.1, next: 0.1 },
+    clicks = {},
+    lost = 0,
+  }: {
+    readonly bad?: Readonly<Record<string, number>>;
+    readonly clicks?: Readonly<Record<string, number>>;
+    /** Share of the sessions of `next` that never come. */
+    readonly lost?: number;
+  },
+): Promise<void> {
+  const at = new Date(NOON.getTime() + day * DAY_MS);
+  const samples: LiveSample[] = [];
+  const feedback: StoredFeedback[] = [];
+  for (let i = 0; i < SESSIONS; i++) {
+    const variant = i % 2 === 0 ? 'current' : 'next';
+    // Neither what they think nor what they click goes with the draw.
+    const [draw, opinion, click] = [i / SESSIONS, (i * 0.618_034) % 1, (i * 0.414_214) % 1];
+    const isBad = opinion < (bad[variant] ?? 0);
+    if ((draw >= RATE && !isBad) || (variant === 'next' && (i * 0.732_051) % 1 < lost)) continue;
+    const id = `day ${day} query ${i}`;
+    const times = { receivedAt: at, occurredAt: at };
+    samples.push(
+      aLiveSample({
+        ...times,
+        id,
+        segments: { variant },
+        sessionHash: id,
+        unitHash: draw,
+        rateProbability: RATE,
+        ...(isBad ? { probability: 1, keepReason: 'negative_feedback' } : { probability: RATE, keepReason: 'rate' }),
+      }),
+    );
+    const sentiment = isBad ? 'negative' : 'positive';
+    feedback.push(aStoredFeedback({ ...times, id: `said of ${id}`, queryId: id, sentiment, userHash: id }));
+    if (click < (clicks[variant] ?? 0))
+      feedback.push(aStoredClick({ ...times, id: `click on ${id}`, queryId: id, userHash: id }));
+  }
+  const traffic = createLiveTraffic(database.pool, 'me');
+  await traffic.createPartitions(at);
+  await traffic.record({ samples, counts: [], levels: [] });
+  await traffic.recordFeedback(feedback);
+}
+
+function aWorld(parts: Partial<VariantPlan> = {}) {
+  const plan = aPlan(parts);
+  const clock = new HandClock(NOON);
+  const deps = {
+    windows: createLiveWindows(database.pool),
+    judged: createJudgedTable(database.pool),
+    analyses: createInterimAnalyses(database.pool),
+    clock,
+    measurementRetentionDays: 400,
+    pipelines: [],
+    variantPlans: [plan],
+  };
+  // Nothing is asked of a shadow here.
+  const context = deps as unknown as ExperimentContext;
+  return {
+    /** At noon so many days later. */
+    async sumAfter(days: number): Promise<void> {
+      clock.set(new Date(NOON.getTime() + days * DAY_MS));
+      await sumDays(context, plan, signal);
+    },
+    report: async () => readVariants(context, plan),
+    /** Words of the page. */
+    async page(): Promise<string> {
+      const data = await readExperimentsPage(context, 'docs', true);
+      const range = readTimeRange({ range: '7d' }, NOON);
+      const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
+      const html = renderToString(h(ExperimentsPage, { frame, data }));
+      return html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    },
+    /** Those that are not 0, with what tells them apart, so many days later. */
+    async gauges(days: number): Promise<Record<string, number>> {
+      const at = new Date(NOON.getTime() + days * DAY_MS);
+      const samples = (await readExperimentGauges(context))(at).filter(({ value }) => value !== 0);
+      return Object.fromEntries(
+        samples.map(({ name, labels, value }) => {
+          const told = Object.entries(labels).flatMap(([label, text]) => (label === 'pipeline' ? [] : [text]));
+          return [[name.replace(/^recalld_(experiment|variant)_/, ''), ...told].join(' '), value];
+        }),
+      );
+    },
+  };
+}
+
+beforeEach(() =>
+  database.pool.query('truncate live_queries, feedback, judged_queries, judgments, interim_analyses cascade'),
+);
+
+it('a worse variant is called by what its users say, weighed by the chance that their queries were kept with', async () => {
+  const world = aWorld();
+  for (let day = 0; day < 5; day++)
+    await aDay(day, { bad: { current: 0.1, next: 0.4 }, clicks: { current: 0.3, next: 0.3 } });
+  await world.sumAfter(5);
+  const { split, arms, first_day, last_day } = await world.report();
+  expect(first_day).toBe(NOON.toISOString().slice(0, 10));
+  expect(last_day).toBe(new Date(NOON.getTime() + 4 * DAY_MS).toISOString().slice(0, 10));
+  // Those that were kept because they were bad are no part of it.
+  expect(split).toMatchObject({ verdict: 'as_declared', arms: [{ sessions: 750 }, { sessions: 750 }] });
+  expect(arms[0]).toMatchObject({ name: 'next', verdict: 'regression' });
+  const [feedback, clicks, relevance] = arms[0]?.comparisons ?? [];
+  expect(feedback?.baseline).toBeCloseTo(0.9, 1);
+  expect(feedback?.candidate).toBeCloseTo(0.6, 1);
+  expect(clicks).toMatchObject({ verdict: 'inconclusive' });
+  expect(clicks?.candidate).toBeCloseTo(0.3, 1);
+  expect(relevance).toMatchObject({ verdict: 'no_data', baseline: null, measure: 'ndcg@3' });
+  expect(await world.page()).toMatch(
+    /Positive feedback regression since 2026-11-20 90\.0 % 60\.0 % \u221230\.0 % \u2212[\d.]+ % to \u2212[\d.]+ % 825, 1\s050/,
+  );
+  const gauges = await world.gauges(5);
+  expect(gauges).toMatchObject({
+    'split as_declared': 1,
+    'sessions current': 750,
+    'sessions next': 750,
+    'verdict next traffic positive_feedback regression': 1,
+    'verdict next traffic clicked_queries inconclusive': 1,
+    'verdict next traffic ndcg@3 no_data': 1,
+    'difference next traffic positive_feedback': (feedback?.candidate ?? 0) - (feedback?.baseline ?? 0),
+  });
+  expect(gauges['difference_ci_high next traffic positive_feedback']).toBeLessThan(0);
+  // What was called stays called; of what it is like now nothing is known.
+  const late = await world.gauges(9);
+  expect(late).toMatchObject({ 'verdict next traffic positive_feedback regression': 1 });
+  expect(late).not.toHaveProperty('difference next traffic positive_feedback');
+});
+
+it('a day is summed once, when it has been over for a while: what comes later changes nothing', async () => {
+  const world = aWorld();
+  await aDay(0, {});
+  await world.sumAfter(0.7);
+  expect((await world.report()).last_day).not.toBe(NOON.toISOString().slice(0, 10));
+  await world.sumAfter(1);
+  const before = await world.report();
+  expect(before.last_day).toBe(NOON.toISOString().slice(0, 10));
+  await database.pool.query(`update feedback set sentiment = 'negative'`);
+  await world.sumAfter(1.5);
+  expect(await world.report()).toEqual(before);
+  // Another start is another comparison.
+  const anew = aWorld({ fingerprint: 'c2', since: new Date('2026-01-01T00:00:00Z') });
+  expect((await anew.report()).first_day).toBeNull();
+});
+
+it('sessions that are missing are said first, and nothing else is', async () => {
+  const world = aWorld();
+  for (let day = 0; day < 3; day++) await aDay(day, { bad: { current: 0.1, next: 0.5 }, lost: 0.4 });
+  await world.sumAfter(3);
+  const { split, arms } = await world.report();
+  expect(split.verdict).toBe('mismatch');
+  expect(split.explanation).toContain('The split is not what was declared');
+  expect(arms).toEqual([]);
+  expect(await world.page()).toContain('Split is off');
+  const gauges = await world.gauges(3);
+  expect(gauges).toMatchObject({ 'split mismatch': 1 });
+  expect(Object.keys(gauges).filter((name) => /^(difference|verdict)/.test(name))).toEqual([]);
+});
+
+it('an arm that is sampled more by the config is still split as declared', async () => {
+  const world = aWorld({ rates: { rate: RATE, segments: { 'variant=next': 1 } } });
+  await aDay(0, { bad: {} });
+  await database.pool.query(
+    `insert into live_queries select received_on, pipeline, 'more ' || id, received_at, occurred_at, session_hash, trace_id,
+       text, text_hash, embedding, dimensions, top_k, outcome, error, results, latency_ms, segments, user_hash, index_version,
+       embedder_version, retriever_version, 1, keep_reason, unit_hash + 0.5, 1, level, context_characters, context_repeated
+       from live_queries where segments ->> 'variant' = 'next'`,
+  );
+  await database.pool.query(
+    `update live_queries set probability = 1, rate_probability = 1 where segments ->> 'variant' = 'next'`,
+  );
+  await world.sumAfter(1);
+  expect((await world.report()).split).toMatchObject({
+    verdict: 'as_declared',
+    arms: [{ sessions: 150 }, { sessions: 150 }],
+  });
+});
+
+it('grades of the judge are compared where there are any', async () => {
+  const world = aWorld();
+  await aDay(0, {});
+  await database.pool.query(
+    `with drawn as (
+       insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
+                                   people_draw, is_for_people, documents, state, due_at)
+       select pipeline, id, received_on, received_at, unit_hash, outcome, segments, probability / 2, 0.5, false,
+              '[["d1", "h1"], ["d2", "h2"]]', 'graded', received_at
+         from live_queries where keep_reason = 'rate' returning *)
+     insert into judgments (pipeline, query_id, document_id, judge, grade, judged_at)
+     select pipeline, query_id, document, 'model',
+            mod(abs(hashtext(query_id || document)), 3) + 1
+              - case when document = 'd1' and segments ->> 'variant' = 'next' then 1 else 0 end,
+            received_at
+       from drawn cross join unnest(array['d1', 'd2']) as document`,
+  );
+  await world.sumAfter(1);
+  const relevance = (await world.report()).arms[0]?.comparisons[2];
+  expect(relevance).toMatchObject({ measure: 'ndcg@3', verdict: 'regression' });
+  expect(relevance?.candidate).toBeLessThan(relevance?.baseline ?? 0);
+});
