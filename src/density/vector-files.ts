@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines, unreadable } from '../files/text-file.ts';
 import { lengthOf, type Matrix, rowOf } from '../math/vector/matrix.ts';
+import { SIGNATURE_BYTES, signatureProblem } from '../text/file-signature.ts';
 import { malformed, quoted, type SourceLine } from '../text/source-line.ts';
 
 /** What a supported file says of its data. */
@@ -246,8 +247,10 @@ async function readIfNpy(path: string): Promise<Matrix | null> {
     try {
       const stat = await file.stat();
       if (!stat.isFile()) return null;
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(NPY_MAGIC.length), 0, NPY_MAGIC.length, 0);
-      if (buffer.subarray(0, bytesRead).equals(NPY_MAGIC)) return await readNpy(file, path);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(SIGNATURE_BYTES), 0, SIGNATURE_BYTES, 0);
+      if (buffer.subarray(0, Math.min(bytesRead, NPY_MAGIC.length)).equals(NPY_MAGIC)) return await readNpy(file, path);
+      const problem = signatureProblem(buffer.subarray(0, bytesRead));
+      if (problem !== null) throw refused(path, problem);
       if (!path.endsWith('.npy')) return null;
       throw new RecalldError(
         'file_malformed',

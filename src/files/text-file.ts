@@ -20,6 +20,7 @@ import {
 } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { RecalldError } from '../errors.ts';
+import { signatureProblem } from '../text/file-signature.ts';
 import { malformed, type SourceLine } from '../text/source-line.ts';
 
 const readReasons: Readonly<Record<string, string>> = {
@@ -176,6 +177,8 @@ export async function* linesOf(
 }
 
 function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {
+  const signature = first === 1 ? signatureProblem(block) : null;
+  if (signature !== null) throw malformed({ file, line: first }, signature);
   if (!isUtf8(block)) {
     throw malformed({ file, line: first + firstBadLine(block) }, 'is not UTF-8; save the file as UTF-8');
   }

@@ -135,6 +135,39 @@ export function containerLines(json: string): number[] {
   return lines;
 }
 
+/**
+ * The first name that an object of valid JSON has twice, of which JSON.parse keeps the last value alone, with the line, from
+ * 1, in which it stands again; null where every name is there once.
+ */
+export function repeatedName(json: string): { readonly name: string; readonly line: number } | null {
+  const mark = /["[\]{}]/g;
+  const names: (Set<string> | null)[] = [];
+  while (mark.test(json)) {
+    const at = mark.lastIndex - 1;
+    const character = json[at];
+    if (character === '{') names.push(new Set());
+    else if (character === '[') names.push(null);
+    else if (character !== '"') names.pop();
+    else {
+      const end = endOfString(json, at);
+      mark.lastIndex = end;
+      const own = names.at(-1);
+      if (own === null || own === undefined || !isName(json, end)) continue;
+      const name = JSON.parse(json.slice(at, end)) as string;
+      if (own.has(name)) return { name, line: json.slice(0, at).split('\n').length };
+      own.add(name);
+    }
+  }
+  return null;
+}
+
+/** Whether the string that ends there is the name of a value. */
+function isName(json: string, end: number): boolean {
+  let at = end;
+  while (/\s/.test(json[at] ?? '')) at += 1;
+  return json[at] === ':';
+}
+
 /** The index behind the quote that ends the string which starts at `start`; that behind the text when none does. */
 function endOfString(json: string, start: number): number {
   let quote = json.indexOf('"', start + 1);

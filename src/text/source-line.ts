@@ -1,5 +1,7 @@
 /** Lines of an input file that know where they came from, so that every complaint can name its place. */
 import { RecalldError } from '../errors.ts';
+import { parseExactJson, repeatedName } from './json.ts';
+import { findJsonFault } from './loose-json.ts';
 
 export interface SourcePlace {
   readonly file: string;
@@ -28,16 +30,30 @@ export function quoted(value: string): string {
 }
 
 /**
- * The JSON value of a line. A key `__proto__` is refused: objects lose it on the way, and an id must not get lost.
+ * The JSON value of a line; an integer that a double cannot hold exactly becomes text of its digits. A key `__proto__` is
+ * refused, and one that is there twice: objects lose them on the way, and an id must not get lost.
  * @throws RecalldError `file_malformed` when it is not JSON.
  */
 export function parseJson(line: SourceLine): unknown {
   if (/"__proto__"\s*:/.test(line.text)) throw malformed(line, 'has the key "__proto__"; rename it');
+  let value: unknown;
   try {
-    return JSON.parse(line.text);
+    value = parseExactJson(line.text);
   } catch {
-    throw malformed(line, 'is not JSON; write one complete JSON object on each line');
+    throw malformed(line, notJson(line.text));
   }
+  const repeated = repeatedName(line.text);
+  if (repeated !== null) throw malformed(line, `has the key ${quoted(repeated.name)} twice in one object; keep one`);
+  return value;
+}
+
+/** Where a line stops being JSON, if that says more than that it is none. */
+function notJson(text: string): string {
+  const fix = 'write one complete JSON object on each line';
+  const fault = findJsonFault(text);
+  if (!/^\s*[{[]/.test(text) || fault === null || fault.problem.startsWith('an end')) return `is not JSON; ${fix}`;
+  const place = fault.path === '' ? '' : ` (${fault.path})`;
+  return `is not JSON: at column ${fault.column}${place} it has ${fault.problem}; ${fix}`;
 }
 
 function capitalised(words: string): string {

@@ -1,5 +1,5 @@
 /** Lists in cells of a table, as JSON, Python and people write them. */
-import { parseBoundedJson } from '../../text/json.ts';
+import { parseExactJson } from '../../text/json.ts';
 
 /**
  * The items of a list in JSON or in Python's notation, which pandas writes into cells.
@@ -13,7 +13,7 @@ export function idsOfList(text: string): string[] | null {
 
 function jsonIds(text: string): (string | number)[] | null {
   try {
-    const value: unknown = parseBoundedJson(text);
+    const value: unknown = parseExactJson(text);
     return Array.isArray(value) && value.every(isId) ? value : null;
   } catch {
     return null;

@@ -50,9 +50,14 @@ export function roleOfColumn(name: string): ColumnRole | null {
   return roles.get(plainName(name)) ?? null;
 }
 
-/** Whether a column without a name of its own holds row numbers, as pandas and R write them. */
+/** Whether a column has no name of its own; pandas calls such a column after its place. */
+export function isUnnamed(name: string): boolean {
+  return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
+}
+
+/** Whether a column is called as row numbers are, by pandas and by people. */
 export function isRowNumberName(name: string): boolean {
-  return /^(unnamed: ?\d+)?$/i.test(name.trim());
+  return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
 
 /** How one column of a file was read. */

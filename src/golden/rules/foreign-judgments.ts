@@ -5,6 +5,7 @@ import { idsOfList, parsePythonList } from './cell-lists.ts';
 import { plainName, roleOfColumn } from './column-roles.ts';
 import { type ForeignFormat, goldenLimits } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
+import { decimalOf } from './grade-text.ts';
 import { binaryGrade } from './table-rows.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -39,6 +40,11 @@ export class QuestionsByText {
   }
 }
 
+/** An id of a document, which some programs write as a number; null for anything else. */
+function idOf(value: unknown): string | null {
+  return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
+}
+
 /**
  * The grade that several raters give: the mean, rounded, a half upwards.
  * @throws RecalldError file_malformed for a rating that is no number
@@ -51,7 +57,7 @@ function gradeOfRaters(ratings: readonly unknown[], place: SourcePlace): number 
 }
 
 function numberOf(rating: unknown, place: SourcePlace): number {
-  const number = typeof rating === 'string' && rating.trim() !== '' ? Number(rating) : rating;
+  const number = typeof rating === 'string' ? decimalOf(rating.trim()) : rating;
   if (typeof number === 'number' && Number.isFinite(number)) return number;
   const shown = typeof rating === 'string' ? quoted(rating) : `a ${typeof rating}`;
   throw malformed(place, `has the rating ${shown}, which is not a number; mend it, or choose another --format`);
@@ -61,16 +67,16 @@ function numberOf(rating: unknown, place: SourcePlace): number {
 export function addQuepidPair({ value, place }: Placed, questions: QuestionsByText, builder: GoldenSetBuilder): void {
   const pair = fieldsOf(value) ?? {};
   const text = pair['query_text'] ?? pair['query'];
-  const document = pair['doc_id'];
+  const document = idOf(pair['doc_id']);
   const judgements = pair['judgements'];
-  if (typeof text !== 'string' || typeof document !== 'string' || !Array.isArray(judgements)) {
+  if (typeof text !== 'string' || document === null || !Array.isArray(judgements)) {
     throw malformed(place, 'is not a pair of a Quepid book; it has query_text, doc_id and a list of judgements');
   }
   const ratings = judgements.map(fieldsOf).map((one) => (one?.['unrateable'] === true ? null : one?.['rating']));
   addRated(questions, builder, { text, document, ratings }, place);
 }
 
-/** A question with a document and what each rater said of it. */
+/** A question with a document and what each rater said of it; what is not rated, or names no document, is counted. */
 export function addRated(
   questions: QuestionsByText,
   builder: GoldenSetBuilder,
@@ -79,7 +85,9 @@ export function addRated(
 ): void {
   const id = questions.add(rated.text, place);
   const grade = gradeOfRaters(rated.ratings, place);
-  if (grade !== null && rated.document.trim() !== '') builder.addJudgment(id, rated.document, grade, place);
+  if (rated.document.trim() === '') builder.warnings.count('document_empty', place);
+  else if (grade === null) builder.warnings.count('grade_missing', place);
+  else builder.addJudgment(id, rated.document, grade, place);
 }
 
 /** Which of its columns become tags, so that a run tells them apart. */
@@ -209,10 +217,19 @@ export interface QuepidColumns {
   readonly ratings: readonly number[];
 }
 
-/** Null for the header of another table. */
+/** Columns beside `query` and `docid` that hold what no rater gave; a table with one is a table like any other. */
+const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
+
+/** Null for the header of another table; Quepid itself writes `query,docid` and the name of each rater. */
 export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
   const names = header.map(plainName);
-  if (names[0] === 'query' && names[1] === 'docid') {
+  const [first, second] = header.map((name) =>
+    name
+      .replace(/^\uFEFF/, '')
+      .trim()
+      .toLowerCase(),
+  );
+  if (first === 'query' && second === 'docid' && !header.some((name) => noRater.test(name.trim()))) {
     return { text: 0, document: 1, ratings: names.flatMap((name, index) => (index > 1 && name !== '' ? [index] : [])) };
   }
   const [text, document, rating] = ['querytext', 'docid', 'rating'].map((name) => names.indexOf(name));
@@ -244,7 +261,7 @@ export function addQuepidCaseQuery(
       builder,
       {
         text,
-        document: typeof document === 'string' || typeof document === 'number' ? String(document) : '',
+        document: idOf(document) ?? '',
         ratings: [rating],
       },
       place,
@@ -274,14 +291,24 @@ export function addRreGroups(
   }
   const { place } = placed(value);
   const members = Array.isArray(group['queries']) ? group['queries'] : [group];
-  const texts = members.map((one: unknown) => Object.values(fieldsOf(fieldsOf(one)?.['placeholders']) ?? {}));
-  for (const [text] of texts) {
-    if (typeof text !== 'string')
-      throw malformed(place, 'has relevant_documents without one query text in placeholders');
-    for (const [document, rating] of Object.entries(relevant)) {
-      addRated(questions, builder, { text, document, ratings: [fieldsOf(rating)?.['gain']] }, place);
+  for (const member of members) {
+    const text = textOfPlaceholders(fieldsOf(fieldsOf(member)?.['placeholders']) ?? {});
+    if (text === null) {
+      throw malformed(place, 'has relevant_documents without the query text in placeholders; call it "$query" there');
+    }
+    for (const [document, value] of Object.entries(relevant)) {
+      const rating = fieldsOf(value);
+      if (rating === null) throw malformed(place, 'has relevant_documents of another form than {"id": {"gain": 2}}');
+      addRated(questions, builder, { text, document, ratings: [rating['gain']] }, place);
     }
   }
+}
+
+/** The query text: `$query`, or the only one. */
+function textOfPlaceholders(placeholders: Fields): string | null {
+  const values = Object.values(placeholders);
+  const text = placeholders['$query'] ?? (values.length === 1 ? values[0] : null);
+  return typeof text === 'string' ? text : null;
 }
 
 /**
@@ -304,7 +331,13 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
   }
   for (const [id, list] of Object.entries(documents)) {
     if (!Array.isArray(list)) throw malformed(place, `has no list of nodes for the query ${quoted(id)}`);
-    for (const document of new Set(list.map(String))) builder.addJudgment(id, document, 1, place);
+    for (const one of list) {
+      const document = idOf(one);
+      if (document === null) {
+        throw malformed(place, `has a node of the query ${quoted(id)} that is no id; write the ids of nodes alone`);
+      }
+      builder.addJudgment(id, document, 1, place);
+    }
   }
 }
 
@@ -322,7 +355,7 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
     if (/"judgmentRatings"\s*:/.test(text)) return 'ubi';
     if (/"queries"\s*:\s*\[/.test(text) && /"(ratings|relevant_documents)"\s*:/.test(text)) return 'quepid';
     if (/"relevant_documents"\s*:/.test(text)) return 'quepid';
-    if (/^\{\s*"(queries|corpus|relevant_docs)"\s*:\s*\{/.test(text)) return 'llamaindex';
+    if (/^\{\s*("mode"\s*:\s*"\w*"\s*,\s*)?"(queries|corpus|relevant_docs)"\s*:\s*\{/.test(text)) return 'llamaindex';
     return isRagas(text) ? 'ragas' : null;
   }
   if (extension === '.jsonl' || extension === '.ndjson') return first === '{' && isRagas(text) ? 'ragas' : null;

@@ -17,6 +17,8 @@ import {
   textProblem,
 } from './golden-set.ts';
 import { GoldenWarnings } from './golden-warnings.ts';
+import { isMissing } from './grade-text.ts';
+import { describeIdDifference, differenceInWords, shownIds } from './id-mismatch.ts';
 import { trimBlanks } from './qrels-form.ts';
 import { forbids } from './unwanted-answers.ts';
 
@@ -44,6 +46,13 @@ type FinishedSet = Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summ
 /** Queries and judgments. */
 const STEP = 2000;
 
+/** As many ids tell how two kinds of them differ. */
+const SOME_IDS = 200;
+
+/** A number that a program made a fraction of, or that a spreadsheet rounded. */
+const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
+const LONGEST_DOUBTFUL = 24;
+
 export class GoldenSetBuilder {
   readonly warnings = new GoldenWarnings();
   /** How the columns of the file were read. */
@@ -51,6 +60,8 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
+  /** Query ids of judgments without a query, to say how they differ. */
+  readonly #unknownQueries = new Set<string>();
 
   /** `digest` maps text to a hex hash of at least 16 digits; queries without an id are named by it. */
   constructor(digest: (text: string) => string, skipOwnDocument = false) {
@@ -67,6 +78,7 @@ export class GoldenSetBuilder {
     const question = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
     const id = question.id ?? `q-${this.#digest(questionKey(question)).slice(0, 16)}`;
     const known = this.#entries.get(id);
+    this.#countDoubtful(question.text, place);
     if (known === undefined) return this.#insert(id, question, place);
     if (repeat === 'reject') {
       throw malformed(
@@ -104,12 +116,16 @@ export class GoldenSetBuilder {
     const problem = gradeProblem(grade);
     if (problem !== null) throw malformed(place, problem);
     const entry = this.#entries.get(query);
-    if (entry === undefined) return this.warnings.count('judgment_unknown_query', place);
+    if (entry === undefined) {
+      if (this.#unknownQueries.size < SOME_IDS) this.#unknownQueries.add(query);
+      return this.warnings.count('judgment_unknown_query', place);
+    }
     if (grade < 0) return this.warnings.count('judgment_negative', place);
     if (this.#skipOwnDocument && document === query) return this.warnings.count('own_document', place);
     const known = entry.judgments.get(document);
     if (known === undefined) {
       entry.judgments.set(document, grade);
+      this.#countDoubtful(document, place);
       if (place !== entry.place) (entry.judgedAt ??= new Map()).set(document, place);
       return;
     }
@@ -187,6 +203,7 @@ export class GoldenSetBuilder {
     let judgmentCount = 0;
     let sinceStep = 0;
     let entries = 0;
+    const ids: string[] = [];
     const summary = new SetSummary();
     for (const [id, entry] of this.#entries) {
       const { text, tags, place, judgments, forbidden, noAnswer } = entry;
@@ -200,6 +217,7 @@ export class GoldenSetBuilder {
       }
       if (judgments.size === 0 && forbidden === null && noAnswer === null && !isUnjudged) {
         this.warnings.count('query_unjudged', place);
+        if (ids.length < SOME_IDS) ids.push(id);
         continue;
       }
       const list = noAnswer === null ? Array.from(judgments, ([documentId, grade]) => ({ documentId, grade })) : [];
@@ -218,9 +236,9 @@ export class GoldenSetBuilder {
     if (queries.length === 0) {
       const problem =
         entries === 0
-          ? 'holds no queries; a golden set needs at least one query with a judged document'
-          : 'has no judgment for any of its queries; check that the ids of the two agree';
-      throw new RecalldError('golden_set_empty', `${source} ${problem}.`);
+          ? 'holds no queries; a golden set needs at least one query with a judged document.'
+          : `has no judgment for any of its queries${this.#whyUnjudged(ids)}`;
+      throw new RecalldError('golden_set_empty', `${source} ${problem}`);
     }
     yield;
     return {
@@ -241,6 +259,26 @@ export class GoldenSetBuilder {
           `says that a query has no answer, but ${at(place)} judges ${quoted(documentId)} relevant to it; keep one of the two`,
         );
       this.warnings.count('no_answer_judged', place);
+    }
+  }
+
+  /** How the ids of judgments differ from those of the queries, else what else was left out. */
+  #whyUnjudged(queries: readonly string[]): string {
+    const unknown = [...this.#unknownQueries];
+    const reasons = this.warnings.leftOutSentences();
+    if (unknown.length === 0) return reasons.length === 0 ? '; judge at least one document.' : `. ${reasons.join(' ')}`;
+    const difference = describeIdDifference(unknown, queries);
+    const [judged, asked] = shownIds(difference);
+    return (
+      `: judgments have the query id ${judged}, and queries ${asked}, which ${differenceInWords(difference)}. ` +
+      'Use the same query ids for both.'
+    );
+  }
+
+  /** Counts what another program may have put there for a value that was missing, or that it changed. */
+  #countDoubtful(value: string, place: SourcePlace): void {
+    if (value.length <= LONGEST_DOUBTFUL && (isMissing(value) || CHANGED_NUMBER.test(value))) {
+      this.warnings.count('value_doubtful', place);
     }
   }
 

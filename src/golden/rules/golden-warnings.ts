@@ -35,6 +35,10 @@ const sentences = [
     'Document cells that hold a comma or a semicolon and were read as one id: {n} (first: {first}); --documents-separator "," reads several.',
   ],
   [
+    'value_doubtful',
+    'Queries and document ids that another program may have left empty or changed, such as nan, None, 12.0 and 1.2E+12: {n} (first: {first}).',
+  ],
+  [
     'apostrophe_removed',
     'Cells without the apostrophe that golden export writes before a sign of a formula: {n} (first: {first}).',
   ],
@@ -90,12 +94,19 @@ export class GoldenWarnings {
   }
 
   sentences(): readonly string[] {
-    const told = [...this.#notes];
-    for (const [kind, sentence] of sentences) {
-      const tally = this.#tallies.get(kind);
-      if (tally === undefined) continue;
-      told.push(sentence.replace('{n}', String(tally.count)).replace('{first}', () => tally.first));
-    }
-    return told;
+    return [...this.#notes, ...this.#counted(() => true)];
+  }
+
+  /** Those of `leftOut`. */
+  leftOutSentences(): readonly string[] {
+    return this.#counted((kind) => leftOut.includes(kind) && kind !== 'query_unjudged');
+  }
+
+  #counted(isWanted: (kind: WarningKind) => boolean): string[] {
+    return sentences.flatMap(([kind, sentence]) => {
+      const tally = isWanted(kind) ? this.#tallies.get(kind) : undefined;
+      if (tally === undefined) return [];
+      return [sentence.replace('{n}', String(tally.count)).replace('{first}', () => tally.first)];
+    });
   }
 }

@@ -57,7 +57,9 @@ export function differenceInWords({ differences }: Pick<IdDifference, 'differenc
 /** The pair for a message: in quotes, with escapes for what cannot be seen. */
 export function shownIds({ judged, returned }: Pick<IdDifference, 'judged' | 'returned'>): readonly [string, string] {
   // A letter and its accent look the same in one character and in two.
-  const unseen = judged.normalize('NFC') === returned.normalize('NFC') ? /[\p{C}\p{M}]|[^\p{ASCII}]/gu : /\p{C}/gu;
+  // So do a blank and one that does not break.
+  const unseen =
+    judged.normalize('NFC') === returned.normalize('NFC') ? /[\p{C}\p{M}]|[^\p{ASCII}]/gu : /\p{C}|(?! )\p{Z}/gu;
   const shown = (id: string): string => quoted(id).replaceAll(unseen, escaped);
   return [shown(judged), shown(returned)];
 }

@@ -1,6 +1,5 @@
 /** Lines of query files, those of BEIR and those of TREC. */
-import { parseExactJson } from '../../text/json.ts';
-import { malformed, parseJson, type SourceLine } from '../../text/source-line.ts';
+import { malformed, parseJson, quoted, type SourceLine } from '../../text/source-line.ts';
 import { roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 
@@ -11,9 +10,17 @@ import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from '.
  */
 export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDraft {
   const value = jsonObject(line, '{"_id": "...", "text": "..."}');
-  const text = ['text', 'query', 'question', 'title'].map((key) => value[key]).find((one) => one !== undefined);
+  const texts = ['text', 'query', 'question', 'title'].filter((key) => value[key] !== undefined);
+  const [key, ...others] = texts;
+  const text = key === undefined ? null : value[key];
   if (typeof text !== 'string') {
     throw malformed(line, 'has no "text"; write {"_id": "...", "text": "..."}');
+  }
+  const other = others.find(
+    (one) => one !== 'title' && value[one] !== text && value[one] !== '' && value[one] !== null,
+  );
+  if (other !== undefined) {
+    throw malformed(line, `has two texts, under ${quoted(key ?? '')} and ${quoted(other)}; keep the one that is asked`);
   }
   const metadata = value['metadata'];
   return {
@@ -36,7 +43,7 @@ export function parseCorpusId(line: SourceLine): string {
  * @throws RecalldError `file_malformed` when there is not exactly one tab.
  */
 export function parseQueryRow(line: SourceLine): QueryDraft | null {
-  const cells = line.text.split('\t');
+  const cells = cellsOf(line.text);
   const [id, text] = cells;
   if (cells.length !== 2 || id === undefined || text === undefined) {
     throw malformed(line, 'is not a query id, one tab and the text; write topics of other forms that way');
@@ -45,15 +52,26 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   return { id, text, tags: {} };
 }
 
+/** The columns, without the quotes that writers of CSV put around a text with quotes in it, or around all. */
+function cellsOf(text: string): string[] {
+  const cells = text.split('\t');
+  const isOfCsv = cells.every((cell) => QUOTED.test(cell));
+  return cells.map((cell) =>
+    QUOTED.test(cell) && (isOfCsv || cell.slice(1, -1).includes('""')) ? unquoted(cell) : cell,
+  );
+}
+
+const QUOTED = /^"(?:[^"]|"")*"$/;
+
+const unquoted = (cell: string): string => cell.slice(1, -1).replaceAll('""', '"');
+
 function isHeader(id: string, text: string): boolean {
   const isId = roleOfColumn(id) === 'query_id' || /^_?id$/i.test(id.trim());
   return isId && (roleOfColumn(text) === 'query' || /^(topic|title)$/i.test(text.trim()));
 }
 
 function jsonObject(line: SourceLine, form: string): Record<string, unknown> {
-  parseJson(line);
-  // Ids of 64 bits keep all their digits.
-  const value: unknown = parseExactJson(line.text);
+  const value = parseJson(line);
   if (isObject(value)) return value;
   throw malformed(line, `is not a JSON object; write ${form}`);
 }

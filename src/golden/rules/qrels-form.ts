@@ -3,9 +3,10 @@
  * them hold the query, the document and the grade.
  */
 import { readGrade } from '../../math/ir/trec-line.ts';
-import { parseBoundedJson } from '../../text/json.ts';
+import { parseBoundedJson, parseExactJson } from '../../text/json.ts';
 import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
-import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';
+import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn } from './column-roles.ts';
+import { decimalOf } from './grade-text.ts';
 
 /** `blanks`: any number of spaces and tabs. `tabs`: each tab, so that ids may hold blanks. `json`: an object a line. */
 export type QrelsSeparator = 'blanks' | 'tabs' | ',' | ';' | 'json';
@@ -86,7 +87,7 @@ export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): 
 
 function objectOf(line: SourceLine): Record<string, unknown> {
   try {
-    const value: unknown = parseBoundedJson(line.text);
+    const value: unknown = parseExactJson(line.text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
     // Named below.
@@ -193,7 +194,7 @@ function readingOf(name: string, index: number, place: SourceLine, choices: Colu
   if (is(choices.document)) return as('document', '--document');
   if (is(choices.grade)) return as('grade', '--grade');
   if (choices.ignore.some(is)) return as('ignored', '--ignore');
-  if (index === 0 && isRowNumberName(name)) return as('ignored', 'row numbers');
+  if (index === 0 && isUnnamed(name)) return as('ignored', 'row numbers');
   const role = roleOfColumn(name);
   if (role !== null && role !== 'forbidden' && role !== 'no_answer' && role !== 'document_text') {
     return as(role, role === 'iteration' ? 'not used by any measure' : null);
@@ -224,7 +225,9 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
       `has ${cells.length} columns; write "query 0 document grade" (TREC) or query, document and grade parted by tabs (BEIR)`,
     );
   }
+  refuseUnknownNames(lines, separator);
   refuseTwoReadings(lines, separator, roles);
+  refuseRowNumbers(lines, separator, roles.length);
   return {
     separator,
     width: roles.length,
@@ -254,6 +257,18 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<Q
   );
 }
 
+/** A first line of words above judgments, whose names say nothing. */
+function refuseUnknownNames([first, second]: readonly SourceLine[], separator: Exclude<QrelsSeparator, 'json'>): void {
+  if (first === undefined || second === undefined) return;
+  const [names, cells] = [first, second].map(({ text }) => qrelsCells(text, separator));
+  const isWords = names?.length === cells?.length && names?.every((name) => /^\p{L}[^\d]*$/u.test(name)) === true;
+  if (!isWords || readGrade(names?.at(-1) ?? '') !== null || decimalOf(cells?.at(-1) ?? '') === null) return;
+  throw malformed(
+    first,
+    `seems to name columns that are not known, ${(names ?? []).map(quoted).join(', ')}; call them query-id, corpus-id and score, or remove the line`,
+  );
+}
+
 /** What has the number of columns of one form and the content of another. */
 function refuseTwoReadings(
   lines: readonly SourceLine[],
@@ -262,6 +277,12 @@ function refuseTwoReadings(
 ): void {
   const rows = lines.map((line) => ({ line, cells: qrelsCells(line.text, separator) }));
   const fitting = rows.filter(({ cells }) => cells.length === roles.length);
+  if (roles === beirColumns && separator === 'tabs' && lines.every(isTrecInBlanks)) {
+    throw malformed(
+      rows[0]?.line ?? { file: '', line: 1 },
+      'can be read as "query document grade" parted by tabs and as "query 0 document grade" parted by blanks and tabs; part all columns by tabs',
+    );
+  }
   if (roles === beirColumns) {
     if (fitting.length < 2 || !fitting.every(({ cells }) => /^(0|Q0)$/i.test(cells[1] ?? ''))) return;
     throw malformed(
@@ -276,14 +297,43 @@ function refuseTwoReadings(
       `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so that it can also be "query document grade" with a blank in an id; part the columns by tabs`,
     );
   }
-  const counts = fitting.length >= 3 && fitting.every(({ cells }, index) => cells[0] === String(index));
-  if (counts && new Set(fitting.map(({ cells }) => cells[1])).size > 1) {
-    throw malformed(
-      fitting[0]?.line ?? lines[0] ?? { file: '', line: 1 },
-      'begins with 0, 1, 2, ..., which can be the query ids of TREC and the row numbers of pandas; write the file with index=False',
-    );
-  }
 }
+
+/** Whether blanks and tabs part the four columns of TREC. */
+function isTrecInBlanks({ text }: SourceLine): boolean {
+  const cells = qrelsCells(text, 'blanks');
+  return cells.length === 4 && /^(0|Q0)$/i.test(cells[1] ?? '') && readGrade(cells[3] ?? '') !== null;
+}
+
+/** Row numbers in the first column, as pandas writes them unless it is told not to. */
+function refuseRowNumbers(
+  lines: readonly SourceLine[],
+  separator: Exclude<QrelsSeparator, 'json'>,
+  width: number,
+): void {
+  const rows = lines.map(({ text }) => qrelsCells(text, separator)).filter(({ length }) => length === width);
+  const [first] = lines;
+  const isNumbered =
+    rows.every(([id]) => /^\d+$/.test(id ?? '')) && new Set(rows.map(([id]) => id)).size === rows.length;
+  if (first === undefined || !isNumbered) return;
+  // TREC has 0 or Q0 in its second column, always the same; a grade that is no grade is an id.
+  const seconds = new Set(rows.map(([, second = '']) => second));
+  const isShifted =
+    width === 4
+      ? seconds.size > 1 || (rows.length > 1 && !seconds.has('0') && !seconds.has('Q0'))
+      : rows.length > 2 &&
+        rows.every(([id], i) => id === String(i)) &&
+        rows.some((cells) => Number(cells[2]) > MOST_GRADES);
+  if (!isShifted) return;
+  const other = width === 4 ? 'the query ids of TREC' : 'query ids';
+  throw malformed(
+    first,
+    `begins with numbers that never repeat, which can be ${other} and the row numbers of pandas; write the file with index=False, or with a first line that names its columns`,
+  );
+}
+
+/** No scale of grades has more in use. */
+const MOST_GRADES = 100;
 
 /** The sentence for a line with another number of columns than the file has. */
 export function wrongWidth({ width, widthLine, columns, separator }: QrelsForm, found: number): string {

@@ -1,21 +1,29 @@
 /** Which column of a table of queries and documents plays which part, decided once for the whole file. */
 import { RecalldError } from '../../errors.ts';
-import { readGrade } from '../../math/ir/trec-line.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
-import { type ColumnReading, type ColumnRole, isRowNumberName, plainName, roleOfColumn } from './column-roles.ts';
+import {
+  type ColumnReading,
+  type ColumnRole,
+  isRowNumberName,
+  isUnnamed,
+  plainName,
+  roleOfColumn,
+} from './column-roles.ts';
 import { goldenLimits, type ReadGoldenSetOptions, tagKeyProblem, tagValueProblem } from './golden-set.ts';
+import { mayHoldGrades } from './grade-text.ts';
 import { noChoices } from './qrels-form.ts';
 import { isGuardedTable, unguardCell } from './spreadsheet-cell.ts';
 
 /** A row of a table, and the line that it starts in. */
 export interface TableRow extends SourcePlace {
   readonly cells: readonly string[];
+  /** The columns in which JSON has a list or an object, which stands in the cell as JSON. */
+  readonly nested?: readonly number[];
 }
 
 type TableRole = Exclude<ColumnRole, 'iteration'> | 'judgments';
 
 export interface TableColumns {
-  readonly width: number;
   /** The place of each role that the table has. */
   readonly places: ReadonlyMap<TableRole, number>;
   readonly tags: readonly { readonly index: number; readonly key: string }[];
@@ -61,10 +69,15 @@ export function decideTableColumns(
     if (readings.has(index)) continue;
     if (chosen.ignored.has(index)) read(index, 'ignored', '--ignore');
     else if (chosen.tags.has(index)) read(index, 'tag', '--tags');
-    else if (name === '' || (index === 0 && isRowNumberName(name))) {
-      read(index, 'ignored', unnamedColumn(rows, index));
-    } else {
+    else if (isUnnamed(name)) read(index, 'ignored', unnamedColumn(rows, names, index));
+    else if (isRowNumberName(name) && isCounting(rows, index)) read(index, 'ignored', 'row numbers');
+    else {
       const role = tableRoleOf(name);
+      const base = names.indexOf(name.replace(/\.\d+$/, ''));
+      if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
+        // As pandas calls the second of two columns of one name.
+        throw malformed(header, twoColumns(names[base] ?? '', name));
+      }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
       else {
         const isList = role === 'grade' && rows.some(({ cells }) => holdsJudgments(cells[index] ?? ''));
@@ -98,7 +111,6 @@ export function decideTableColumns(
     tagged.map(({ key }) => key),
   );
   return {
-    width: names.length,
     places,
     tags: tagged,
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
@@ -135,21 +147,35 @@ function choicesOf(
 }
 
 /** The reason to ignore a column without a name; null where it holds something, which a row of it is refused for. */
-function unnamedColumn(rows: readonly TableRow[], index: number): string | null {
-  const values = rows.map(({ cells }) => (cells[index] ?? '').trim()).filter((value) => value !== '');
+function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
+  const values = valuesOf(rows, index);
   if (values.length === 0) return 'empty';
-  const isNumbers =
-    index === 0 && values.every((value) => /^\d+$/.test(value)) && new Set(values).size === values.length;
+  const isFirst = names.slice(0, index).every(isUnnamed);
+  const isNumbers = isFirst && values.every((value) => /^\d+$/.test(value)) && new Set(values).size === values.length;
   return isNumbers ? 'row numbers' : null;
 }
 
+function valuesOf(rows: readonly TableRow[], index: number): string[] {
+  return rows.map(({ cells }) => (cells[index] ?? '').trim()).filter((value) => value !== '');
+}
+
+/** Whether a column numbers the rows from 0 or from 1. */
+function isCounting(rows: readonly TableRow[], index: number): boolean {
+  const values = valuesOf(rows, index);
+  const from = Number(values[0]);
+  return (
+    rows.length > 1 && values.length === rows.length && from <= 1 && values.every((v, i) => v === String(from + i))
+  );
+}
+
 function twoColumns(first: string, second: string): string {
-  return `has two columns for the same thing, ${quoted(first)} and ${quoted(second)}; rename or remove one, or --ignore ${nameOption(second)}`;
+  const ways = [first, second].map((name) => `--ignore ${nameOption(name)}`);
+  return `has two columns for the same thing, ${quoted(first)} and ${quoted(second)}; rename or remove one, or add ${ways.join(' or ')}`;
 }
 
 /** A name as it stands in a command. */
-function nameOption(name: string): string {
-  return /^[\w.,-]+$/.test(name) ? name : `"${name}"`;
+export function nameOption(name: string): string {
+  return /^[\w.,-]+$/.test(name) ? name : `"${name.replaceAll(/\s+/g, ' ')}"`;
 }
 
 /** The sentence for a column that a table must have. */
@@ -187,14 +213,6 @@ function holdsJudgments(cell: string): boolean {
   return /^\s*\[\s*\{/.test(cell);
 }
 
-const MAX_GRADE_LIKE = 10;
-
-function isGradeLike(value: string): boolean {
-  const grade = readGrade(value);
-  if (grade !== null) return grade >= -1 && grade <= MAX_GRADE_LIKE;
-  return /^(0?\.\d+|1\.0*)$/.test(value);
-}
-
 /** A table without a grade column whose grades may stand in a column of another name. @throws RecalldError file_malformed */
 function refuseHiddenGrades(
   header: SourcePlace,
@@ -204,16 +222,13 @@ function refuseHiddenGrades(
   tags: readonly number[],
 ): void {
   if (places.has('grade') || places.has('judgments')) return;
-  const index = tags.find((one) => {
-    const values = rows.map(({ cells }) => (cells[one] ?? '').trim()).filter((value) => value !== '');
-    return values.every(isGradeLike);
-  });
+  const index = tags.find((one) => mayHoldGrades(rows.map(({ cells }) => cells[one] ?? '')));
   if (index === undefined) return;
   const name = names[index] ?? '';
   const option = nameOption(name);
   throw malformed(
     header,
-    `has no grade column, but ${quoted(name)} holds numbers or truth values; add --grade ${option} if they are grades, --tags ${option} if they tell queries apart, or --ignore ${option}`,
+    `has no grade column, but ${quoted(name)} may hold grades; add --grade ${option} if they are grades, --tags ${option} if they tell queries apart, or --ignore ${option}`,
   );
 }
 

@@ -1,13 +1,14 @@
 /** What a row of a table of queries and documents adds to a golden set. */
 import { readGrade } from '../../math/ir/trec-line.ts';
 import { contentId } from '../../text/content-id.ts';
-import { parseBoundedJson } from '../../text/json.ts';
+import { parseExactJson } from '../../text/json.ts';
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import { idsOfList } from './cell-lists.ts';
 import type { ReadGoldenSetOptions } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
+import { decimalOf, gradeTextProblem } from './grade-text.ts';
 import { unguardCell } from './spreadsheet-cell.ts';
-import { type TableColumns, type TableRow, tableRoleOf } from './table-columns.ts';
+import { nameOption, type TableColumns, type TableRow, tableRoleOf } from './table-columns.ts';
 
 type RowOptions = Pick<ReadGoldenSetOptions, 'rowsAsQueries' | 'relevanceThreshold' | 'documentsSeparator'>;
 
@@ -15,14 +16,15 @@ type RowOptions = Pick<ReadGoldenSetOptions, 'rowsAsQueries' | 'relevanceThresho
  * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade is
  * left out, unless the table has no grade column: it is then relevant, with grade 1. A row of empty cells adds nothing.
  *
- * @throws RecalldError `file_malformed` for a row that is too short, too long or holds a bad value.
+ * @throws RecalldError `file_malformed` for a bad value.
  */
 export function addTableRow(
   builder: GoldenSetBuilder,
-  { width, places, tags, readings, isGuarded }: TableColumns,
-  { cells, ...place }: TableRow,
+  { places, tags, readings, isGuarded }: TableColumns,
+  { cells, nested, ...place }: TableRow,
   options: RowOptions,
 ): void {
+  refuseNested(nested, readings, place);
   const clean = (value: string): string => {
     const text = isGuarded ? unguardCell(value) : value;
     if (text !== value) builder.warnings.count('apostrophe_removed', place);
@@ -30,12 +32,6 @@ export function addTableRow(
   };
   const cell = (role: Parameters<typeof places.get>[0]): string => clean(cells[places.get(role) ?? -1] ?? '');
   if (cells.every((value) => value.trim() === '')) return;
-  if (cells.length < width || cells.slice(width).some((value) => value.trim() !== '')) {
-    throw malformed(
-      place,
-      `has ${cells.length} cells, but the header has ${width}; put double quotes around text that holds the delimiter`,
-    );
-  }
   const unnamed = readings.findIndex(
     ({ readAs, reason }, index) => readAs === 'ignored' && reason === null && (cells[index] ?? '').trim() !== '',
   );
@@ -77,6 +73,16 @@ export function addTableRow(
   }
 }
 
+/** An object has no place in a table, nor has a list but one of documents or of judgments. @throws RecalldError file_malformed */
+function refuseNested(nested: TableRow['nested'], readings: TableColumns['readings'], place: SourcePlace): void {
+  for (const index of nested ?? []) {
+    const { column = '', readAs } = readings[index] ?? {};
+    if (readAs === undefined || readAs === 'ignored' || readAs === 'document' || readAs === 'judgments') continue;
+    const fix = readAs === 'tag' ? `add --ignore ${nameOption(column)}` : 'write one text or number there';
+    throw malformed(place, `has a list or an object under ${quoted(column)}; ${fix}`);
+  }
+}
+
 /** @param grade null where the table has no grades */
 function addGraded(
   builder: GoldenSetBuilder,
@@ -96,7 +102,7 @@ function judgmentsOf(cell: string, place: SourcePlace): { readonly document: str
   if (cell.trim() === '') return [];
   let list: unknown;
   try {
-    list = parseBoundedJson(cell);
+    list = parseExactJson(cell);
   } catch {
     list = null;
   }
@@ -130,6 +136,9 @@ function documentsOf(
   if (documentsSeparator !== undefined) {
     return [...new Set(ids.split(documentsSeparator).map((id) => id.trim()))].filter((id) => id !== '');
   }
+  if (/^\s*\{\s*['"].*\}\s*$/s.test(ids)) {
+    throw malformed(place, `has an object where the id of a document is needed, ${quoted(ids)}; write its id alone`);
+  }
   const list = idsOfList(ids);
   if (list !== null) return [...new Set(list)];
   if (/^\s*\[.*\]\s*$/s.test(ids)) {
@@ -155,16 +164,10 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
  */
 export function gradeOf(text: string, threshold: number | undefined, place: SourcePlace): number {
   const grade = readGrade(text);
-  const number = grade ?? (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : null);
-  if (number === null) {
-    throw malformed(place, `has the grade ${quoted(text)}, which is not a whole number; use 0, 1, 2, ...`);
-  }
-  if (threshold !== undefined) return binaryGrade(number, threshold);
-  if (grade !== null) return grade;
-  throw malformed(
-    place,
-    `has the grade ${quoted(text)}, which is not a whole number; add --relevance-threshold, from which on a document is relevant`,
-  );
+  if (threshold === undefined && grade !== null) return grade;
+  const number = grade ?? decimalOf(text);
+  if (threshold === undefined || number === null) throw malformed(place, gradeTextProblem(text));
+  return binaryGrade(number, threshold);
 }
 
 /** 1 from the threshold on, else 0; a negative grade still means unjudged. */

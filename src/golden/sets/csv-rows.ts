@@ -12,18 +12,45 @@ const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
  * The rows of a CSV table (RFC 4180), its header first. The delimiter is decided by the header, or by the line `sep=;` that
- * Excel takes for one. Line ends inside quotes become LF, so that a file means the same with LF and with CRLF.
+ * Excel takes for one. Line ends inside quotes become LF, so that a file means the same with LF and with CRLF. Rows of empty
+ * cells are left out; every other one has a cell for each named column of the header, and no text behind its last column.
+ * @param mayStandAlone whether a row may be its first cell alone
  * @throws RecalldError `file_malformed`, and what reading the lines throws.
  */
-export async function* csvRows(lines: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<TableRow[]> {
+export async function* csvRows(
+  lines: AsyncIterable<readonly SourceLine[]>,
+  mayStandAlone = false,
+): AsyncGenerator<TableRow[]> {
   let delimiter: string | null = null;
+  let header: TableRow | null = null;
   for await (const rows of rowBatches(lines)) {
     const [first] = rows;
     const named: string | undefined = delimiter === null ? SEPARATOR_LINE.exec(first?.text ?? '')?.[1] : undefined;
     if (named !== undefined) rows.shift();
     delimiter ??= named ?? (first === undefined ? ',' : delimiterOf(first));
-    if (rows.length > 0) yield await parseRows(rows, delimiter);
+    if (rows.length === 0) continue;
+    const filled = (await parseRows(rows, delimiter)).filter(({ cells }) => cells.some(isFilled));
+    for (const row of filled) {
+      if (header === null) header = row;
+      else if (row.cells.length > 1 || !mayStandAlone) refuseOtherWidth(row, header.cells);
+    }
+    yield filled;
   }
+}
+
+const isFilled = (cell: string): boolean => cell.trim() !== '';
+
+/** @throws RecalldError file_malformed */
+function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[]): void {
+  const least = names.findLastIndex(isFilled) + 1;
+  if (cells.length >= least && !cells.slice(names.length).some(isFilled)) return;
+  const found = cells.length === 1 ? '1 cell' : `${cells.length} cells`;
+  const isNumbered = cells.length === names.length + 1 && /^\d+$/.test(cells[0] ?? '');
+  const other = isNumbered ? ', or leave row numbers out (index=False in pandas, row.names=FALSE in R)' : '';
+  throw malformed(
+    place,
+    `has ${found}, but the header has ${names.length}; put double quotes around text that holds the delimiter${other}`,
+  );
 }
 
 /**

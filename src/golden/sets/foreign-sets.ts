@@ -73,7 +73,8 @@ export async function readForeign(
 /** `query,docid` and a column for each rater, or the detailed export of a case. */
 async function readQuepidTable(lines: Lines, questions: QuestionsByText, builder: GoldenSetBuilder): Promise<void> {
   let columns: QuepidColumns | null = null;
-  for await (const rows of csvRows(lines)) {
+  // A query of a case that nobody has rated stands alone.
+  for await (const rows of csvRows(lines, true)) {
     for (const { cells, ...place } of rows) {
       if (columns === null) {
         columns = quepidColumnsOf(cells);
@@ -84,6 +85,10 @@ async function readQuepidTable(lines: Lines, questions: QuestionsByText, builder
         continue;
       }
       const [text = '', document = ''] = [cells[columns.text], cells[columns.document]];
+      if (cells.length === 1) {
+        questions.add(text, place);
+        continue;
+      }
       const ratings = columns.ratings.map((index) => cells[index]);
       addRated(questions, builder, { text, document, ratings }, place);
     }

@@ -189,6 +189,12 @@ async function readJsonObjects(
       table.push(row);
       continue;
     }
+    if (options.relevanceThreshold !== undefined || options.documentsSeparator !== undefined) {
+      throw new RecalldError(
+        'usage',
+        `--relevance-threshold and --documents-separator are for tables, but ${path} has the form of recalld's own JSON lines; leave them out.`,
+      );
+    }
     const result = parseGoldenLine(row.value);
     if (!result.ok) throw malformed(row.place, result.problem);
     builder.addLine(result.line, row.place);

@@ -1,24 +1,46 @@
 /** JSON of other programs: objects on lines of their own, in one list, or in one object, each with the line it begins in. */
-import { containerLines, parseExactJson } from '../../text/json.ts';
-import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { containerLines, parseExactJson, repeatedName } from '../../text/json.ts';
+import { findJsonFault } from '../../text/loose-json.ts';
+import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
 import { fieldsOf, type Placed } from '../rules/foreign-judgments.ts';
 import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/** Objects on lines of their own, or in one list. @throws RecalldError file_malformed */
+/** Objects on lines of their own, or in one list, whatever the file is called. @throws RecalldError file_malformed */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
-  if (/\.json$/i.test(path)) {
-    const { value, placed } = await wholeJson(lines, path);
-    if (!Array.isArray(value)) throw malformed({ file: path, line: 1 }, 'is no list of rows; save it as JSON lines');
-    yield* value.map(placed);
+  const batches = lines[Symbol.asyncIterator]();
+  for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
+    const filled = next.value.findIndex(({ text }) => text.trim() !== '');
+    if (filled === -1) continue;
+    const all = joined(next.value, batches);
+    const first = next.value[filled]?.text.trim() ?? '';
+    if (first.startsWith('[') || first === '{') yield* listedRows(all, path);
+    else yield* rowsInLines(all);
     return;
   }
+}
+
+/** A batch, and those that come after it. */
+async function* joined(
+  batch: readonly SourceLine[],
+  others: AsyncIterator<readonly SourceLine[]>,
+): AsyncGenerator<readonly SourceLine[]> {
+  yield batch;
+  for (let next = await others.next(); next.done !== true; next = await others.next()) yield next.value;
+}
+
+async function* listedRows(lines: Lines, path: string): AsyncGenerator<Placed> {
+  const { value, placed } = await wholeJson(lines, path);
+  if (!Array.isArray(value)) throw malformed({ file: path, line: 1 }, 'is no list of rows; save it as JSON lines');
+  yield* value.map(placed);
+}
+
+async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
   for await (const batch of lines) {
     for (const line of batch) {
       if (line.text.trim() === '') continue;
-      const value = parseJson(line);
-      yield { value: /\d{16}/.test(line.text) ? parseExactJson(line.text) : value, place: line };
+      yield { value: parseJson(line), place: line };
     }
   }
 }
@@ -52,11 +74,11 @@ export function tableOfObjects(objects: readonly Placed[]): TableRow[] {
   });
   const names = [...new Set(rows.flatMap(({ fields }) => Object.keys(fields)))];
   const { file = '', line = 1 } = rows[0]?.place ?? {};
-  const cells = rows.map(({ fields, place }) => ({
-    file: place.file,
-    line: place.line,
-    cells: names.map((name) => cellOf(Object.hasOwn(fields, name) ? fields[name] : null)),
-  }));
+  const cells = rows.map(({ fields, place }) => {
+    const values = names.map((name) => (Object.hasOwn(fields, name) ? fields[name] : null));
+    const nested = values.flatMap((value, index) => (typeof value === 'object' && value !== null ? [index] : []));
+    return { file: place.file, line: place.line, cells: values.map(cellOf), nested };
+  });
   return [{ file, line, cells: names }, ...cells];
 }
 
@@ -80,9 +102,16 @@ export async function wholeJson(lines: Lines, path: string): Promise<WholeJson> 
   const text = texts.join('\n');
   let value: unknown;
   try {
-    value = /\d{16}/.test(text) ? parseExactJson(text) : JSON.parse(text);
-  } catch (error) {
-    throw malformed({ file: path, line: lineOfError(error, text) }, 'is not JSON from there on; export the file again');
+    value = parseExactJson(text);
+  } catch {
+    const fault = findJsonFault(text);
+    const what = fault === null ? '' : `: at column ${fault.column} it has ${fault.problem}`;
+    throw malformed({ file: path, line: fault?.line ?? 1 }, `is not JSON${what}; export the file again`);
+  }
+  const repeated = repeatedName(text);
+  if (repeated !== null) {
+    const what = `has the key ${quoted(repeated.name)} a second time in one object; keep one`;
+    throw malformed({ file: path, line: repeated.line }, what);
   }
   const openings = containerLines(text);
   const lineOf = new Map<unknown, number>();
@@ -94,12 +123,4 @@ export async function wholeJson(lines: Lines, path: string): Promise<WholeJson> 
   visit(value);
   const placeOf = (part: unknown): SourcePlace => ({ file: path, line: lineOf.get(part) ?? 1 });
   return { value, placed: (part) => ({ value: part, place: placeOf(part) }) };
-}
-
-/** V8 tells the offset of most errors, and of a text that is cut off its end. */
-function lineOfError(error: unknown, text: string): number {
-  const message = error instanceof Error ? error.message : '';
-  const offset = /at position (\d+)/.exec(message)?.[1];
-  if (offset === undefined) return message.includes('end of JSON') ? text.split('\n').length : 1;
-  return text.slice(0, Number(offset)).split('\n').length;
 }

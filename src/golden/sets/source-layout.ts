@@ -4,6 +4,8 @@ import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
 import { unreadable } from '../../files/text-file.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
+import { signatureProblem } from '../../text/file-signature.ts';
+import { malformed } from '../../text/source-line.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
 import { foreignFormatOf } from '../rules/foreign-judgments.ts';
 import type { ForeignFormat, GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
@@ -58,7 +60,7 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   if (isQrels) return 'trec';
   if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
   if (extension === '.tsv' || extension === '.tab') return 'csv';
-  if (extension === '.json' && head.trimStart().startsWith('[')) return 'jsonl';
+  if (extension === '.json') return jsonFormat(path, head);
   if (/^\S+\s+qid:\S+/.test(head.trimStart())) {
     throw usage(`${path} is a learning-to-rank file (grade qid:1 ...); export the ratings as CSV or TREC judgments`);
   }
@@ -71,6 +73,27 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   throw usage(
     `The name of ${path} does not tell its format; ${choices}, or write the queries as CSV with the columns question,document,grade`,
   );
+}
+
+/** A list of objects, or an object a line, as the datasets of Hugging Face write it. @throws RecalldError usage */
+function jsonFormat(path: string, head: string): 'jsonl' {
+  const text = head.replace(/^\uFEFF/, '').trimStart();
+  if (text.startsWith('[') || isJsonLines(text)) return 'jsonl';
+  throw usage(
+    `${path} is no list of JSON objects and of no format that is known; write a list or lines of objects with query, document and grade (in pandas: to_json(orient="records"))`,
+  );
+}
+
+/** Whether a text has more than one line, of which the first is an object. */
+function isJsonLines(text: string): boolean {
+  const [first = '', ...others] = text.split('\n', 3);
+  if (!first.startsWith('{') || others.every((line) => line.trim() === '')) return false;
+  try {
+    JSON.parse(first);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether the first line can be a judgment, or is what the reader of judgments has a word for. */
@@ -106,6 +129,8 @@ async function headOf(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, null);
+    const problem = signatureProblem(buffer.subarray(0, bytesRead));
+    if (problem !== null) throw malformed({ file: path, line: 1 }, problem);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
     await file.close();
@@ -139,7 +164,7 @@ export async function inspectPath(path: string): Promise<GoldenPath> {
     const splits = hasSplits ? (await fileNames(qrels)).filter((name) => name.endsWith('.tsv')) : [];
     return { path, isFolder, folder: path, names: await fileNames(path), splits, head: '' };
   } catch (cause) {
-    throw unreadable(path, cause);
+    throw cause instanceof RecalldError ? cause : unreadable(path, cause);
   }
 }
 
@@ -181,6 +206,7 @@ export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions): Ta
   if (options.rowsAsQueries && format !== 'csv') {
     throw usage(`--rows-as-queries is for CSV alone, but ${path} is read as ${format}; leave it out`);
   }
+  refuseOtherOptions(path, format, options);
   if (format === 'beir') return beirSources(at, options);
   if (format === 'trec') return trecSources(at, options);
   if (at.isFolder) throw usage(`The format ${format} reads one file, but ${path} is a folder; name the file`);
@@ -188,6 +214,23 @@ export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions): Ta
     throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; leave them out`);
   }
   return { format, path };
+}
+
+/** An option that the format has no use for would be ignored in silence. @throws RecalldError usage */
+function refuseOtherOptions(path: string, format: string, options: ReadGoldenSetOptions): void {
+  const { columns, documentsSeparator, relevanceThreshold } = options;
+  const isTable = format === 'csv' || format === 'jsonl';
+  const isQrels = format === 'beir' || format === 'trec';
+  const refuse = (what: string, where: string): never => {
+    throw usage(`${what} for ${where}, but ${path} is read as ${format}; leave it out, or choose another --format`);
+  };
+  if (columns !== undefined && !isTable && !isQrels)
+    refuse('--query, --document, --grade, --tags and --ignore are', 'tables and qrels');
+  if (columns !== undefined && columns.tags.length > 0 && !isTable) refuse('--tags is', 'tables');
+  if (documentsSeparator !== undefined && !isTable) refuse('--documents-separator is', 'tables');
+  if (relevanceThreshold !== undefined && !isTable && !isQrels && format !== 'ubi') {
+    refuse('--relevance-threshold is', 'tables, qrels and judgments of OpenSearch');
+  }
 }
 
 function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOptions): JudgedQueriesSources {

@@ -2,6 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { RecalldError } from '../../errors.ts';
 import { unreadable } from '../../files/text-file.ts';
+import { signatureProblem } from '../../text/file-signature.ts';
 
 /** Also the longest line: a text file with a longer one is no list of judgments or results. */
 const BLOCK_BYTES = 512 * 1024;
@@ -131,6 +132,8 @@ async function readInto(file: FileHandle, path: string, buffer: Buffer, from: nu
 
 /** `bytes` are whole lines, so no character is cut in two. */
 function refuseBytes(bytes: Buffer, path: string, firstLine: number): never {
+  const signature = firstLine === 1 ? signatureProblem(bytes) : null;
+  if (signature !== null) throw malformed(path, firstLine, `The file ${signature}.`);
   let line = firstLine;
   let start = 0;
   for (;;) {

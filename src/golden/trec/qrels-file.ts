@@ -3,6 +3,7 @@
 import { RecalldError } from '../../errors.ts';
 import { ColumnScanner, parseGrade } from '../../math/ir/trec-line.ts';
 import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
+import { decimalOf, gradeTextProblem } from '../rules/grade-text.ts';
 import {
   type ColumnChoices,
   decideQrelsForm,
@@ -76,9 +77,9 @@ export async function readJudgments(path: string, request: Partial<QrelsRequest>
     const grade = parseGrade(bytes, start, end);
     if (!Number.isNaN(grade)) return grade;
     const text = Buffer.from(bytes.subarray(start, end)).toString('utf8');
-    const fraction = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-    if (hasFractions && Number.isFinite(fraction)) return fraction;
-    throw malformed(place, gradeProblem(text, fraction));
+    const fraction = hasFractions ? decimalOf(text) : null;
+    if (fraction !== null) return fraction;
+    throw malformed(place, gradeTextProblem(text));
   };
   await forEachBlock(path, (block, line) => {
     see?.(block.bytes);
@@ -91,13 +92,6 @@ export async function readJudgments(path: string, request: Partial<QrelsRequest>
     return decided.handle?.(block, line) ?? line;
   });
   return { judgments, form: decided.form };
-}
-
-function gradeProblem(text: string, fraction: number): string {
-  const way = Number.isNaN(fraction)
-    ? 'use 0, 1, 2, ...'
-    : 'round it, or import it with --relevance-threshold, from which on a document is relevant';
-  return `has the grade ${quoted(text)}, which is not a whole number; ${way}`;
 }
 
 /** The first lines of a block that are not empty and no comments. */

@@ -65,7 +65,24 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
+  refuseShiftedColumns(path, lines, layout);
   return layout;
+}
+
+/** A column of TREC that is missing or empty, so that the five others are no run without a tag. */
+function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
+  if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
+  const rows = lines.map(({ text }) => cellsOf(text, layout.separator));
+  const [first] = lines;
+  const isRanked = rows.every(([, second = '', third = '']) => !/^(Q0|0)$/i.test(second) && /^\d+$/.test(third));
+  if (first === undefined || !isRanked) return;
+  const [, second = '', third = ''] = rows[0] ?? [];
+  throw malformed(
+    path,
+    first.line,
+    `The line can be read in two ways: the document is ${quoted(third)} and the tag is missing, or the document is ` +
+      `${quoted(second)} and the column Q0 is missing. Give every line all six columns "${TREC_LINE}".`,
+  );
 }
 
 /** Null for the cells of a line that fits; else what is wrong with it and the fix. */
@@ -88,15 +105,19 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
 }
 
 /** Names how many columns a line has, or that a carriage return stands inside it (-1). */
-export function wrongColumns({ columns, separator }: RunLayout, found: number): string {
+export function wrongColumns(layout: RunLayout, found: number): string {
+  const { columns } = layout;
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
   if (found < 0) return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
-  return `${needed}, but the line has ${found}${columnHint(columns.length, found, separator)}.`;
+  return `${needed}, but the line has ${found}${columnHint(layout, found)}.`;
 }
 
-function columnHint(needed: number, found: number, separator: Separator): string {
+function columnHint({ columns, separator, headerLine }: RunLayout, found: number): string {
+  if (headerLine !== null && found === columns.length + 1) {
+    return '; name every column, or leave row numbers out (index=False in pandas)';
+  }
   if (separator === 'tabs') return '; the first lines separate columns by tabs, so every line must';
-  return found > needed ? '; if an id holds a blank, separate the columns by tabs' : '';
+  return found > columns.length ? '; if an id holds a blank, separate the columns by tabs' : '';
 }
 
 /** A whole number such as `7` or `7.0`; NaN for anything else. */
@@ -219,8 +240,9 @@ function problemOfFirst(text: string): string {
     return `This is JSON, and a run is needed: lines of "${TREC_LINE}". Write a line for each query and document, with the score in column 5.`;
   }
   const plain = cellsOf(text, 'blanks');
-  if (plain.length < 5 && text.split(',').length > 2) {
-    return `The columns are separated by commas, and a run is needed: lines of "${TREC_LINE}", separated by tabs or blanks.`;
+  const sign = [',', ';'].find((one) => plain.length < 5 && text.split(one).length > 2);
+  if (sign !== undefined) {
+    return `The columns are separated by ${sign === ',' ? 'commas' : 'semicolons'}, and a run is needed: lines of "${TREC_LINE}", separated by tabs or blanks.`;
   }
   if (cells.length === 3) {
     return (

@@ -195,8 +195,8 @@ export function parseGrade(bytes: Uint8Array, start: number, end: number): numbe
   return sign === MINUS && grade !== 0 ? -grade : grade;
 }
 
-/** As long as an integer of 15 digits with its sign and six decimals. */
-const LONGEST_GRADE = 24;
+/** As long as what numpy.savetxt writes, with 18 decimals and an exponent. */
+const LONGEST_GRADE = 32;
 
 function gradeOfWord(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > LONGEST_GRADE) return Number.NaN;
@@ -205,11 +205,15 @@ function gradeOfWord(bytes: Uint8Array, start: number, end: number): number {
   return readGrade(word) ?? Number.NaN;
 }
 
-/** The grade that a word states: `2`, `+2`, `2.0`, `-1`, true or yes (1), false or no (0); null for anything else. */
+/** The grade that a word states: `2`, `+2`, `2.0`, `2e0`, `-1`, true or yes (1), false or no (0); null for anything else. */
 export function readGrade(word: string): number | null {
   if (/^[+-]?\d{1,15}(\.0*)?$/.test(word)) {
     const grade = Number(word);
     return grade === 0 ? 0 : grade;
+  }
+  if (/^[+-]?\d{1,15}(\.\d*)?e[+-]?\d{1,3}$/i.test(word)) {
+    const grade = Number(word);
+    return Number.isSafeInteger(grade) ? grade + 0 : null;
   }
   if (/^(true|yes)$/i.test(word)) return 1;
   return /^(false|no)$/i.test(word) ? 0 : null;

@@ -49,7 +49,7 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
     [
       'a bad corpus',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\n', 'corpus.jsonl': '{"_id": "d1"}\n{"_id"' },
-      'Line 2 of corpus.jsonl is not JSON; write one complete JSON object on each line.',
+      'Line 2 of corpus.jsonl is not JSON: at column 7 it has no colon behind a name; write one complete JSON object',
     ],
     [
       'topics in SGML',
@@ -76,13 +76,13 @@ describe('what has no queries or no judgments is no golden set', () => {
       'no judgment',
       { 'set.jsonl': '{"text": "Why?", "relevant": []}' },
       'set.jsonl',
-      'set.jsonl has no judgment for any of its queries; check that the ids of the two agree.',
+      'set.jsonl has no judgment for any of its queries; judge at least one document.',
     ],
     [
       'ids that do not meet',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'Q1\td1\t1\n' },
       '.',
-      'FOLDER has no judgment for any of its queries; check that the ids of the two agree.',
+      'FOLDER has no judgment for any of its queries: judgments have the query id "Q1", and queries "q1", which differ in case.',
     ],
     ['empty qrels', { 'queries.jsonl': beirQueries, 'qrels.tsv': '' }, '.', 'has no judgment for any of its queries'],
   ])('%s', async (_, files, name, message) => {

@@ -17,9 +17,9 @@ describe('a bad CSV file is refused with its line and the way out', () => {
     [
       'two question columns',
       'question,text,document\n',
-      'has two columns for the same thing, "question" and "text"; rename or remove one, or --ignore text.',
+      'has two columns for the same thing, "question" and "text"; rename or remove one, or add --ignore question or --ignore text.',
     ],
-    ['two tags of one name', 'question,document,a,a\nWhy?,d1,x,y\n', 'has two columns "a"; rename one.'],
+    ['two tags of one name', 'question,document,a,a\nWhy?,d1,p,q\n', 'has two columns "a"; rename one.'],
     ['a tag with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],
     [
       'too many tags',
@@ -134,7 +134,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
       'Line 1 of set.csv ends with CR alone; save the file with LF or CRLF.',
     ],
     ['Latin-1', latin1, 'Line 3 of set.csv is not UTF-8; save the file as UTF-8.'],
-    ['UTF-16', utf16, 'Line 1 of set.csv is not UTF-8; save the file as UTF-8.'],
+    ['UTF-16', utf16, 'Line 1 of set.csv is UTF-16; save the file as UTF-8.'],
   ])('%s', async (_, content, message) => {
     const error = await refusal({ 'set.csv': content }, 'set.csv');
     expect(error).toEqual({ code: 'file_malformed', message: expect.stringContaining(message) });

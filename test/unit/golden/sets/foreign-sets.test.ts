@@ -154,8 +154,18 @@ describe('a file that is not as it should be is refused in one sentence with its
       'Line 2 of book.csv has the rating "good", which is not a number',
     ],
     ['book.json', lines.join('\n'), `Line ${lineOfPair} of book.json has the rating "good", which is not a number;`],
-    ['book.json', lines.slice(0, 9).join('\n'), 'Line 9 of book.json is not JSON from there on;', { format: 'quepid' }],
-    ['book.json', '{"name":\n"x",}', 'Line 2 of book.json is not JSON from there on;', { format: 'quepid' }],
+    [
+      'book.json',
+      lines.slice(0, 9).join('\n'),
+      'Line 9 of book.json is not JSON: at column 8 it has an end within a list or an object;',
+      { format: 'quepid' },
+    ],
+    [
+      'book.json',
+      '{"name":\n"x",}',
+      'Line 2 of book.json is not JSON: at column 5 it has a comma before };',
+      { format: 'quepid' },
+    ],
     [
       'book.json',
       '{"name": "x"}',
@@ -169,13 +179,13 @@ describe('a file that is not as it should be is refused in one sentence with its
       'Line 2 of t.jsonl has no list of texts',
     ],
     ['t.jsonl', '{"user_input": [], "reference_contexts": []}', 'Line 1 of t.jsonl is a conversation;'],
-    ['t.json', '{"user_input": 1, "reference_contexts": []}', 'Line 1 of t.json is no list of rows;'],
+    ['t.json', '{"user_input": 1, "reference_contexts": []}', 'Line 1 of t.json has no user_input,'],
     ['j.json', '{"judgmentRatings":\n[{"query": "q"}]}', 'Line 2 of j.json is no judged query,'],
     ['j.json', '{"judgmentRatings": {}}', 'Line 1 of j.json is not one list of judgments,'],
     [
       'j.json',
       '{}',
-      'The name of j.json does not tell its format; choose with --format beir, trec, csv, jsonl, questions, quepid',
+      'j.json is no list of JSON objects and of no format that is known; write a list or lines of objects',
     ],
   ])('%s', async (name, content, problem, options = {}) => {
     expect((await refusal({ [name]: content }, name, options)).message).toContain(problem);
