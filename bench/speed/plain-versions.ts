@@ -65,14 +65,14 @@ function refuseOther(what: string, own: unknown, plain: unknown): void {
 const kernels = ['WebAssembly', 'plain'] as const;
 
 async function neighbours(quick: boolean): Promise<Pair> {
-  const [queries, chunks, columns] = quick ? [100, 500, 768] : [500, 10_000, 768];
+  const [queries, chunks, columns] = quick ? [100, 500, 768] : [200, 5000, 768];
   const [asked, store] = [randomMatrix(queries, columns, 1), randomMatrix(chunks, columns, 2)];
   refuseOther(
     'neighbours',
     [...nearestNeighbours(store, asked, 5).indices],
     [...plainNeighbours(store, asked, 5).indices],
   );
-  const ms = await alternate(quick ? 1 : 5, {
+  const ms = await alternate(quick ? 1 : 3, {
     own: () => spent(() => nearestNeighbours(store, asked, 5)),
     plain: () => spent(() => plainNeighbours(store, asked, 5)),
   });
@@ -122,7 +122,7 @@ async function regions(quick: boolean): Promise<Pair> {
   const rows = randomMatrix(queries, columns, 1);
   const centroids = Float64Array.from(randomMatrix(count, columns, 3).data);
   refuseOther('regions', [...nearestDirections(rows, centroids)], [...plainDirections(rows, centroids)]);
-  const ms = await alternate(quick ? 1 : 5, {
+  const ms = await alternate(quick ? 1 : 3, {
     own: () => spent(() => nearestDirections(rows, centroids)),
     plain: () => spent(() => plainDirections(rows, centroids)),
   });
@@ -163,7 +163,7 @@ function evaluations(quick: boolean, isShuffled: boolean): Promise<Pair> {
       JSON.parse(execFileSync(process.execPath, [script, dist, reader, qrels, results, metrics], { encoding: 'utf8' }));
     const rounded = (means: readonly number[]): string[] => means.map((mean) => mean.toFixed(12));
     refuseOther('evaluations', rounded(evaluate('bytes').means), rounded(evaluate('plain').means));
-    const ms = await alternate(quick ? 1 : 5, {
+    const ms = await alternate(quick ? 1 : 3, {
       own: () => evaluate('bytes').ms,
       plain: () => evaluate('plain').ms,
     });
