@@ -228,8 +228,9 @@ export const rejectionTable = {
   span_without_id: 'A span has no valid trace id and span id, which are 32 and 16 hexadecimal digits in JSON.',
   span_malformed: 'A span, a log record or a list of them is not what OTLP says.',
   resource_malformed: 'The resource of spans or log records cannot be read; they were read without it.',
-  attribute_malformed: 'An attribute, event, link or status of a span cannot be read; the span was read without it.',
-  attribute_too_deep: 'An attribute of a span nests too deep; the span was read without it.',
+  attribute_malformed:
+    'An attribute, event, link or status of a span, or a part of one, cannot be read; the span was read without it.',
+  attribute_too_deep: 'An attribute of a span nests too deep; what is deeper than 16 levels was left out.',
   retriever_unreadable: 'The span of a retriever does not say what was retrieved, or not in a form that is known.',
 } as const;
 

@@ -50,14 +50,13 @@ function isZone(zone: string): boolean {
 
 const unitMs = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
+const DURATION_RULE = 'must be a number of minutes, hours or days such as 30m, 24h or 7d';
+
 /** A length of time between two others, all in milliseconds. */
 export function durationSchema(least: string, most: string) {
   return z
-    .string()
-    .regex(/^[1-9]\d{0,5}[mhd]$/, {
-      error: 'must be a number of minutes, hours or days such as 30m, 24h or 7d',
-      abort: true,
-    })
+    .string({ error: DURATION_RULE })
+    .regex(/^[1-9]\d{0,5}[mhd]$/, { error: DURATION_RULE, abort: true })
     .refine((text) => durationMs(text) >= durationMs(least) && durationMs(text) <= durationMs(most), {
       error: `must be from ${least} to ${most}`,
     });

@@ -123,7 +123,7 @@ export function parseRequest<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new RecalldError('body_unreadable', rejectionOf(parsed.error.issues[0], value, `The ${what}`).message);
+  throw new RecalldError('body_unreadable', rejectionOf(parsed.error.issues, schema, value, `The ${what}`).message);
 }
 
 const cursorMeaning = '`next_cursor` of the page before.';

@@ -1,26 +1,24 @@
 /** Why a value does not fit its schema: the field by its path, the type that was expected and the one that came, never a value. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Rejection, RejectionCode } from '../errors.ts';
 import { closest } from '../text/spelling.ts';
 
 type Issue = z.core.$ZodIssue;
 
 /**
- * The code and sentence of an issue.
+ * The code and sentence of what is wrong first. A field that there is not is named before one that is missing: it is
+ * likely the missing one, misspelt.
  *
  * @param value what was parsed
  * @param whole how the value itself is called, such as "The item"
- * @param names of all fields that there are, to find what a wrong one was meant to be
  */
-export function rejectionOf(
-  issue: Issue | undefined,
-  value: unknown,
-  whole: string,
-  names: readonly string[] = [],
-): Rejection {
-  if (issue === undefined) return { code: 'invalid_field', message: `${whole} is not what the contract says.` };
+export function rejectionOf(issues: readonly Issue[], schema: z.ZodType, value: unknown, whole: string): Rejection {
+  const [first] = issues;
+  if (first === undefined) return { code: 'invalid_field', message: `${whole} is not what the contract says.` };
+  const isMissing = first.path.length > 0 && valueAt(value, first.path) === undefined;
+  const issue = (isMissing ? issues.find(({ code }) => code === 'unrecognized_keys') : undefined) ?? first;
   const field = issue.path.length === 0 ? whole : pathText(issue.path);
-  if (issue.code === 'unrecognized_keys') return unknownField(issue.path, issue.keys, names);
+  if (issue.code === 'unrecognized_keys') return unknownField(issue.path, issue.keys, namesAt(schema, issue.path));
   const came = cameText(valueAt(value, issue.path));
   if (issue.code === 'custom' && issue.params?.['rejection'] !== undefined)
     return { code: issue.params['rejection'] as RejectionCode, message: `${field} ${issue.message}.` };
@@ -41,6 +39,28 @@ function unknownField(path: Issue['path'], keys: readonly string[], names: reado
 }
 
 const MAX_NAME = 100;
+
+/** The fields of the object at a path; none where the schema does not tell them. */
+function namesAt(schema: z.ZodType, path: Issue['path']): readonly string[] {
+  let at: unknown = plainSchema(schema);
+  for (const part of path) {
+    if (at instanceof z.ZodObject) at = plainSchema(at.shape[String(part)]);
+    else at = at instanceof z.ZodArray ? plainSchema(at.element) : (at as JsonSchema | undefined)?.items;
+  }
+  return Object.keys((at instanceof z.ZodObject ? at.shape : (at as JsonSchema | undefined)?.properties) ?? {});
+}
+
+/** Of a schema that judges by hand, and of what is within it. */
+interface JsonSchema {
+  readonly items?: JsonSchema;
+  readonly properties?: object;
+}
+
+/** Without what says that it may be missing; what judges by hand has its JSON Schema under `wire`. */
+function plainSchema(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return plainSchema(schema.unwrap());
+  return schema instanceof z.ZodCustom ? (schema.meta()?.['wire'] ?? {}) : schema;
+}
 
 /** `results[3].score` */
 export function pathText(path: Issue['path']): string {

@@ -3,6 +3,7 @@
  * (authentication.ts), by the parser of a route that takes one, and within what all bodies under way may hold
  * together. Small JSON bodies are parsed, large ones stay in the pieces in which they came where a route asks for it.
  */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -285,7 +286,16 @@ function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number)
 function parsed(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   if (first === undefined) return undefined;
-  return parseJson((pieces.length === 1 ? first : Buffer.concat(pieces)).toString('utf8'));
+  const bytes = pieces.length === 1 ? first : Buffer.concat(pieces);
+  if (!isUtf8(bytes)) throw notUtf8();
+  return parseJson(bytes.toString('utf8'));
+}
+
+/** What is read as if it were UTF-8 would be stored under other ids and texts than were sent. */
+export function notUtf8(): RecalldError {
+  return unreadable(
+    'The body is not UTF-8, as JSON has to be; encode it so, or say Content-Encoding: gzip if it is gzip.',
+  );
 }
 
 /** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
@@ -297,9 +307,14 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     if (error instanceof JsonBeyondLimit)
       throw new RecalldError('body_unreadable', `The body ${error.problem}; see /openapi.json.`);
-    const fault = findJsonFault(json);
-    throw new RecalldError('body_unreadable', fault === null ? 'The body must be valid JSON.' : notJson(fault));
+    throw new RecalldError('body_unreadable', faultText(json) ?? 'The body must be valid JSON.');
   }
+}
+
+/** What is not JSON in a body, and where, as a sentence; null when it is. */
+export function faultText(json: string): string | null {
+  const fault = findJsonFault(json);
+  return fault === null ? null : notJson(fault);
 }
 
 function notJson({ line, column, path, problem }: JsonFault): string {

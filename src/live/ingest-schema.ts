@@ -120,7 +120,7 @@ function judge<Schema extends z.ZodType, Item>(
 ): { readonly item: Item } | { readonly rejection: Rejection } {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { item: toItem(parsed.data) };
-  return { rejection: rejectionOf(parsed.error.issues[0], value, 'The item', fieldNames) };
+  return { rejection: rejectionOf(parsed.error.issues, schema, value, 'The item') };
 }
 
 const MAX_RESULTS = 1000;
@@ -230,19 +230,6 @@ export const liveQuerySchema = z.strictObject({
 });
 
 type LiveQueryBody = z.infer<typeof liveQuerySchema>;
-
-/** Of queries, feedback and what is within them. */
-const fieldNames = [
-  ...Object.keys(liveQuerySchema.shape),
-  ...Object.keys(feedbackSchema.shape),
-  'score',
-  'name',
-  'side',
-  'index',
-  'embedder',
-  'retriever',
-  'probability',
-];
 
 /** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {

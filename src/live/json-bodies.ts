@@ -1,5 +1,5 @@
 /** Reads JSON bodies that are too large for the main thread, in a thread. */
-import { parseJson } from '../http/request-bodies.ts';
+import { notUtf8, parseJson } from '../http/request-bodies.ts';
 import { createThreadPool, movable } from '../threads/thread-pool.ts';
 import { type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
 import { cut, eachUnpacked, pack, weightOfFeedback, weightOfQuery } from './parts.ts';
@@ -11,8 +11,16 @@ export const tasks = {
 } as const;
 
 function valueOf(json: readonly Uint8Array[]): unknown {
-  const utf8 = new TextDecoder();
-  return parseJson(json.map((piece) => utf8.decode(piece, { stream: true })).join('') + utf8.decode());
+  return parseJson(textOf(json));
+}
+
+function textOf(json: readonly Uint8Array[]): string {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  try {
+    return json.map((piece) => utf8.decode(piece, { stream: true })).join('') + utf8.decode();
+  } catch {
+    throw notUtf8();
+  }
 }
 
 /** What was refused is told with the first part, and there is always one. */

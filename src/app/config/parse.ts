@@ -60,16 +60,22 @@ function readYaml(text: string, source: string): Tree {
   const [problem] = [...document.errors, ...document.warnings];
   if (problem !== undefined) {
     const line = problem.linePos?.[0].line;
-    const what =
-      problem.code === 'MULTIPLE_DOCS'
-        ? 'it holds more than one document; keep the first and remove the lines `---`'
-        : problem.message.split('\n')[0]?.replace(/ at line.*$/, '');
-    throw notYaml(line === undefined ? source : `${source}:${line}`, what ?? '');
+    const what = problem.message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '';
+    throw notYaml(line === undefined ? source : `${source}:${line}`, yamlFixes[problem.code]?.(what) ?? what);
   }
   const tree = toTree(() => document.toJS() as unknown, source) ?? {};
   if (isMapping(tree)) return tree;
   throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
 }
+
+const QUOTE_STARS = 'put a value that begins with * in quotes, such as "*/5 * * * *"';
+
+/** What to do about the slips that are common, by the code of the parser. */
+const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
+  MULTIPLE_DOCS: () => 'it holds more than one document; keep the first and remove the lines `---`',
+  BAD_ALIAS: () => QUOTE_STARS,
+  TAB_AS_INDENT: (what) => `${what}; indent with spaces`,
+};
 
 /** YAML reads `{{text}}` without quotes as a mapping within a mapping. @throws RecalldError config_invalid */
 function refuseBarePlaceholders(document: Document, lines: LineCounter, source: string): void {
@@ -93,7 +99,8 @@ function toTree(resolve: () => unknown, source: string): unknown {
     return resolve();
   } catch (cause) {
     if (!(cause instanceof ReferenceError)) throw cause;
-    throw notYaml(source, cause.message);
+    const isUnknown = cause.message.startsWith('Unresolved alias');
+    throw notYaml(source, isUnknown ? `${cause.message}; ${QUOTE_STARS}` : cause.message);
   }
 }
 
@@ -111,11 +118,13 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
   const replaceEach = (mapping: Tree, path: readonly PropertyKey[]): Tree =>
     Object.fromEntries(Object.entries(mapping).map(([key, child]) => [key, replace(child, [...path, key])]));
   const replaceIn = (text: string, path: readonly PropertyKey[]): string =>
-    text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+    text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)(:?[-+?=][^}]*)?\}/g, (_, name: string, more?: string) => {
       const value = env[name];
-      if (value !== undefined) return value;
-      const message = `${formatPath(path)} uses \${${name}}, which is not set; set it in the environment.`;
-      throw new RecalldError('config_invalid', `${source}: ${message}`);
+      const refused = (why: string) =>
+        new RecalldError('config_invalid', `${source}: ${formatPath(path)} uses \${${name}}, ${why}.`);
+      if (more !== undefined) throw refused('with a default as shells have it; write the name alone');
+      if (value === undefined) throw refused('which is not set; set it in the environment');
+      return value;
     });
   return replaceEach(tree, []);
 }

@@ -17,14 +17,12 @@ import {
   FORBIDDEN_KEY,
   field,
   integer,
-  type MessageName,
   noAttributes,
-  type OtlpMessages,
-  openMessages,
   type ReadValue,
   text,
   UnreadableMessage,
-} from './messages.ts';
+} from './attribute-values.ts';
+import { type MessageName, type OtlpMessages, openMessages } from './messages.ts';
 import { malformed, type OtlpContent, type OtlpLimits, tooLarge } from './parse.ts';
 
 /** A count; 0 when the field is missing. */
@@ -187,9 +185,9 @@ class Decoding {
     this.leaveOut(code);
   }
 
-  leaveOut(code: RejectionCode): void {
+  readonly leaveOut = (code: RejectionCode): void => {
     this.flaws[code] = (this.flaws[code] ?? 0) + 1;
-  }
+  };
 
   /** What can be opened and read of a list; the others are left out, and so is what is no list. */
   parts<T>(message: object, name: string, type: MessageName, read: (part: object) => T): readonly T[] {
@@ -232,7 +230,7 @@ class Decoding {
     for (const pair of pairs) {
       // By hand, since there are many of them.
       try {
-        const [key, value] = this.messages.attribute(pair);
+        const [key, value] = this.messages.attribute(pair, this.leaveOut);
         if (key === FORBIDDEN_KEY) continue;
         hasDeferred ||= typeof value === 'function';
         if (hasDeferred) this.define(attributes, key, value);
@@ -296,7 +294,7 @@ const statusCodes: readonly [SpanStatus['code'], ...SpanStatus['code'][]] = ['un
 function toSpan(span: object, origin: Origin, decoding: Decoding): OtlpSpan {
   const traceId = hexId(span, 'traceId', 16);
   const spanId = hexId(span, 'spanId', 8);
-  if (traceId === null || spanId === null) throw new UnreadableMessage('span_without_id');
+  if (traceId === null || spanId === null) throw UnreadableMessage.of('span_without_id');
   const status = decoding.part(field(span, 'status'), 'Status');
   return {
     ...origin,

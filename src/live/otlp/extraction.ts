@@ -55,6 +55,8 @@ const DOCUMENT_ID_KEYS = [
   'docId',
   'id',
   '_id',
+  'file_id',
+  'doc_uri',
   'source',
 ];
 

@@ -46,15 +46,13 @@ export interface OtlpContent {
 /** @throws RecalldError for a type that OTLP/HTTP does not have */
 export function contentOf(bytes: Uint8Array, contentType: string | undefined): OtlpContent {
   const format = otlpFormat(contentType);
-  if (format === null)
-    throw malformed(
-      `OTLP over HTTP has no Content-Type ${shortened(contentType)}; send application/x-protobuf or application/json.`,
-    );
+  if (format === null) throw unknownType(contentType);
   return { format, bytes };
 }
 
-function shortened(contentType: string | undefined): string {
-  return contentType === undefined ? '(none)' : contentType.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?');
+export function unknownType(contentType: string | undefined): RecalldError {
+  const named = (contentType ?? '').slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?') || '(none)';
+  return malformed(`OTLP over HTTP has no Content-Type ${named}; send application/x-protobuf or application/json.`);
 }
 
 /** The bytes are not what the headers say; the same request can never succeed. */

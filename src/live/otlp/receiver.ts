@@ -10,7 +10,7 @@ import type { LiveIngest } from '../live-ingest.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
 import { unreadableText } from '../rules/otel/unreadable-retriever.ts';
 import { createOtlpReader, type Found, type OtlpRequest, type TracesRead } from './extraction.ts';
-import { encodeFailure, encodeSuccess, otlpFormat } from './parse.ts';
+import { encodeFailure, encodeSuccess, otlpFormat, unknownType } from './parse.ts';
 
 type OtlpSignal = 'traces' | 'logs';
 
@@ -56,10 +56,11 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
       Buffer.concat(await bodies.read(request, LIMIT_BYTES)),
     );
     scope.setErrorHandler((error, request, reply) => {
-      const isOfBody = error instanceof RecalldError && !['unauthorized', 'forbidden'].includes(error.kind);
+      const failure = isWithoutType(error) ? unknownType(request.headers['content-type']) : error;
+      const isOfBody = failure instanceof RecalldError && !['unauthorized', 'forbidden'].includes(failure.kind);
       if (!isOfBody) throw error;
       reply.removeHeader('connection');
-      return send(reply, deps.otlp.refuse(error, request.headers['content-type']));
+      return send(reply, deps.otlp.refuse(failure, request.headers['content-type']));
     });
     for (const signal of ['traces', 'logs'] as const) {
       scope.post(
@@ -72,6 +73,11 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
       );
     }
   });
+}
+
+/** Fastify looks for no parser where a header is missing or is no type at all. */
+function isWithoutType(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
 }
 
 /** Codes of gRPC, which OTLP uses in its failures. */

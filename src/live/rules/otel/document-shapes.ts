@@ -1,5 +1,5 @@
 /** The shapes in which retrievers return documents, read into one: lists, columns, pairs with a score, and wrappers of them. */
-import { parseLooseJson } from '../../../text/loose-json.ts';
+import { endsEarly, parseLooseJson } from '../../../text/loose-json.ts';
 import {
   type Attributes,
   type AttributeValue,
@@ -33,7 +33,7 @@ export const noDocument: TracedDocument = { id: null, score: null, content: null
 /**
  * Where the list is when the output is an object. `source_nodes` is LlamaIndex, `hits` Elasticsearch (twice) and Marqo,
  * `points` Qdrant, `objects` Weaviate, `retrievalResults` Bedrock, `data` Milvus and OpenAI, `rows` PostgreSQL, `value`
- * Azure AI Search.
+ * Azure AI Search, `passages` DSPy, `ResultItems` Kendra, `root` and `children` Vespa, `outputs` OpenLLMetry's callbacks.
  */
 const listNames = [
   'documents',
@@ -46,14 +46,19 @@ const listNames = [
   'sourceNodes',
   'objects',
   'retrievalResults',
+  'ResultItems',
   'docs',
   'chunks',
+  'passages',
+  'children',
   'items',
   'data',
   'rows',
   'result',
   'response',
   'output',
+  'outputs',
+  'root',
   'value',
 ];
 
@@ -65,9 +70,18 @@ export function readDocuments(value: Value): readonly TracedDocument[] | null {
   return documentsWithin(value, MAX_LEVELS);
 }
 
+/**
+ * Documents that are texts of a list whose writer puts quotes around them and escapes none within, as Spring AI does:
+ * `["a", "b"]`. It cannot be told from a list of one text with `", "` in it.
+ */
+export function readQuotedTexts(value: Value): readonly TracedDocument[] | null {
+  const inner = typeof value === 'string' ? /^\["(.*)"\]$/s.exec(value)?.[1] : undefined;
+  return inner === undefined ? null : firstOf(inner.split('", "')).map(toDocument);
+}
+
 function documentsWithin(value: Value, levelsLeft: number): readonly TracedDocument[] | null {
   if (levelsLeft === 0) return null;
-  const output = readStructure(value);
+  const output = readStructure(value) ?? (typeof value === 'string' ? printed(value) : null);
   if (isArray(output)) return documentsOfList(output, levelsLeft);
   if (!isObject(output)) return null;
   return documentsOfColumns(output) ?? readFirst(output, listNames, (inner) => documentsWithin(inner, levelsLeft - 1));
@@ -155,6 +169,8 @@ const idNames = [
   'nodeId',
   'doc_id',
   'document_id',
+  'objectID',
+  'DocumentId',
 ];
 
 /** `@search.score` is Azure AI Search, `relevance_score` Cohere and Haystack's rankers. */
@@ -169,6 +185,8 @@ const scoreNames = [
   'similarity_score',
   'similarity',
   '@search.score',
+  '_rankingScore',
+  'relevance',
   'certainty',
 ];
 
@@ -184,6 +202,7 @@ const contentNames = [
   'chunk_text',
   'chunk',
   'passage',
+  'long_text',
   'body',
   'snippet',
   'title',
@@ -235,17 +254,33 @@ function readContent(value: Value): string | null {
 const printedDocument = /^page_content=(['"])/;
 const calledDocument = /^[A-Z]\w*\(/;
 
+/** What Haystack prints of one: the text stands in it as it is, so that only what is before and behind it can be read. */
+const haystackDocument = /^Document\(id=([^\s,()]+)(?:, .*)?\)$/s;
+
+/** A score as whatever is printed has it: the text would change with it. */
+const printedScores = /[,\s]*\b_?(?:score|similarity|distance)['"]?\s*[:=]\s*[-+\w.]+/gi;
+const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_embedding: [^,()]*)?\)$/;
+
 /**
  * A text that is a document as JSON, or as Python prints one, is that document: its own text would change with its
- * score. Without a part that is known, its text is that of its fields but for the scores.
+ * score. Without a part that is known, its text is that of its fields but for the scores. JSON that was cut off is none,
+ * and keeps its place.
  */
 function documentOfText(text: string): TracedDocument {
+  const [, haystackId] = haystackDocument.exec(text) ?? [];
+  if (haystackId !== undefined && !/^['"]/.test(haystackId))
+    return { ...noDocument, id: readId(haystackId), score: readNumber(haystackScore.exec(text)?.[1]) };
   const fields = readObject(text) ?? printed(text);
-  if (fields === null) return { ...noDocument, content: readString(text) };
+  if (fields === null) return { ...noDocument, content: textOfUnread(text) };
   const document = toDocument(fields);
   if (document.id !== null || document.content !== null) return document;
   const told = Object.entries(fields).filter(([name]) => !scoreNames.includes(name));
   return { ...document, content: JSON.stringify(Object.fromEntries(told)) };
+}
+
+function textOfUnread(text: string): string | null {
+  if (/^\s*\{\s*"/.test(text)) return endsEarly(text) ? null : readString(text.replaceAll(printedScores, ''));
+  return readString(calledDocument.test(text) ? text.replaceAll(printedScores, '') : text);
 }
 
 function printed(text: string): Attributes | null {

@@ -13,6 +13,9 @@ import {
   readVector,
 } from './span.ts';
 
+/** Where MLflow puts the query, always as JSON, a text too. */
+const MLFLOW_INPUT = 'mlflow.spanInputs';
+
 /**
  * Their values are the query itself, or JSON with the query in it. `gen_ai.prompt` is LangSmith's exporter,
  * `db.vector.query.content` Spring AI; the rest behind Langfuse's is OpenLLMetry.
@@ -24,6 +27,7 @@ const inputs = [
   'gen_ai.task.input',
   'traceloop.entity.input',
   'gen_ai.prompt',
+  MLFLOW_INPUT,
   'db.vector.query.content',
   'db.marqo.search.query',
   'db.chroma.query.query_texts',
@@ -34,6 +38,7 @@ const queryNames = [
   'query',
   'query_str',
   'query_bundle',
+  'query_or_queries',
   'str_or_query_bundle',
   'query_text',
   'queryText',
@@ -65,12 +70,22 @@ const MAX_LEVELS = 5;
  * settings hide it.
  */
 export function readQueryText(span: OtlpSpan): string | null {
-  return readFirst(span.attributes, inputs, (value) => readInputText(value, true));
+  return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
 }
 
 /** The one text of an embedding span; null also when it has several, whose vectors would be those of another. */
 export function readEmbeddedText(span: OtlpSpan): string | null {
-  return readFirst(span.attributes, inputs, (value) => readInputText(value, false));
+  return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, false);
+}
+
+function readInput(span: OtlpSpan, isCall: boolean): string | null {
+  return readFirst(span.attributes, inputs, (value) => readInputText(value, isCall));
+}
+
+/** The text that is written as JSON; null for anything else. */
+function jsonText(value: AttributeValue | undefined): string | null {
+  const list = typeof value === 'string' && value.startsWith('"') ? readStructure(`[${value}]`) : null;
+  return isArray(list) && list.length === 1 && typeof list[0] === 'string' ? list[0] : null;
 }
 
 /**
@@ -101,22 +116,53 @@ function textOfList(values: readonly AttributeValue[], isCall: boolean, levelsLe
   if (values.length > 0 && values.every(isMessage)) return textOfMessages(values);
   if (values.length > 1 && !isCall) return null;
   for (const value of values) {
-    const text = typeof value === 'number' ? null : textWithin(value, isCall, levelsLeft);
+    const isText = typeof value !== 'number' && !(typeof value === 'string' && printedObject.test(value));
+    const text = isText ? textWithin(value, isCall, levelsLeft) : null;
     if (text !== null) return text;
   }
   return null;
 }
 
+/** What Python prints of an object, such as the `self` of a method that a decorator wraps. */
+const printedObject = /^<[^<>]* at 0x[0-9a-fA-F]+>$/;
+
+/** `parts` are OTel GenAI and the AI SDK; LangChain's serialised form keeps the message in `kwargs`. */
 function isMessage(value: AttributeValue): value is Attributes {
-  return isObject(value) && ('role' in value || 'type' in value) && 'content' in value;
+  const message = messageWithin(value);
+  return isObject(message) && ('role' in message || 'type' in message) && ('content' in message || 'parts' in message);
 }
 
-/** What the user said last in a conversation. */
+function messageWithin(value: AttributeValue): AttributeValue {
+  const inner = isObject(value) ? value['kwargs'] : undefined;
+  return isObject(inner) && !('content' in (value as Attributes)) ? inner : value;
+}
+
+/** What the user said last in a conversation; LangChain has a list of conversations. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
-  const asked = messages.findLast(
-    (message) => isMessage(message) && /^(user|human)$/i.test(readText(message['role'] ?? message['type']) ?? ''),
+  const [only] = messages;
+  if (messages.length === 1 && isArray(only)) return textOfMessages(only);
+  const asked = messages
+    .filter(isMessage)
+    .map(messageWithin)
+    .findLast((message) => isObject(message) && isOfUser(message));
+  return isObject(asked) ? (textOfParts(asked['content']) ?? textOfParts(asked['parts'])) : null;
+}
+
+function isOfUser(message: Attributes): boolean {
+  return /^(user|human)$/i.test(readText(message['role'] ?? message['type']) ?? '');
+}
+
+/** A text, or those of the parts that are texts; pictures and files say nothing that can be compared. */
+function textOfParts(content: AttributeValue | undefined): string | null {
+  if (!isArray(content)) return readText(content);
+  const texts = content.flatMap((part) =>
+    isObject(part) && (part['type'] ?? 'text') === 'text'
+      ? (readText(part['text']) ?? readText(part['content']) ?? [])
+      : typeof part === 'string'
+        ? [part]
+        : [],
   );
-  return isObject(asked) ? readText(asked['content']) : null;
+  return readText(texts.join('\n'));
 }
 
 /** `gen_ai.request.top_k` is what OTel GenAI called it before; the rest is OpenLLMetry and Spring AI. */

@@ -1,7 +1,14 @@
 /** What a retriever or reranker span tells of its documents, wherever its instrumentation put them. */
 import type { RetrievedDocument } from '../../../model.ts';
 import { contentId, placeholderId } from '../../../text/content-id.ts';
-import { MAX_DOCUMENTS, noDocument, readDocuments, type TracedDocument, toDocument } from './document-shapes.ts';
+import {
+  MAX_DOCUMENTS,
+  noDocument,
+  readDocuments,
+  readQuotedTexts,
+  type TracedDocument,
+  toDocument,
+} from './document-shapes.ts';
 import { type Attributes, type OtlpSpan, readFlattenedList, readId, readNumber, type Telemetry } from './span.ts';
 
 /** How a document without an id is given one. */
@@ -19,7 +26,7 @@ type Documents = readonly TracedDocument[] | null;
  * 2. `retrieval.documents.N.document.*` (OpenInference);
  * 3. the output as JSON, in any of the shapes of `readDocuments`: `output.value` (OpenInference),
  *    `langfuse.observation.output`, `gen_ai.task.output` and `traceloop.entity.output` (OpenLLMetry), `gen_ai.completion`
- *    (LangSmith), `db.vector.query.response.documents` (Spring AI);
+ *    (LangSmith), `mlflow.spanOutputs` (MLflow), `db.vector.query.response.documents` (Spring AI);
  * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry), then the event
  *    `db.vector.content.query.response` (Spring AI);
  * 5. none, when a count of results says 0.
@@ -35,6 +42,7 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
     readDocuments(attributes['gen_ai.retrieval.documents']),
     readDocumentList(attributes, 'retrieval.documents'),
     ...outputNames.map((name) => readDocuments(attributes[name])),
+    readQuotedTexts(attributes[SPRING_DOCUMENTS]),
     readResultEvents(span),
     readDocumentList(attributes, 'db.vector.query.result'),
     readContentEvent(span),
@@ -93,13 +101,16 @@ function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: Do
   return null;
 }
 
+const SPRING_DOCUMENTS = 'db.vector.query.response.documents';
+
 export const outputNames = [
   'output.value',
   'langfuse.observation.output',
   'gen_ai.task.output',
   'traceloop.entity.output',
   'gen_ai.completion',
-  'db.vector.query.response.documents',
+  'mlflow.spanOutputs',
+  SPRING_DOCUMENTS,
 ];
 
 const resultCounts = ['db.vector.query.result_count', 'db.vector.query.result.matches_length'];

@@ -114,7 +114,8 @@ const MAX_DIMENSIONS = 16_384;
 
 /** Control characters, which PostgreSQL or people cannot read, and halves of surrogate pairs. */
 const unreadable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
-const unreadableInId = /[\p{Cc}\p{Cs}]/u;
+/** U+FFFD is what is left of bytes that were cut: the id is that of no document. */
+const unreadableInId = /[\p{Cc}\p{Cs}\ufffd]/u;
 
 type Value = AttributeValue | undefined;
 
@@ -134,11 +135,15 @@ export const readText = readTextUpTo(MAX_TEXT);
 /** A name or version. */
 export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 
+/** Ids in the extended JSON of MongoDB. */
+const wrappedIds = ['$oid', '$numberLong', '$uuid'];
+
 /**
  * An id: at most 1024 characters without control characters as they stand, or an integer written in digits. A number
  * with a fraction is a score, and an integer that was rounded is the id of something else.
  */
 export function readId(value: Value): string | null {
+  if (isObject(value)) return readFirst(value, wrappedIds, (wrapped) => (isObject(wrapped) ? null : readId(wrapped)));
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
   const id = readString(value);
   return id === null || id.length > MAX_ID || unreadableInId.test(id) ? null : id;

@@ -27,6 +27,13 @@ const langfuseTypes = new Map<string, SpanRole>([
   ['evaluator', 'evaluator'],
 ]);
 
+/** MLflow writes its own attributes as JSON. */
+const mlflowTypes = new Map<string, SpanRole>([
+  ['RETRIEVER', 'retriever'],
+  ['EMBEDDING', 'embedding'],
+  ['RERANKER', 'reranker'],
+]);
+
 /** LangSmith's exporter calls retrievers `embeddings` by `gen_ai.operation.name`, and tells its own kind beside that. */
 const langSmithKinds = new Map<string, SpanRole>([
   ['retriever', 'retriever'],
@@ -42,7 +49,7 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 /**
  * The role of a span. OpenInference's `openinference.span.kind` is believed first, because its SDKs also translate
  * the spans of others; then LangSmith's `langsmith.span.kind`, then OTel GenAI's `gen_ai.operation.name`, then Langfuse's
- * `langfuse.observation.type`, then the vector store spans of OpenLLMetry, which are a retriever when nothing above them
+ * `langfuse.observation.type`, then MLflow's `mlflow.spanType`, then the vector store spans of OpenLLMetry, which are a retriever when nothing above them
  * is, and the retrievers of Langfuse's handler for LangChain.js, which calls them spans.
  */
 function roleOf(span: OtlpSpan): SpanRole {
@@ -53,10 +60,14 @@ function roleOf(span: OtlpSpan): SpanRole {
   if (langSmithKind !== null) return langSmithKinds.get(langSmithKind) ?? 'other';
   const operation = readString(attributes['gen_ai.operation.name']);
   const type = readString(attributes['langfuse.observation.type']);
-  const role = genAiOperations.get(operation ?? '') ?? langfuseTypes.get(type ?? '');
+  const mlflowType = readString(attributes['mlflow.spanType'])?.replaceAll('"', '') ?? null;
+  const role =
+    genAiOperations.get(operation ?? '') ??
+    langfuseTypes.get(type ?? '') ??
+    mlflowTypes.get(mlflowType?.toUpperCase() ?? '');
   if (role !== undefined) return role;
   if (isVectorStoreQuery(span) || (type === 'span' && hasLangChainDocuments(span))) return 'retriever';
-  return operation === null && type === null ? 'none' : 'other';
+  return operation === null && type === null && mlflowType === null ? 'none' : 'other';
 }
 
 function isVectorStoreQuery(span: OtlpSpan): boolean {
@@ -151,7 +162,7 @@ export interface TraceIndex {
   /** Whether the span is a retriever of no pipeline. */
   isUnwatched(span: OtlpSpan): boolean;
   find(traceId: string, spanId: string): OtlpSpan | null;
-  /** Nearest first, ending where an ancestor is not part of the export. */
+  /** Nearest first, ending where an ancestor is not part of the export; none of a span whose ancestors form a circle. */
   ancestorsOf(span: OtlpSpan): readonly OtlpSpan[];
   /** The retriever furthest up that the span is, or lies within; null when there is none. */
   retrieverAround(span: OtlpSpan): OtlpSpan | null;
@@ -177,10 +188,10 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
 
   function ancestorsOf(span: OtlpSpan): readonly OtlpSpan[] {
     const ancestors: OtlpSpan[] = [];
-    let parent = parentOf(span);
-    while (parent !== null && parent !== span && ancestors.length < MAX_ANCESTORS) {
+    for (let parent = parentOf(span); parent !== null; parent = parentOf(parent)) {
+      // Of spans in a circle none is around the others: each would hide itself.
+      if (ancestors.length === MAX_ANCESTORS) return [];
       ancestors.push(parent);
-      parent = parentOf(parent);
     }
     return ancestors;
   }

@@ -140,6 +140,47 @@ function isAttribute(part: unknown): boolean {
   return typeof part === 'object' && part !== null && 'key' in part;
 }
 
+it('a document of a structured list that cannot be read costs its own place alone, in both formats', () => {
+  const named = (id: string) => ({ kvlistValue: { values: [text('id', id)] } });
+  const within = (values: readonly unknown[]) => ({ kvlistValue: { values } });
+  const withDocuments = (values: readonly unknown[]) => ({
+    ...good,
+    attributes: [
+      text('gen_ai.operation.name', 'retrieval'),
+      { key: 'gen_ai.retrieval.documents', value: { arrayValue: { values } } },
+    ],
+  });
+  const idsOf = ({ queries, flaws }: ReturnType<typeof readTraces>) => [queries[0]?.results.map(({ id }) => id), flaws];
+  const placeholder = `unidentified:${traceId}-${spanId}#2`;
+  const malformed = { attribute_malformed: 1 };
+  const json = (broken: unknown) =>
+    idsOf(ofJson([{ resource, scopeSpans: [{ spans: [withDocuments([named('a'), broken, named('c')])] }] }]));
+  expect(json('broken')).toEqual([['a', placeholder, 'c'], malformed]);
+  expect(json({ stringValue: 7 })).toEqual([['a', placeholder, 'c'], malformed]);
+  expect(json(within([text('id', 'b'), { key: 'page', value: { intValue: 'x' } }]))).toEqual([
+    ['a', 'b', 'c'],
+    malformed,
+  ]);
+  expect(json(within([text('id', 'b'), { key: 'metadata', value: deep(30) }]))).toEqual([
+    ['a', 'b', 'c'],
+    { attribute_too_deep: 1 },
+  ]);
+
+  const anyValue = (value: object) => messageType('AnyValue').encode(value).finish();
+  const items = [anyValue(named('a')), Buffer.from('0aff01', 'hex'), anyValue(named('c'))];
+  const list = delimited(5, Buffer.concat(items.map((item) => delimited(1, item))));
+  const attribute = Buffer.concat([delimited(1, Buffer.from('gen_ai.retrieval.documents')), delimited(2, list)]);
+  const span = Buffer.concat([
+    delimited(1, Buffer.from(traceId, 'hex')),
+    delimited(2, Buffer.from(spanId, 'hex')),
+    delimited(9, messageType('KeyValue').encode(text('gen_ai.operation.name', 'retrieval')).finish()),
+    delimited(9, attribute),
+  ]);
+  const ofResource = delimited(1, messageType('Resource').encode(resource).finish());
+  const body = delimited(1, Buffer.concat([ofResource, delimited(2, delimited(2, span))]));
+  expect(idsOf(ofProtobuf(body))).toEqual([['a', placeholder, 'c'], malformed]);
+});
+
 describe('what cannot be read is counted', () => {
   const flawsOf = (spans: readonly unknown[], more: object = {}) => {
     const { rejected, flaws } = ofJson([{ resource, scopeSpans: [{ spans }], ...more }]);

@@ -187,6 +187,19 @@ describe('secrets', () => {
     );
   });
 
+  it('refuses the defaults of shells, and repeats none', () => {
+    const message = problemOf('server: {host: "${NOPE:-secret}"}', { NOPE: 'x' });
+    expect(message).toContain('server.host uses ${NOPE}, with a default as shells have it; write the name alone.');
+    expect(message).not.toContain('secret');
+  });
+
+  it('says how a length of time is written, where one came as a number', () => {
+    const golden = 'golden: [{set: s, cron: "0 * * * *", keep_answers: 180}]';
+    expect(problemOf(`pipelines: [{name: a, retriever: {kind: http, url: "http://h"}, ${golden}}]`)).toContain(
+      'keep_answers must be a number of minutes, hours or days such as 30m, 24h or 7d.',
+    );
+  });
+
   it('takes a variable that is set to nothing as it is', () => {
     expect(problemOf('server: {host: "${EMPTY}"}', { EMPTY: '' })).toBe('recalld.yaml: server.host must not be empty.');
   });
@@ -199,6 +212,11 @@ describe('what is no YAML', () => {
     ['a key twice', 'log: {}\nlog: {}', 'recalld.yaml:2 is not valid YAML: Map keys must be unique.'],
     ['a tag that we do not know', '\na: !vault x', 'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.'],
     ['two documents', 'log: {}\n---\nlog: {}', 'recalld.yaml:2 is not valid YAML: it holds more than one document; '],
+    [
+      'stars without quotes',
+      'a: {cron: * * * * *}',
+      'recalld.yaml:1 is not valid YAML: put a value that begins with *',
+    ],
     ['an alias without an anchor', 'log: *nope', 'recalld.yaml is not valid YAML: Unresolved alias'],
     ['an alias that holds itself', 'pipelines: &p [*p]', 'recalld.yaml is not valid YAML: an alias holds itself.'],
     ['aliases that grow without bound', bomb(), 'recalld.yaml is not valid YAML: Excessive alias count'],
@@ -207,6 +225,13 @@ describe('what is no YAML', () => {
     expect(message.slice(0, start.length)).toBe(start);
     expect(message).toMatch(/\.$/);
     expect(message).not.toContain('\n');
+  });
+
+  it.each([
+    ['server:\n\tport: 1', 'indent with spaces'],
+    ['a: {cron: */5}', 'put a value that begins with * in quotes'],
+  ])('is told for %j with what to do', (text, fix) => {
+    expect(problemOf(text)).toContain(fix);
   });
 
   it.each(['- server', '5', 'server'])('is told for %j, which is no mapping', (text) => {

@@ -201,6 +201,73 @@ describe('documents are read from', () => {
       ],
     ],
     ['an empty answer of Chroma', { ids: [[]], documents: [[]] }, []],
+    [
+      'MongoDB',
+      [
+        { _id: { $oid: 'a' }, text: 'x', score: 0.9 },
+        { _id: { $oid: 'b' }, text: 'y', score: 0.4 },
+      ],
+      a1b2,
+    ],
+    [
+      'Vespa',
+      {
+        root: {
+          id: 'toplevel',
+          children: [
+            { id: 'a', relevance: 0.9, fields: {} },
+            { id: 'b', relevance: 0.4 },
+          ],
+        },
+      },
+      a1b2,
+    ],
+    [
+      'Kendra',
+      {
+        ResultItems: [
+          { Id: '1', DocumentId: 'a' },
+          { Id: '2', DocumentId: 'b' },
+        ],
+      },
+      ab,
+    ],
+    ['OpenLLMetry’s callbacks', { outputs: { documents: [{ id: 'a' }, { id: 'b' }] }, kwargs: { tags: [] } }, ab],
+    [
+      'what DSPy prints',
+      "Prediction(\n    passages=['one', 'two']\n)",
+      [
+        [expect.stringMatching(/^sha256:/), null],
+        [expect.stringMatching(/^sha256:/), null],
+      ],
+    ],
+    [
+      'what Haystack prints, with an apostrophe in a text',
+      [
+        "Document(id=a, content: 'it's, so (to say) one', meta: {'score': 7}, score: 0.9, embedding: vector of size 3)",
+        "Document(id=b, content: 'y', score: 0.4)",
+      ],
+      a1b2,
+    ],
+    [
+      'JSON texts of which one was cut off',
+      ['{"id": "a", "score": 0.9}', '{"id": "b", "text": "so lo'],
+      [
+        ['a', 0.9],
+        [`unidentified:${queryId(1)}#2`, null],
+      ],
+    ],
+    [
+      'ids of which one was cut within a character',
+      [
+        { id: 'a', score: 0.9 },
+        { id: 'b\ufffd', score: 0.4 },
+      ],
+      [
+        ['a', 0.9],
+        [`unidentified:${queryId(1)}#2`, 0.4],
+      ],
+    ],
   ])('%s', (_, output, results) => {
     expect(resultsOf(output)).toEqual(results);
   });
@@ -231,6 +298,8 @@ it('ids of documents without an id never depend on their scores, whatever form t
     (content, score) => [`page_content=${JSON.stringify(content)} metadata={'score': ${score}}`],
     (content, score) => ({ documents: [content], scores: [score] }),
     (content, score) => [{ page_content: content, metadata: { relevance_score: score } }],
+    (content, score) => [`Hit(of='${content}'s', score=${score})`],
+    (content, score) => [`{"text": "${content}" "score": ${score}}`],
   ];
   const content = fc.stringMatching(/^[a-z]{1,8}( [a-z]{1,8}){0,4}$/);
   fc.assert(
@@ -282,6 +351,18 @@ describe('the query is read from', () => {
     ['inputs', { inputs: 'how?', tags: [] }, 'how?'],
     ['what Python prints', "{'query': 'how?', 'filter': None}", 'how?'],
     ['a number', { query: 2024 }, '2024'],
+    [
+      'messages of several parts',
+      { messages: [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: 'how?' }] }] },
+      'how?',
+    ],
+    ['messages of OTel GenAI', [{ role: 'user', parts: [{ type: 'text', content: 'how?' }] }], 'how?'],
+    [
+      'serialised messages of LangChain',
+      { messages: [[{ lc: 1, type: 'constructor', kwargs: { content: 'how?', type: 'human' } }]] },
+      'how?',
+    ],
+    ['arguments behind the object of a method', { args: ['<app.Search object at 0x7f3a>', 'how?'] }, 'how?'],
     ['no query', { args: [], kwargs: { collection: 'x' } }, null],
     ['numbers', [0.1, 0.2], null],
   ])('%s', (_, input, text) => {
@@ -314,6 +395,35 @@ describe('retrievers that are not called so', () => {
         queries: [],
         unreadableRetrievers: [],
       });
+  });
+
+  it('of MLflow are found by its type, and its texts are read as the JSON that they are', () => {
+    const mlflow = (type: string, input: unknown) =>
+      extract([
+        aSpan({
+          attributes: {
+            'mlflow.spanType': JSON.stringify(type),
+            'mlflow.spanInputs': JSON.stringify(input),
+            'mlflow.spanOutputs': JSON.stringify([{ page_content: 'x', metadata: {}, id: 'a' }, { id: 'b' }]),
+          },
+        }),
+      ]);
+    for (const input of ['how?', { query: 'how?' }])
+      expect(mlflow('RETRIEVER', input).queries).toMatchObject([{ text: 'how?', results: [{ id: 'a' }, { id: 'b' }] }]);
+    expect(mlflow('CHAIN', 'how?')).toMatchObject({ queries: [], unreadableRetrievers: [] });
+  });
+
+  it('of Spring AI write quotes around texts and escape none within', () => {
+    const attributes = {
+      'db.vector.query.content': 'how?',
+      'db.vector.query.response.documents': '["He said "hi"\nand left", "two"]',
+    };
+    const texts = { 'db.vector.query.response.documents': JSON.stringify(['He said "hi"\nand left', 'two']) };
+    const [raw, escaped] = [attributes, { ...attributes, ...texts }].map(
+      (own) => extract([aSpan({ attributes: own })]).queries[0]?.results,
+    );
+    expect(raw).toHaveLength(2);
+    expect(raw).toEqual(escaped);
   });
 
   it('of LangSmith’s exporter are no embeddings, and its chains are no retrievers', () => {

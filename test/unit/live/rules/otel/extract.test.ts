@@ -104,9 +104,9 @@ describe('which spans are live queries', () => {
     expect(queries).toHaveLength(1);
   });
 
-  it('survives spans that are each other’s parents', () => {
+  it('loses no span to parents that form a circle', () => {
     const loop = [aRetriever(['a'], { id: 1, parent: 2 }), aRetriever(['a'], { id: 2, parent: 1 })];
-    expect(extract(loop).queries).toEqual([]);
+    expect(extract(loop).queries).toHaveLength(2);
     expect(extract([aRetriever(['a'], { id: 1, parent: 1 })]).queries).toHaveLength(1);
   });
 });

@@ -1,0 +1,286 @@
+/**
+ * Values of attributes, in both forms of OTLP. What of a list or map cannot be read is null there, so that its neighbors
+ * keep their places.
+ */
+import protobuf from 'protobufjs/light.js';
+import { RecalldError, type RejectionCode } from '../../errors.ts';
+import type { Attributes, AttributeValue } from '../rules/otel/span.ts';
+import { tooLarge } from './parse.ts';
+
+/** Marks a message that cannot be read, with the code under which it is counted. */
+export class UnreadableMessage extends Error {
+  readonly code: RejectionCode;
+
+  private constructor(code: RejectionCode) {
+    super(code);
+    this.code = code;
+  }
+
+  /** One for each code: a body can hold millions of them, and each stack trace would cost a microsecond. */
+  static of(code: RejectionCode): UnreadableMessage {
+    const known = unreadable.get(code) ?? new UnreadableMessage(code);
+    unreadable.set(code, known);
+    return known;
+  }
+}
+
+const unreadable = new Map<RejectionCode, UnreadableMessage>();
+
+/** Told of each part of a value that cannot be read; the part is null, and its neighbors keep their places. */
+export type LeaveOut = (code: RejectionCode) => void;
+
+/** A value that is at hand, or that is read when it is first asked for. */
+export type ReadValue = AttributeValue | (() => AttributeValue);
+
+/** A field of a message; undefined when there is no such field or no message. What prototypes have are defaults. */
+export function field(message: unknown, name: string): unknown {
+  if (typeof message !== 'object' || message === null || !Object.hasOwn(message, name)) return undefined;
+  return (message as Record<string, unknown>)[name];
+}
+
+/** Text; empty when the field is missing. */
+export function text(message: unknown, name: string): string {
+  const value = field(message, name);
+  return typeof value === 'string' ? value : '';
+}
+
+/** The elements of a repeated field; none when it is missing. @throws UnreadableMessage for what is no list */
+export function elements(message: unknown, name: string, code: RejectionCode): readonly unknown[] {
+  const value = field(message, name);
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw UnreadableMessage.of(code);
+  return value;
+}
+
+/** A 64-bit integer, however it is written. */
+export function integer(value: unknown, isUnsigned: boolean): bigint | null {
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : null;
+  if (typeof value === 'string') return /^[+-]?\d{1,20}$/.test(value) ? BigInt(value) : null;
+  const low = field(value, 'low');
+  const high = field(value, 'high');
+  if (typeof low !== 'number' || typeof high !== 'number') return null;
+  const bits = (BigInt.asUintN(32, BigInt(Math.trunc(high))) << 32n) | BigInt.asUintN(32, BigInt(Math.trunc(low)));
+  return isUnsigned ? bits : BigInt.asIntN(64, bits);
+}
+
+/** @throws UnreadableMessage for what is no integer */
+function integerValue(value: unknown): AttributeValue {
+  if (typeof value === 'number' || value === null) return value;
+  const exact = integer(value, false);
+  if (exact === null) throw UnreadableMessage.of('attribute_malformed');
+  const number = Number(exact);
+  return Number.isSafeInteger(number) ? number : String(exact);
+}
+
+/** Shared, because a body can hold a million events without attributes. */
+export const noAttributes: Attributes = Object.freeze({});
+
+/** It would set the prototype. An object without one is no way out: it takes several times the memory. */
+export const FORBIDDEN_KEY = '__proto__';
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An attribute without a value is legal, and so is one of a type that is not known yet. @throws UnreadableMessage */
+export function valueOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
+  if (value === undefined || value === null) return null;
+  if (!isObject(value)) throw UnreadableMessage.of('attribute_malformed');
+  if (depthLeft <= 0) throw UnreadableMessage.of('attribute_too_deep');
+  const has = (name: string) => Object.hasOwn(value, name);
+  if (has('stringValue')) return scalarOfJson(value['stringValue'], 'string');
+  if (has('boolValue')) return scalarOfJson(value['boolValue'], 'boolean');
+  if (has('intValue')) return integerValue(value['intValue']);
+  if (has('doubleValue')) return doubleValue(value['doubleValue']);
+  if (has('arrayValue'))
+    return elements(value['arrayValue'], 'values', 'attribute_malformed').map((item) =>
+      partOfJson(item, depthLeft - 1, leaveOut),
+    );
+  if (has('kvlistValue')) {
+    const map: Record<string, AttributeValue> = {};
+    for (const pair of elements(value['kvlistValue'], 'values', 'attribute_malformed')) {
+      const key = text(pair, 'key');
+      if (key !== FORBIDDEN_KEY) map[key] = partOfJson(field(pair, 'value'), depthLeft - 1, leaveOut);
+    }
+    return map;
+  }
+  const bytes = value['bytesValue'];
+  return typeof bytes === 'string' ? bytes : null;
+}
+
+/** What of a list or map can be read. */
+function partOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
+  try {
+    return valueOfJson(value, depthLeft, leaveOut);
+  } catch (error) {
+    if (!(error instanceof UnreadableMessage)) throw error;
+    leaveOut(error.code);
+    return null;
+  }
+}
+
+function scalarOfJson(value: unknown, type: 'string' | 'boolean'): AttributeValue {
+  if (value === null) return null;
+  if (typeof value !== type) throw UnreadableMessage.of('attribute_malformed');
+  return value as string | boolean;
+}
+
+/** JSON has no NaN and no infinities; proto3 writes them as words. */
+function doubleValue(value: unknown): AttributeValue {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && value.trim() !== '' ? Number(value) : null;
+}
+
+export function tooManyFields(): RecalldError {
+  return tooLarge('The OTLP body holds more fields than are taken.');
+}
+
+/** Reads one message after the other. Refuses to go on after so many fields: an empty message takes two bytes on the wire and a hundred in memory. */
+export class MessageReader extends protobuf.Reader {
+  fieldsLeft: number;
+
+  constructor(bytes: Uint8Array, maxFields: number) {
+    super(bytes);
+    this.fieldsLeft = maxFields;
+  }
+
+  at(bytes: Uint8Array): this {
+    this.buf = bytes;
+    this.pos = 0;
+    this.len = bytes.length;
+    return this;
+  }
+
+  override tag(): number {
+    this.fieldsLeft -= 1;
+    if (this.fieldsLeft < 0) throw tooManyFields();
+    return super.tag();
+  }
+
+  override string(): string {
+    const length = this.uint32();
+    const end = this.pos + length;
+    if (end > this.len) throw new RangeError('index out of range');
+    const { buffer, byteOffset } = this.buf;
+    const read = Buffer.from(buffer, byteOffset + this.pos, length).toString('utf8');
+    this.pos = end;
+    return read;
+  }
+
+  /** Where the message that begins here ends. */
+  endOfMessage(): number {
+    const length = this.uint32();
+    const end = this.pos + length;
+    if (end > this.len) throw new RangeError('index out of range');
+    return end;
+  }
+}
+
+/** @throws UnreadableMessage for whatever the reader throws of a message */
+export function readOrRefuse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof RecalldError || cause instanceof UnreadableMessage) throw cause;
+    throw UnreadableMessage.of('attribute_malformed');
+  }
+}
+
+/** Tags on the wire: the number of a field, shifted by three bits, and its wire type. */
+const KEY = 0x0a;
+const VALUE = 0x12;
+const ITEM = 0x0a;
+const STRING = 0x0a;
+const BOOL = 0x10;
+const INT = 0x18;
+const DOUBLE = 0x21;
+const ARRAY = 0x2a;
+const MAP = 0x32;
+const BYTES = 0x3a;
+
+export function readAttribute(
+  reader: MessageReader,
+  maxDepth: number,
+  leaveOut: LeaveOut,
+): readonly [string, ReadValue] {
+  let key = '';
+  let value: ReadValue = null;
+  while (reader.pos < reader.len) {
+    const tag = reader.tag();
+    if (tag === KEY) key = reader.string();
+    else if (tag === VALUE) {
+      const end = reader.endOfMessage();
+      const first = reader.buf[reader.pos];
+      if (first === ARRAY || first === MAP) {
+        const later = reader.buf.subarray(reader.pos, end);
+        value = () => readOrRefuse(() => readValue(reader.at(later), later.length, maxDepth, leaveOut));
+        reader.pos = end;
+      } else value = readValue(reader, end, maxDepth, leaveOut);
+    } else reader.skipType(tag & 7);
+  }
+  return [key, value];
+}
+
+/** Of several values the last. */
+function readValue(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
+  if (depthLeft <= 0) throw UnreadableMessage.of('attribute_too_deep');
+  let value: AttributeValue = null;
+  while (reader.pos < end) {
+    const tag = reader.tag();
+    if (tag === STRING) value = reader.string();
+    else if (tag === DOUBLE) value = reader.double();
+    else if (tag === INT) value = integerValue(reader.int64());
+    else if (tag === BOOL) value = reader.bool();
+    else if (tag === BYTES) value = Buffer.from(reader.bytes()).toString('base64');
+    else if (tag === ARRAY) value = readArray(reader, reader.endOfMessage(), depthLeft - 1, leaveOut);
+    else if (tag === MAP) value = readMap(reader, reader.endOfMessage(), depthLeft - 1, leaveOut);
+    else reader.skipType(tag & 7);
+  }
+  if (reader.pos !== end) throw UnreadableMessage.of('attribute_malformed');
+  return value;
+}
+
+/** What of a list or map can be read: its length says where the next part begins. */
+function readPart(reader: MessageReader, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
+  const end = reader.endOfMessage();
+  try {
+    return readOrRefuse(() => readValue(reader, end, depthLeft, leaveOut));
+  } catch (error) {
+    if (!(error instanceof UnreadableMessage)) throw error;
+    leaveOut(error.code);
+    reader.pos = end;
+    return null;
+  }
+}
+
+function readArray(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): AttributeValue[] {
+  const items: AttributeValue[] = [];
+  while (reader.pos < end) {
+    const tag = reader.tag();
+    if (tag === ITEM) items.push(readPart(reader, depthLeft, leaveOut));
+    else reader.skipType(tag & 7);
+  }
+  return items;
+}
+
+function readMap(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): Attributes {
+  const map: Record<string, AttributeValue> = {};
+  while (reader.pos < end) {
+    const tag = reader.tag();
+    if (tag !== ITEM) {
+      reader.skipType(tag & 7);
+      continue;
+    }
+    const endOfPair = reader.endOfMessage();
+    let key = '';
+    let value: AttributeValue = null;
+    while (reader.pos < endOfPair) {
+      const part = reader.tag();
+      if (part === KEY) key = reader.string();
+      else if (part === VALUE) value = readPart(reader, depthLeft, leaveOut);
+      else reader.skipType(part & 7);
+    }
+    if (key !== FORBIDDEN_KEY) map[key] = value;
+  }
+  return map;
+}
