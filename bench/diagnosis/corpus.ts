@@ -120,7 +120,7 @@ function drawCorpus(random: RandomNumbers, draw: Draw): Corpus {
       .slice(0, mostRight - 1);
     return {
       id: `q${index}`,
-      text: `question ${index}`,
+      text: textOf(index),
       topic: chunk.topic,
       tags: {},
       judgments: [
@@ -131,6 +131,22 @@ function drawCorpus(random: RandomNumbers, draw: Draw): Corpus {
     };
   });
   return { chunks: all, questions };
+}
+
+const words = {
+  english: ['how', 'do', 'the', 'invoice', 'change', 'my', 'account', 'before', 'payment', 'with', 'export', 'report'],
+  german: ['wie', 'kann', 'ich', 'die', 'Rechnung', 'für', 'das', 'Konto', 'ändern', 'und', 'wann', 'kommt'],
+  russian: ['как', 'изменить', 'счёт', 'и', 'когда', 'придёт', 'отчёт', 'для', 'оплаты'],
+} as const;
+
+/** In several languages and lengths, some with digits or a question mark; the same for the same number. */
+function textOf(index: number): string {
+  const drawn = (salt: number, below: number): number => hashOf(String(index), salt) % below;
+  const kind = drawn(1, 10);
+  const list = words[kind === 0 ? 'russian' : kind < 3 ? 'german' : 'english'];
+  const count = 2 + drawn(2, 4) ** 2 + drawn(3, 8);
+  const text = Array.from({ length: count }, (_, place) => list[drawn(10 + place, list.length)]).join(' ');
+  return `${text}${drawn(4, 5) === 0 ? ` ${drawn(5, 9999)}` : ''}${drawn(6, 2) === 0 ? '?' : ''}`;
 }
 
 export function unit(vector: Float32Array): Float32Array {

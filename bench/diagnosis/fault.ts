@@ -4,6 +4,7 @@ import type { Cause } from '../../src/diagnosis/rules/cause.ts';
 import type { OwnWork } from '../../src/diagnosis/rules/observations.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Chunk, Question } from './corpus.ts';
+import type { TrafficShape } from './traffic.ts';
 
 /** A question that is asked of the broken pipeline. */
 export interface Call {
@@ -26,6 +27,10 @@ export interface Broken {
   readonly embed?: (vector: Float32Array) => Float32Array;
   /** Of the index: share of its chunks that a search looks at. */
   readonly quality?: number;
+  /** The query whose list a cache returns in place of its own; the query itself where it is asked for. */
+  readonly answersOf?: (call: Call) => Question;
+  /** Share of the text of each chunk that is stored. */
+  readonly textShare?: number;
   readonly results?: (ids: readonly string[], call: Call) => readonly string[];
   /** An error code, or `timeout`. */
   readonly failure?: (call: Call) => string | null;
@@ -33,6 +38,14 @@ export interface Broken {
   /** Of live queries alone, which are asked otherwise than golden ones. */
   readonly liveFailed?: number;
   readonly liveEmpty?: number;
+  /** Share of the results of a live answer that are left. */
+  readonly liveResults?: number;
+  /** Points by which fewer opinions are positive. */
+  readonly lessPositive?: number;
+  /** Share of live traffic that one query makes up. */
+  readonly topQuery?: number;
+  /** Share of live traffic that is in another language than before. */
+  readonly otherLanguage?: number;
   readonly annotated?: DeploymentKind;
   /** A probe sees that a setting of the index changed. */
   readonly isDetected?: boolean;
@@ -40,6 +53,8 @@ export interface Broken {
   readonly newTopic?: number;
   /** The golden set has a new version. */
   readonly golden?: (queries: readonly Question[]) => readonly Question[];
+  /** The golden set had these labels from its first run on. */
+  readonly alwaysGolden?: (queries: readonly Question[]) => readonly Question[];
   readonly ownWork?: OwnWork;
 }
 
@@ -49,6 +64,8 @@ export interface Healthy {
   readonly k: number;
   readonly latencyMs: number;
   readonly segments: number;
+  readonly liveQueries: number;
+  readonly traffic: TrafficShape;
 }
 
 export interface Fault {

@@ -51,7 +51,7 @@ export const ofAnswers: readonly Fault[] = [
     does: 'each answer is drawn at random from all documents',
     cause: 'random_answers',
     breakIt: ({ chunks, k }) => ({
-      results: (_, { random: drawn }) => Array.from({ length: k }, () => among(drawn, chunks).id),
+      results: (_, { random: drawn }) => [...new Set(Array.from({ length: k }, () => among(drawn, chunks).id))],
     }),
   },
   {
@@ -59,7 +59,7 @@ export const ofAnswers: readonly Fault[] = [
     does: 'every question gets the same documents',
     cause: 'random_answers',
     breakIt: ({ chunks, k }, random) => {
-      const always = Array.from({ length: k }, () => among(random, chunks).id);
+      const always = [...new Set(Array.from({ length: k }, () => among(random, chunks).id))];
       return { results: () => always };
     },
   },

@@ -4,6 +4,8 @@ import { among, between, type Fault, isIn } from './fault.ts';
 import { ofAnswers } from './faults-of-answers.ts';
 import { ofCalls } from './faults-of-calls.ts';
 import { ofIndex } from './faults-of-index.ts';
+import { ofTexts } from './faults-of-texts.ts';
+import { ofTraffic } from './faults-of-traffic.ts';
 
 const ofOthers: readonly Fault[] = [
   {
@@ -73,7 +75,7 @@ const ofOthers: readonly Fault[] = [
   },
 ];
 
-export const faults: readonly Fault[] = [...ofCalls, ...ofAnswers, ...ofIndex, ...ofOthers];
+export const faults: readonly Fault[] = [...ofCalls, ...ofAnswers, ...ofIndex, ...ofOthers, ...ofTexts, ...ofTraffic];
 
 /** Nothing is wrong, and an alarm rings by luck or by a threshold that is too tight. */
 export const quietStreams: readonly Fault[] = [

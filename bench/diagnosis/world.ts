@@ -1,22 +1,19 @@
 /** One world: a pipeline, what goes wrong with it, what is in alarm, and what the daemon would know of it. */
 import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
-import type { EffectKind } from '../../src/diagnosis/rules/cause.ts';
-import { type Observations, type ObservedShare, observedRun } from '../../src/diagnosis/rules/observations.ts';
-import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
-import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
+import { type Observations, observedRun } from '../../src/diagnosis/rules/observations.ts';
+import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
 import { type DocumentFate, judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { AnsweredStage, QueryAnswer } from '../../src/golden/rules/run.ts';
-import { scoresBy } from '../../src/golden/rules/score-run.ts';
 import { answeredStages } from '../../src/golden/rules/stages.ts';
-import { storedComparison } from '../../src/golden/rules/verdict.ts';
 import { mean, summarize } from '../../src/math/stats/descriptive.ts';
-import { wilsonInterval } from '../../src/math/stats/intervals.ts';
 import { neighbourRecall } from '../../src/math/vector/nearest-neighbours.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { alarmsOf, drawAlarm } from './alarms.ts';
 import { type Chunk, type Corpus, indexOf, type Question, search } from './corpus.ts';
 import { observeCoverage } from './coverage.ts';
 import { type Broken, type Call, type Fault, TIMEOUT_MS } from './fault.ts';
 import { drawShape, type Shape, type Worlds } from './shape.ts';
+import { contextsOf, drawTraffic, levelOf, observeLive, type TrafficShape } from './traffic.ts';
 
 export interface World {
   readonly shape: Shape;
@@ -33,17 +30,38 @@ export function drawWorld(
   seed: number,
 ): World {
   const random = randomNumbers(seed);
+  // Traits that joined later are drawn by themselves, so that the worlds of before stay as they were.
+  const other = randomNumbers(seed + 0.5e9);
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
-    const world = lookAt(corpusOf(random), drawShape(worlds, random), fault, random);
+    const world = lookAt(corpusOf(random), drawShape(worlds, random), drawTraffic(other), fault, { random, other });
     if (world !== null) return world;
   }
   throw new RangeError(`The fault ${fault.name} with the seed ${seed} raised no alarm in ${MAX_DRAWS} draws.`);
 }
 
-function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumbers): World | null {
+interface Chance {
+  readonly random: RandomNumbers;
+  readonly other: RandomNumbers;
+}
+
+function lookAt(
+  corpus: Corpus,
+  shape: Shape,
+  traffic: TrafficShape,
+  fault: Fault,
+  { random, other }: Chance,
+): World | null {
   const { k, segments, latencyMs } = shape;
   const asked = questionsOf(corpus, shape, random);
-  const healthy = { chunks: corpus.chunks, golden: asked.golden, k, latencyMs, segments };
+  const healthy = {
+    chunks: corpus.chunks,
+    golden: asked.golden,
+    k,
+    latencyMs,
+    segments,
+    traffic,
+    liveQueries: shape.liveQueries,
+  };
   const broken = fault.breakIt(healthy, random);
   if (broken === null) return null;
   const runs = simulateRuns(corpus, shape, broken, fault.cause === 'filter', asked.golden, random);
@@ -62,12 +80,16 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
     forbidden: null,
     stale: labels?.touched ?? new Set(),
     key: { measure: 'ndcg', k },
+    level: null,
     reference: {
       side: runs.reference,
       version: 1,
       isSameVersion,
       goneBefore: labels !== null && goneBefore.kind === 'probed' ? goneBefore.stale + goneBefore.lost : null,
       stages: shape.candidates === null ? null : { before: stagesOf(runs.reference), now: stagesOf(runs.now) },
+      contexts: traffic.hasTexts
+        ? { before: contextsOf(runs.reference, 1), now: contextsOf(runs.now, broken.textShare ?? 1) }
+        : { before: [], now: [] },
     },
     previous: runs.previous,
     older: runs.older,
@@ -77,6 +99,11 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
   const coverage = shape.hasDensity
     ? observeCoverage(asked, broken.chunksUntilNow ?? corpus.chunks, held, broken, canary?.verdict ?? 'same', random)
     : { density: null, topics: null };
+  const loss = run.reference?.loss ?? null;
+  // Labels that became wrong lose score, and no opinion.
+  const lost =
+    loss === null || loss.before === 0 || broken.golden !== undefined ? 0 : Math.max(0, 1 - loss.now / loss.before);
+  const live = observeLive(shape, traffic, broken, runs, lost, random, other);
   const observed: Observations = {
     alarmed: [],
     onset: null,
@@ -84,7 +111,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
     run,
     relevance: null,
     judge: null,
-    live: observeLive(shape, broken, runs.now, random),
+    live,
     store: shape.hasStore
       ? { before: heldBefore.length, now: Math.round(held.length * (1 + 0.004 * random.normal())) }
       : null,
@@ -98,9 +125,13 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
     ownWork: broken.ownWork ?? { kind: 'done' },
   };
   const isQuiet = fault.cause === 'unknown' && Object.keys(broken).every((key) => harmless.has(key));
-  const alarmed = isQuiet ? [drawAlarm(observed, random)] : alarmsOf(observed, runs, shape, random);
+  const alarmed = isQuiet
+    ? [drawAlarm(observed, random)]
+    : alarmsOf(observed, runs, shape, broken.alwaysGolden !== undefined, random);
   const isInAlarm = alarmed.length > 0 || broken.ownWork !== undefined || isFailing(runs.now);
-  return isInAlarm ? { shape, observed: { ...observed, alarmed } } : null;
+  const floor = { slack: shape.slack, isAlwaysLow: broken.alwaysGolden !== undefined };
+  const level = alarmed.includes('score') ? levelOf(loss, live, floor) : null;
+  return isInAlarm ? { shape, observed: { ...observed, alarmed, run: { ...run, level } } } : null;
 }
 
 const harmless: ReadonlySet<string> = new Set<keyof Broken>(['annotated', 'latency', 'chunks', 'golden']);
@@ -190,9 +221,10 @@ function simulateRuns(
   };
   const now = broken.chunks ?? chunks;
   const before = broken.chunksUntilNow ?? chunks;
+  const first = broken.alwaysGolden?.(golden) ?? golden;
   // Labels that follow an update of the documents were right before the alarm too.
-  const labelled = broken.golden?.(golden) ?? golden;
-  const known = broken.chunksUntilNow === undefined ? golden : labelled;
+  const labelled = broken.golden?.(first) ?? first;
+  const known = broken.chunksUntilNow === undefined ? first : labelled;
   const bad = Array.from({ length: shape.badRuns }, (_, count) => count).slice(-2);
   const [last, previous] = bad.map((count) => run(labelled, now, broken, count)).toReversed();
   return {
@@ -201,7 +233,7 @@ function simulateRuns(
     now: last as StagedRun,
     older: Array.from({ length: shape.olderRuns }, (_, index) => ({
       at: new Date(Date.UTC(2026, 10, 18 - index)),
-      side: run(golden, index === 0 ? before : chunks, {}, 0),
+      side: run(first, index === 0 ? before : chunks, {}, 0),
     })),
   };
 }
@@ -240,9 +272,12 @@ function answer(
   };
   if (failure === 'timeout') return { ...base, outcome: 'timeout', documents: [], errorCode: null };
   if (failure !== null) return { ...base, outcome: 'error', documents: [], errorCode: failure };
-  const vector = how.embed?.(query.vector) ?? query.vector;
-  const wavered = waverOf(find(how.searched?.(call) ?? held, vector), waver, random);
-  const ids = [...new Set(how.results?.(wavered, call) ?? wavered)].slice(0, k);
+  const isCached = how.answersOf !== undefined && how.answersOf(call) !== query;
+  const asked = how.answersOf?.(call) ?? query;
+  const vector = how.embed?.(asked.vector) ?? asked.vector;
+  const found = find(how.searched?.(call) ?? held, vector);
+  const wavered = isCached ? found : waverOf(found, waver, random);
+  const ids = (how.results?.(wavered, call) ?? wavered).slice(0, k);
   // A reranker that keeps the order, until something goes wrong with it.
   const told = [
     { name: 'candidates', documents: wavered },
@@ -298,28 +333,6 @@ function observeRecall(
   return { before: mean(measure(quality)), value, ciHigh, k: RECALL_K };
 }
 
-const USUALLY_FAILED = 0.005;
-const USUALLY_EMPTY = 0.01;
-
-function observeLive(
-  { liveQueries: n }: Shape,
-  broken: Broken,
-  now: ComparedSide,
-  random: RandomNumbers,
-): Observations['live'] {
-  if (n === 0) return { errors: null, empty: null };
-  const shareOf = (...outcomes: readonly string[]): number =>
-    now.answers.filter(({ outcome }) => outcomes.includes(outcome)).length / now.answers.length;
-  const sampled = (share: number, before: number): ObservedShare => {
-    const hits = Array.from({ length: n }, () => random.uniform() < share).filter(Boolean).length;
-    return { value: hits / n, ciLow: wilsonInterval(hits / n, n, 0.95).low, n, before };
-  };
-  return {
-    errors: sampled(Math.max(USUALLY_FAILED, broken.liveFailed ?? shareOf('error', 'timeout')), USUALLY_FAILED),
-    empty: sampled(Math.max(USUALLY_EMPTY, broken.liveEmpty ?? shareOf('empty')), USUALLY_EMPTY),
-  };
-}
-
 function deploymentsOf({ decoy }: Shape, { annotated, isDetected }: Broken): Deployment[] {
   return [
     ...(annotated === undefined ? [] : [deployment(annotated, 'annotated')]),
@@ -343,57 +356,6 @@ function deployment(kind: DeploymentKind, source: Deployment['source']): Deploym
 
 function isFailing({ answers }: ComparedSide): boolean {
   return answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length >= 0.05 * answers.length;
-}
-
-/** What some usual checks say; not every config has each. */
-function alarmsOf(
-  { run, live, density }: Observations,
-  { reference, now }: Runs,
-  { k, slack }: Shape,
-  random: RandomNumbers,
-): EffectKind[] {
-  const isConfigured = (share: number): boolean => random.uniform() < share;
-  const key = { measure: 'ndcg', k } as const;
-  const loss = run?.reference?.loss ?? null;
-  const shared = sharedQueries(reference.queries, now.queries);
-  const [old, current] = [reference, now].map(({ answers }) => scoresBy(key, shared, answers, 1));
-  const fell =
-    shared.length > 0 && compareMetric(key, old ?? [], current ?? [], null, storedComparison).verdict === 'regression';
-  const isBelow = loss !== null && loss.now < loss.before - slack;
-  const labels = run?.labels ?? null;
-  const latency = run?.latency95Ms ?? 0;
-  const usual = run?.reference?.latency95Ms ?? latency;
-  const alarms: readonly (readonly [EffectKind, boolean])[] = [
-    ['score', isBelow && isConfigured(0.9)],
-    ['score', fell && isConfigured(0.6)],
-    ['labels', labels !== null && labels.stale > 0.05 * labels.probed && isConfigured(0.5)],
-    ['latency', latency > 2 * usual + 50 && isConfigured(0.7)],
-    ['live_errors', live.errors !== null && isMuch(live.errors) && isConfigured(0.6)],
-    ['live_empty', live.empty !== null && isMuch(live.empty) && isConfigured(0.6)],
-    ['density', density?.hasFallen === true],
-  ];
-  return [...new Set(alarms.filter(([, isInAlarm]) => isInAlarm).map(([kind]) => kind))];
-}
-
-const MUCH = 0.05;
-
-function isMuch({ value, ciLow }: ObservedShare): boolean {
-  return value > MUCH && ciLow > MUCH / 2;
-}
-
-/** Any check may ring when nothing is wrong; that of a score does so most. */
-function drawAlarm({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
-  const possible: readonly EffectKind[] = [
-    'score',
-    'score',
-    'score',
-    'latency',
-    ...(run?.labels == null ? [] : (['labels'] as const)),
-    ...(live.errors === null ? [] : (['live_errors', 'live_empty'] as const)),
-    ...(density === null ? [] : (['density'] as const)),
-    'feedback',
-  ];
-  return possible[random.below(possible.length)] ?? 'score';
 }
 
 /** A chunk that was cut or renamed keeps its text; one that was rewritten or deleted does not. */

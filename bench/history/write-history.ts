@@ -264,7 +264,7 @@ async function writeRecord(
             (select id from golden_runs r where r.pipeline = i.pipeline and golden_set = 'faq' and purpose = 'full' and started_at <= i.opened_at
               order by started_at desc limit 1), null, $1::jsonb
        from incidents i cross join generate_series(0, 1) said where not exists (select from diagnoses d where d.incident_id = i.id)`,
-    JSON.stringify({ ranked, signs, also: [] }),
+    JSON.stringify({ ranked, signs, also: [], weighed: signs.map(({ name }) => name), effects: [], failedShare: null }),
   );
   await run(
     `insert into notifications (incident_id, receiver, event, cause, due_at, next_attempt_at, attempts, sent_at)

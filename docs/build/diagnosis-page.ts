@@ -1,22 +1,94 @@
 /** docs/diagnosis.md is written by hand, but for what the bench of diagnoses came to: that is put between two comments. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Reliability, Stated } from '../../bench/diagnosis/fit/reliability.ts';
 import { type DiagnosisResult, type Kind, totalOf } from '../../bench/diagnosis.ts';
+import type { Comparison, FitResult } from '../../bench/diagnosis-fit.ts';
 import { readResult } from '../../bench/result-file.ts';
 import { code, type Page, table } from './page.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const file = 'docs/diagnosis.md';
-const begin = '<!-- From bench/results/diagnosis.json by `npm run gen`. -->';
+const beginOf = (name: string): string => `<!-- From bench/results/${name}.json by \`npm run gen\`. -->`;
 const end = '<!-- Until here. -->';
 
 export function diagnosisPage(): Page {
   const text = readFileSync(path.join(root, file), 'utf8');
+  const fitted = filled(text, 'diagnosis-fit', (result) => paragraphsOfFit(result as FitResult));
+  return { path: file, text: filled(fitted, 'diagnosis', (result) => paragraphsOf(result as DiagnosisResult)) };
+}
+
+/** Puts what was measured between the two comments. */
+function filled(text: string, name: string, paragraphs: (result: unknown) => string[]): string {
+  const begin = beginOf(name);
   const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${file} has lost the place of what was measured.`);
-  const result = readResult(path.join(root, 'bench/results/diagnosis.json')) as DiagnosisResult;
-  return { path: file, text: `${before}${[begin, ...paragraphsOf(result), end].join('\n\n')}${after}` };
+  const until = rest?.indexOf(end) ?? -1;
+  if (before === undefined || rest === undefined || until === -1)
+    throw new Error(`${file} has lost the place of what was measured for ${name}.`);
+  const result = readResult(path.join(root, `bench/results/${name}.json`));
+  return `${before}${[begin, ...paragraphs(result), end].join('\n\n')}${rest.slice(until + end.length)}`;
+}
+
+const left = {
+  shape: 'pipelines of other shapes',
+  fault: 'other kinds of faults',
+  cause: 'the right cause is struck from the list',
+  check: 'worlds of another make',
+} as const satisfies Readonly<Record<Comparison['left'], string>>;
+
+function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): string[] {
+  const { worlds, kinds, day, sha256 } = provenance;
+  const counts = Object.entries(worlds).map(([source, count]) => `${count} (${source})`);
+  return [
+    `By ${code('npx tsx bench/diagnosis-fit.ts')} on ${day}: evaluations ${counts.join(' and ')}, ${kinds} kinds; temperature ${temperature}; SHA-256 of the evaluations ${sha256}.`,
+    table(
+      [
+        'Not seen by the fit',
+        'Weights',
+        'Worlds',
+        'Right',
+        'No cause named',
+        'Wrong',
+        'Wrong with high confidence',
+        'High, right',
+        'Medium, right',
+        'Log loss',
+      ],
+      comparisons.flatMap((comparison) =>
+        (['judged', 'fitted'] as const).map((by) => reliabilityRow(left[comparison.left], by, comparison[by])),
+      ),
+    ),
+    table(
+      ['Not seen by the fit', 'Stated probability', 'Named', 'Right', 'Share', 'Stated, mean'],
+      comparisons.flatMap(({ left: of, fitted }) =>
+        of === 'cause' ? [] : fitted.stated.map((stated) => [left[of], ...statedCells(stated)]),
+      ),
+    ),
+  ];
+}
+
+function reliabilityRow(what: string, by: string, of: Reliability): string[] {
+  const level = (confidence: string): string => {
+    const { named = 0, right = 0 } = of.levels.find((one) => one.confidence === confidence) ?? {};
+    return `${right} of ${named} (${shareText(right, named)})`;
+  };
+  const { worlds, right, unknown, wrong, wrongWithHighConfidence: high, logLoss } = of;
+  return [
+    what,
+    by,
+    `${worlds}`,
+    `${right} (${shareText(right, worlds)})`,
+    `${unknown}`,
+    `${wrong} (${shareText(wrong, worlds)})`,
+    `${high} (${shareText(high, worlds)})`,
+    level('high'),
+    level('medium'),
+    logLoss.toFixed(3),
+  ];
+}
+
+function statedCells({ from, to, named, right, stated }: Stated): string[] {
+  return [`${from} to ${to}`, `${named}`, `${right}`, shareText(right, named), named === 0 ? '-' : stated.toFixed(2)];
 }
 
 function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): string[] {
@@ -35,16 +107,7 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
         named === 0 ? '-' : stated.toFixed(2),
       ]),
     ),
-    table(
-      ['Stated probability', 'Named', 'Right', 'Share', 'Stated, mean'],
-      stated.map(({ from, to, named, right, stated: said }) => [
-        `${from} to ${to}`,
-        `${named}`,
-        `${right}`,
-        shareText(right, named),
-        named === 0 ? '-' : said.toFixed(2),
-      ]),
-    ),
+    table(['Stated probability', 'Named', 'Right', 'Share', 'Stated, mean'], stated.map(statedCells)),
     table(
       ['Worlds', 'Drawn', 'Right', 'Of these one of two', 'No cause named', 'Wrong'],
       [

@@ -5,7 +5,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   pipeline: 'Name of a pipeline of the config.',
   golden_set: 'Name of an imported golden set.',
   segment:
-    '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`; of index truth the segments of the manifest.',
+    '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`; of index truth the segments of the manifest; of watched measures of golden runs `golden_set=NAME`.',
   k: 'Cut-off, one of `cutoffs` of the golden set; of judged live scores, `judged.depth`.',
   stage:
     'Stage of the retriever as its config names it, `words and vectors` for those beside each other, `answer` for what comes out, or `failed`; of live queries as the service names it, or `retrieval` and `rerank` of spans, at most 12.',
@@ -42,7 +42,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
   basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
-    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_texts`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alarm: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](diagnosis.md).`,
   confidence: 'How far to trust a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was not accepted.',

@@ -9,6 +9,7 @@ import { deployFiles } from './deploy-files.ts';
 import { diagnosisPage } from './diagnosis-page.ts';
 import { diagnosisWeightsPage } from './diagnosis-weights-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { faultsPages } from './faults-page.ts';
 import { httpPage } from './http-page.ts';
 import { jobsPage } from './jobs-page.ts';
 import { metricsPage } from './metrics-page.ts';
@@ -31,6 +32,7 @@ const pages = [
   runbooksPage(),
   ...benchmarksPages(),
   ...profilesPages(),
+  ...faultsPages(),
   ...soakPages(),
   ...deployFiles(),
   ...dashboardFiles(),

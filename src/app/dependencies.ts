@@ -123,7 +123,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => readScheduleGauges(watched, rows),
           (rows) => feedbackGauges(live, rows),
           (rows) => liveGauges(live, rows),
-          (rows) => changeGauges(live, rows),
+          (rows) => changeGauges({ pipelines: names, intervalSeconds }, rows),
           (rows) => readProbeGauges({ deployments: database.deployments, pipelines: names }, rows),
           (rows) => readDensityGauges(density, rows),
           (rows) => Promise.resolve(judgingGauges(judgingPlans, rows)),

@@ -1,5 +1,6 @@
 /** The daemon from start to stop: config in, a running monitor out. Stopping mirrors starting. */
 import { existsSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createCleanupStack } from '../cleanup-stack.ts';
@@ -54,7 +55,10 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     const { otlp } = config.metrics;
     if (endpoint !== null && otlp?.send.includes('metrics') === true)
       cleanups.defer('metrics by OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
-    const stopWatching = watchEventLoop(meter, (seconds) => dependencies.ownLag.record(seconds));
+    const stopWatching = watchEventLoop(meter, (seconds) =>
+      // Windows tells no load, and has 0.
+      dependencies.ownLag.record(seconds, (loadavg()[0] ?? 0) / availableParallelism()),
+    );
     cleanups.defer('event loop watch', async () => stopWatching());
     const clockWatch = await watchClock({
       clock,

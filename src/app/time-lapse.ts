@@ -10,8 +10,9 @@ import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
 import { type ImportReport, importGoldenQueries } from '../golden/sets/import-golden-set.ts';
+import { checkIndexJob } from '../index-truth/check-index.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
-import type { LiveQuery } from '../live/rules/live-query.ts';
+import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
 import type { Logger } from '../logger.ts';
 import { createJobRunner, type JobQueue } from '../queue/job-queue.ts';
 import type { Clock } from '../time.ts';
@@ -28,10 +29,13 @@ export interface TimeLapse
   /** A new version of a golden set; `values` are as the lines of a JSONL file. */
   importGolden(set: string, values: readonly unknown[]): Promise<ImportReport>;
   ingestQueries(queries: readonly LiveQuery[]): Promise<unknown>;
+  ingestFeedback(feedback: readonly Feedback[]): Promise<unknown>;
   /** A tick of the cron of all golden sets: their runs begin with the next `run`, beside its jobs. */
   tickGoldenSets(plannedAt: Date): Promise<void>;
   /** Runs jobs of the catalogue side by side, and those that they call for. @throws RecalldError demo_failed */
   run(...names: JobName[]): Promise<void>;
+  /** A round over the index of each pipeline that has a manifest. @throws RecalldError demo_failed */
+  checkIndexes(): Promise<void>;
   /** What is in alarm on a pipeline now, critical ones first. */
   alarms(pipeline: string): Promise<readonly Alarm[]>;
 }
@@ -45,20 +49,27 @@ type JobName =
   | 'probe-stores'
   | 'probe-embedders'
   | 'measure-ann-recall'
+  | 'snapshot-stores'
   | 'judge-live-traffic'
+  | 'watch-measures'
+  | 'record-golden-documents'
+  | 'measure-golden-representativeness'
   | 'evaluate-checks'
-  | 'diagnose-alarms';
+  | 'diagnose-alarms'
+  | 'send-notifications';
 
 /**
  * Opens the database of the config for the length of `work`; no daemon may run on it, because the jobs of that would
  * go by another clock.
  *
+ * @param onFailedJob hears of each job that failed; left out, a failure is thrown to whoever called for the job
  * @throws RecalldError as openDependencies, port_in_use, and what `work` throws
  */
 export async function withTimeLapse<T>(
   { config, logger, signal }: CommandSettings,
   clock: Clock,
   work: (lapse: TimeLapse) => Promise<T>,
+  onFailedJob: (name: string) => void = refuseFailedJob,
 ): Promise<T> {
   const cleanups = createCleanupStack(logger);
   try {
@@ -74,23 +85,18 @@ export async function withTimeLapse<T>(
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
     const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
     face.markReady();
-    const run = async (...names: readonly JobName[]): Promise<void> => {
-      for (const name of names) {
-        const job = jobCatalogue.find((one) => one.name === name);
-        if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
-        await inHand.queue.enqueue(job.name, {}, job.name);
-      }
-      await inHand.workOff(async (name, payload, id) => {
+    const workOff = (): Promise<void> =>
+      inHand.workOff(async (name, payload, id) => {
         if ((await runJob(name, payload, id)) === 'done') return;
         signal.throwIfAborted();
-        throw new RecalldError('demo_failed', `The job ${name} failed.`);
+        onFailedJob(name);
       });
-    };
     return await work({
       ...dependencies,
       url: face.url,
       importGolden: (set, values) => importGoldenQueries(sets, set, [values], clock.now()),
       ingestQueries: ingest.ingestQueries,
+      ingestFeedback: ingest.ingestFeedback,
       async tickGoldenSets(plannedAt) {
         const deps = { ...dependencies, newRunId };
         for (const pipeline of pipelines) {
@@ -100,7 +106,19 @@ export async function withTimeLapse<T>(
           }
         }
       },
-      run,
+      async run(...names) {
+        for (const name of names) {
+          const job = jobCatalogue.find((one) => one.name === name);
+          if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
+          await inHand.queue.enqueue(job.name, {}, job.name);
+        }
+        await workOff();
+      },
+      async checkIndexes() {
+        for (const { pipeline } of dependencies.indexPlans)
+          await inHand.queue.enqueue(checkIndexJob.name, { pipeline }, `${checkIndexJob.name}-${pipeline}`);
+        await workOff();
+      },
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
         return (await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)))).flat();
@@ -109,6 +127,10 @@ export async function withTimeLapse<T>(
   } finally {
     await cleanups.run();
   }
+}
+
+function refuseFailedJob(name: string): never {
+  throw new RecalldError('demo_failed', `The job ${name} failed.`);
 }
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];

@@ -9,6 +9,7 @@ import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts'
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
+import { MEASURE_CHANGED } from '../measures/rules/measure-change.ts';
 import { labelValues } from '../metrics/catalogue.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { sendNotificationsJob } from '../notifications/notification-jobs.ts';
@@ -138,7 +139,9 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       })),
       incidentsOf: async (pipeline, during) => {
         const found = await dependencies.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
-        return found.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
+        // A measure that changed for good becomes normal in time.
+        const ofMore = found.filter(({ course }) => course.some(({ alert }) => alert !== MEASURE_CHANGED));
+        return ofMore.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
       },
       deploymentsOf: async (pipeline, since) =>
         (await deployments.list({ pipeline, since, limit: MAX_INCIDENTS })).map(({ occurredAt }) => occurredAt),

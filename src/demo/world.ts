@@ -2,6 +2,7 @@
 
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
+import { createTurnedClock } from '../app/turned-clock.ts';
 import { systemClock } from '../system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { Seen } from './alarm-log.ts';
@@ -17,37 +18,6 @@ import {
   type MissingShares,
   NOTHING_MISSING,
 } from './traffic.ts';
-
-/** How much more quickly pauses pass. */
-const HASTE = 10;
-
-/** A clock that the story moves on, so that days pass in seconds; in between it goes as any other. */
-class StoryClock {
-  #setTo: number;
-  #setAtMs = systemClock.monotonicMs();
-
-  constructor(start: Date) {
-    this.#setTo = start.getTime();
-  }
-
-  set(now: Date): void {
-    this.#setTo = now.getTime();
-    this.#setAtMs = systemClock.monotonicMs();
-  }
-
-  now(): Date {
-    return new Date(this.#setTo + systemClock.monotonicMs() - this.#setAtMs);
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs();
-  }
-
-  /** Pauses of the daemon, as the one before it asks a dead retriever again, pass more quickly as well. */
-  sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return systemClock.sleep(ms / HASTE, signal);
-  }
-}
 
 const DAY_HOURS = 24;
 /** After the sampling of a minute is settled. */
@@ -91,7 +61,7 @@ export async function withWorld<T>(
   { command, rag, questions, start, firstHour, judgedAfter }: WorldSettings,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
-  const clock = new StoryClock(start);
+  const clock = createTurnedClock(start);
   const searcher = createSearcher(rag.url, command.signal);
   const traffic = createDemoTraffic({ pipeline: PIPELINE, questions, search: searcher.search, firstHour });
   const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);

@@ -16,20 +16,12 @@ import {
   lagSentence,
   wrongSentence,
 } from '../index-truth/rules/findings.ts';
-import { LIVE_DROP } from '../judging/measure-judged.ts';
-import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
-import {
-  ageSeconds,
-  INTERVALS_TO_TRUST,
-  type IntervalOf,
-  measurementTrustSeconds,
-  probeTrustSeconds,
-} from '../measures/rules/measurement.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf, probeTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
 import { MIN_ANN_RECALL } from '../probes/alerts.ts';
 import { durationText, percent } from '../text/spelling.ts';
-import { DAY_MS } from '../time.ts';
+import { liveAlarms } from './live-alarms.ts';
 import type { Alarm, AlarmCourse, ClosingReason, Recoveries } from './rules/incident.ts';
 
 export interface AlarmFacts {
@@ -48,7 +40,7 @@ export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date
     ...facts.latest.filter((run) => run.pipeline === pipeline.name).flatMap((run) => runAlarms(run, facts, now)),
     ...partAlarms(facts.measurements),
     ...indexAlarms(facts.measurements, now),
-    ...judgedAlarms(facts.measurements, now),
+    ...liveAlarms(facts, now),
   ];
   return alarms.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
 }
@@ -168,47 +160,6 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
     });
   }
   return alarms;
-}
-
-/** Of judged live queries, as the alert rules on them have it. */
-function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Alarm[] {
-  const drop = freshly(measurements, LIVE_DROP);
-  const state = drop?.details['state'];
-  const alarms: Alarm[] = [];
-  if (drop !== null && (state === 'called' || state === 'confirmed')) {
-    const isConfirmed = state === 'confirmed';
-    const by = isConfirmed ? 'people confirm it' : 'by the grades of the model';
-    alarms.push({
-      name: 'live queries are answered worse',
-      alert: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
-      severity: isConfirmed ? 'critical' : 'warning',
-      goldenSet: null,
-      headline: `judged nDCG of live queries down by ${drop.value.toFixed(2)}`,
-      text: `Judged nDCG of live queries lies ${drop.value.toFixed(2)} below the weeks before; ${by}.`,
-      value: drop.value,
-      threshold: 0,
-    });
-  }
-  const changedAt = freshly(measurements, JUDGE_DRIFT)?.details['changed_at'];
-  if (typeof changedAt === 'string' && now.getTime() - Date.parse(changedAt) < DAY_MS)
-    alarms.push({
-      name: 'the judge changed',
-      alert: 'RecalldJudgeChanged',
-      severity: 'warning',
-      goldenSet: null,
-      headline: 'the judge of live queries changed',
-      text: 'The judge of live queries gives fixed pairs other grades than at first.',
-      value: null,
-      threshold: null,
-    });
-  return alarms;
-}
-
-/** The newest value over all traffic, unless a later attempt came to none or it is too old to trust; null then. */
-export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
-  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
-  const newest = found === undefined || found.gap !== null ? null : found.newest;
-  return newest === null || newest.ageSeconds > measurementTrustSeconds({ ...newest, measure }, 0) ? null : newest;
 }
 
 /**

@@ -10,38 +10,33 @@ import type { StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
+import type { LiveWindows } from '../live/sql/live-windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import type { LagHistory } from '../threads/lag-history.ts';
 import { type Clock, DAY_MS } from '../time.ts';
 import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
+import { type BadWindow, firstBadMeasurement } from './first-bad.ts';
 import type { Incidents, LookStored } from './incidents.ts';
+import { changedMeasures } from './live-alarms.ts';
 import {
-  type Interval,
   observeCanary,
   observeDensity,
-  observeJudge,
-  observeLive,
   observeOwnWork,
   observeRecall,
-  observeRelevance,
   observeSamples,
   observeStore,
   observeTopics,
 } from './observe.ts';
+import { observeLevel } from './observe-level.ts';
+import { type Interval, observeJudge, observeLive, observeRelevance } from './observe-live.ts';
 import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './routes.ts';
-import { alarmedBy, diagnose, type Findings } from './rules/diagnose.ts';
+import { alarmedBy } from './rules/alarmed.ts';
+import { diagnose } from './rules/diagnose.ts';
 import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
-import {
-  type BadWindow,
-  firstBadMeasurement,
-  latestEnded,
-  observeRun,
-  type RunsAround,
-  runsAround,
-} from './runs-around.ts';
+import { latestEnded, observeRun, type RunsAround, runsAround } from './runs-around.ts';
 
 export interface DiagnoseDeps extends StoredRuns {
   readonly baselines: Pick<GoldenBaselines, 'pinned'>;
@@ -56,7 +51,8 @@ export interface DiagnoseDeps extends StoredRuns {
   readonly densityPlans: readonly DensityPlan[];
   readonly intervalSeconds: IntervalOf;
   /** Of the process that measures latencies; null in one that does not. */
-  readonly ownLag: Pick<LagHistory, 'lateShare'> | null;
+  readonly ownLag: Pick<LagHistory, 'lateShare' | 'queuedShare'> | null;
+  readonly windows: Pick<LiveWindows, 'latency95'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -221,24 +217,18 @@ async function lookInto(
 ): Promise<Diagnosis> {
   const { name } = pipeline;
   const run = await latestEnded(deps, pipeline, alarms);
-  const firstBad = await firstBadMeasurement(deps, pipeline, facts.density, deps.clock.now());
+  const firstBad = await firstBadMeasurement(deps, pipeline, facts, deps.clock.now());
   const { regressions } = pipeline.checks;
   const known = open?.referenceRunId ?? null;
   const around = run === null ? noRuns : await runsAround(deps, run, { regressions, firstBad, known });
   const observed = await observe(deps, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
-  const { cause, confidence, probability, summary, also, ranked, signs }: Findings = diagnose(observed);
+  const { title: _title, action: _action, ...found } = diagnose(observed);
   return {
+    ...found,
     pipeline: name,
-    cause,
-    confidence,
-    probability,
-    summary,
-    also,
     alarms: alarms.map((alarm) => alarm.name),
     runId: run?.id ?? null,
     referenceRunId: around.reference?.id ?? null,
-    ranked,
-    signs,
   };
 }
 
@@ -267,11 +257,13 @@ async function observe(
   const onset = earliest([openedAt ?? run?.startedAt ?? now, firstBad?.until ?? null, bad.at(-1)?.finishedAt ?? null]);
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
-  const { effects, key } = alarmedBy(name, facts.checks);
+  const alarmed = alarmedBy(name, facts.checks, changedMeasures(facts, now));
   const [observedRun, live, relevance, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
     await Promise.all([
-      run === null ? null : observeRun(deps, run, around, key),
-      observeLive(measurements, measured, interval),
+      run === null
+        ? null
+        : observeRun(deps, run, around, alarmed.key, await observeLevel(deps, run, alarmed, measured)),
+      observeLive(deps, measured, interval, now),
       observeRelevance(measurements, measured, interval),
       observeStore(measurements, measured, interval),
       observeRecall(measurements, measured, interval),
@@ -283,10 +275,13 @@ async function observe(
     ]);
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
-    alarmed: effects,
+    alarmed: alarmed.effects,
     // The parts are probed just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
-    samples: observeSamples(measured),
+    samples: {
+      ...observeSamples(measured),
+      ...(live.latency === null ? {} : { live_latency: { from: onset, n: live.latency.n } }),
+    },
     run: observedRun,
     live,
     relevance,
@@ -305,6 +300,7 @@ async function observe(
     ownWork: observeOwnWork(facts, observedRun, run, {
       now,
       lateShare: run === null ? null : (deps.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),
+      queuedShare: run === null ? null : (deps.ownLag?.queuedShare(run.startedAt, run.finishedAt ?? now) ?? null),
     }),
   };
 }

@@ -40,14 +40,19 @@ type IncidentRow = Omit<Incident, 'course' | 'earlier'> & {
   readonly earlier: readonly (Omit<Incident['earlier'][number], 'saidAt'> & { readonly saidAt: string })[];
 };
 
-/** Incidents with what was said last, and shortly what was said before. */
+/** Incidents with what was said last, and what was said before with its evidence. */
 const select = `
   select i.id, i.pipeline, i.opened_at as "openedAt", i.closed_at as "closedAt",
          i.closed_because as "closedBecause", i.severity, i.settled_at as "settledAt", i.course, d.said_at as "saidAt", d.cause, d.confidence, d.probability, d.summary,
          d.alarms, d.run_id as "runId", d.reference_run_id as "referenceRunId", d.findings -> 'ranked' as ranked,
-         d.findings -> 'signs' as signs, d.findings -> 'also' as also,
+         d.findings -> 'signs' as signs, d.findings -> 'also' as also, d.findings -> 'weighed' as weighed,
+         d.findings -> 'effects' as effects, (d.findings ->> 'failedShare')::double precision as "failedShare",
          coalesce((select jsonb_agg(jsonb_build_object('saidAt', e.said_at, 'cause', e.cause, 'confidence', e.confidence,
-                                                       'summary', e.summary) order by e.id desc)
+                                                       'probability', e.probability, 'summary', e.summary, 'alarms', e.alarms,
+                                                       'runId', e.run_id, 'signs', e.findings -> 'signs',
+                                                       'also', e.findings -> 'also', 'weighed', e.findings -> 'weighed',
+                                                       'effects', e.findings -> 'effects',
+                                                       'failedShare', e.findings -> 'failedShare') order by e.id desc)
                      from diagnoses e where e.incident_id = i.id and e.id < d.id), '[]') as earlier
     from incidents i
     join lateral (select * from diagnoses where incident_id = i.id order by id desc limit 1) d on true`;
@@ -210,8 +215,9 @@ function worstOf(alarms: readonly Pick<Alarm, 'severity'>[]): Alarm['severity'] 
 }
 
 function saidValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown[] {
-  const { cause, confidence, probability, summary, alarms, also, ranked, signs, runId, referenceRunId } = diagnosis;
-  const findings = JSON.stringify({ ranked, signs, also });
+  const { cause, confidence, probability, summary, alarms, runId, referenceRunId } = diagnosis;
+  const { ranked, signs, weighed, effects, failedShare, also } = diagnosis;
+  const findings = JSON.stringify({ ranked, signs, weighed, effects, failedShare, also });
   return [incidentId, at, cause, confidence, probability, summary, [...alarms], runId, referenceRunId, findings];
 }
 

@@ -3,26 +3,22 @@ import { FLOORS } from '../density/rules/alarm.ts';
 import { embeddingCanaryVerdict } from '../density/rules/measurement-change.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
-import type { Deployment } from '../deployments/rules/deployment.ts';
 import { failedShare, type GoldenRun } from '../golden/rules/run.ts';
 import { dailyIndexMeasures } from '../index-truth/measure-index.ts';
 import { LIVE_DROP } from '../judging/measure-judged.ts';
-import { dropStates } from '../judging/rules/judged-mean.ts';
-import { measuresOfScore } from '../judging/rules/judged-measures.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
+import { MAIN_LANGUAGE, TOP_QUERY } from '../live/measure-asked.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS } from '../time.ts';
-import { type AlarmFacts, freshly, trusted } from './alarms.ts';
+import { type AlarmFacts, trusted } from './alarms.ts';
+import { type Interval, valueBefore, valueOf } from './observe-live.ts';
 import type {
   ObservedCanary,
   ObservedDensity,
-  ObservedLive,
   ObservedRecall,
-  ObservedRelevance,
   ObservedRun,
-  ObservedShare,
   ObservedTopic,
   OwnWork,
 } from './rules/observations.ts';
@@ -32,13 +28,19 @@ import type { SignName } from './rules/signs.ts';
 const MOSTLY_FAILED = 0.5;
 /** Where the event loop is held up for this share of a run, the 95th percentile of latency is recalld's own. */
 const STARVED = 0.1;
+/** Where the processors are taken for this share of a run, every answer waits for recalld to be run. */
+const QUEUED = 0.5;
 
 /** Whether recalld starts the runs of one pipeline and brings them to an end; null without a set that runs by schedule. */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlarmFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
   ended: GoldenRun | null,
-  { now, lateShare }: { readonly now: Date; readonly lateShare: number | null },
+  {
+    now,
+    lateShare,
+    queuedShare,
+  }: { readonly now: Date } & Readonly<Record<'lateShare' | 'queuedShare', number | null>>,
 ): OwnWork | null {
   for (const { pipeline, goldenSet, lastAttemptAt } of latest) {
     const interval = intervalSeconds(pipeline, goldenSet);
@@ -50,23 +52,21 @@ export function observeOwnWork(
   // A run that its retriever failed is the retriever's failure.
   if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
     return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'it says no reason.' };
-  return lateShare !== null && lateShare >= STARVED ? { kind: 'starved', lateShare } : { kind: 'done' };
+  const isStarved = (lateShare ?? 0) >= STARVED || (queuedShare ?? 0) >= QUEUED;
+  return isStarved ? { kind: 'starved', lateShare: lateShare ?? 0, queuedShare: queuedShare ?? 0 } : { kind: 'done' };
 }
 
 const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
-/** Before an incident was `good`; from `opened` on it was in alarm. */
-export interface Interval {
-  readonly pipeline: string;
-  readonly good: Date;
-  readonly opened: Date;
-}
-
 /** Share or recall behind each sign that is measured by schedule; of two the one that is less certain counts. */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
   live_empty: ['zero_results_ratio'],
+  live_results: ['results_per_answer'],
+  top_query: [TOP_QUERY],
+  language: [MAIN_LANGUAGE],
+  feedback: ['feedback_positive_ratio'],
   live_relevance: [LIVE_DROP],
   judge: [JUDGE_DRIFT],
   store_size: ['store_vectors'],
@@ -84,6 +84,10 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 const drawn: ReadonlySet<string> = new Set<SignName>([
   'live_errors',
   'live_empty',
+  'live_results',
+  'top_query',
+  'language',
+  'feedback',
   'ann_recall',
   'index_documents',
   'index_retrieval',
@@ -107,18 +111,6 @@ export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
 
 function startOf(measure: string, { windowStart, measuredAt }: NonNullable<LatestMeasurement['newest']>): Date {
   return dailyIndexMeasures.has(measure) ? new Date(measuredAt.getTime() - DAY_MS) : windowStart;
-}
-
-/** The last value while all was well; else the first one before the alarm. */
-async function valueBefore(
-  measurements: Pick<Measurements, 'series'>,
-  measure: string,
-  { pipeline, good, opened }: Interval,
-): Promise<number | null> {
-  const from = new Date(good.getTime() - DAY_MS);
-  const values = await measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, opened);
-  const before = values.filter(({ windowEnd }) => windowEnd <= good);
-  return (before.at(-1) ?? values[0])?.value ?? null;
 }
 
 export async function observeStore(
@@ -159,63 +151,6 @@ export async function observeCanary(
     least: least.value,
     verdict: embeddingCanaryVerdict(median.value, least.value),
   };
-}
-
-export async function observeLive(
-  measurements: Pick<Measurements, 'series'>,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-): Promise<ObservedLive> {
-  const shareOf = async (measure: string): Promise<ObservedShare | null> => {
-    const newest = valueOf(latest, measure);
-    if (newest === null) return null;
-    const { value, ciLow, n } = newest;
-    return { value, ciLow: ciLow ?? value, n, before: await valueBefore(measurements, measure, interval) };
-  };
-  const [errors, empty] = await Promise.all([shareOf('error_ratio'), shareOf('zero_results_ratio')]);
-  return { errors, empty };
-}
-
-const judgedScores = Object.values(measuresOfScore).map(([corrected]) => corrected);
-
-/**
- * What was said of judged live relevance while it can be trusted: a fall below the weeks before, else a score below what it
- * was before the alarm, as nDCG does not see an answer that no document holds, and weeks must have passed to tell a fall.
- */
-export async function observeRelevance(
-  measurements: Pick<Measurements, 'series'>,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-): Promise<ObservedRelevance | null> {
-  const drop = observeDrop(latest);
-  if (drop?.state === 'called' || drop?.state === 'confirmed') return drop;
-  for (const measure of judgedScores) {
-    const newest = freshly(latest, measure);
-    if (newest === null) continue;
-    const { value, ciLow, ciHigh, n } = newest;
-    const before = await valueBefore(measurements, measure, interval);
-    if (before !== null && (ciHigh ?? value) < before)
-      return { state: 'below', measure, value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, before };
-  }
-  return drop;
-}
-
-function observeDrop(latest: readonly LatestMeasurement[]): ObservedRelevance | null {
-  const newest = freshly(latest, LIVE_DROP);
-  const state = dropStates.find((one) => one === newest?.details['state']);
-  if (newest === null || state === undefined) return null;
-  const { value: drop, ciLow, ciHigh, n } = newest;
-  return { drop, ciLow: ciLow ?? drop, ciHigh: ciHigh ?? drop, n, state };
-}
-
-/** @param deployments of the time in which it may have changed */
-export function observeJudge(
-  latest: readonly LatestMeasurement[],
-  deployments: readonly Deployment[],
-): 'same' | 'changed' | null {
-  if (deployments.some(({ kind, source }) => kind === 'judge' && source === 'detected')) return 'changed';
-  const verdict = freshly(latest, JUDGE_DRIFT)?.details['verdict'];
-  return verdict === 'steady' ? 'same' : verdict === 'changed' ? 'changed' : null;
 }
 
 export async function observeDensity(
@@ -264,10 +199,4 @@ export async function observeTopics(
 ): Promise<readonly ObservedTopic[]> {
   const open = await topics.list({ pipeline, states: ['open'], limit: MAX_TOPICS });
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
-}
-
-/** The newest value over all traffic, unless a later attempt came to none. */
-function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
-  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
-  return found === undefined || found.gap !== null ? null : found.newest;
 }

@@ -6,10 +6,11 @@ import { identifier, numberedPageShape, parseRequest, toPage } from '../http/fie
 import { toWire } from '../http/wire.ts';
 import { severities } from '../model.ts';
 import type { Incidents } from './incidents.ts';
-import { causes, causeTexts, confidences, effectKinds, tellApart } from './rules/cause.ts';
+import { causes, causeTexts, confidences, tellApart } from './rules/cause.ts';
+import { effectKinds } from './rules/effects.ts';
 import { closingReasons, type Diagnosis, type Incident } from './rules/incident.ts';
 import { besideOf } from './rules/rank-causes.ts';
-import type { Sign } from './rules/signs.ts';
+import type { Sign, SignName } from './rules/signs.ts';
 
 const sign = z.object({
   sign: z.string(),
@@ -17,6 +18,7 @@ const sign = z.object({
   sentence: z.string(),
   from: z.iso.datetime().nullable().describe('Start of what was measured; null for the golden run itself.'),
   n: z.number().nullable().describe('Size of the sample; null for what is none.'),
+  weighed: z.boolean().describe('False for what was measured before the onset and says nothing of what is wrong now.'),
 });
 const cause = z
   .enum(causes)
@@ -54,6 +56,16 @@ const findingsShape = {
     )
     .describe('The likeliest first; their probabilities sum to 1.'),
   signs: z.array(sign).describe('Everything that was read; what was not measured is not here.'),
+  effects: z
+    .array(
+      z.object({
+        kind: z.enum(effectKinds),
+        size: z.number().describe('0 where the measure is as it was in the last good run.'),
+        parts: z.record(z.string(), z.number()).nullable().describe('The queries that make it up, where known.'),
+      }),
+    )
+    .describe('What fires, as far as it can be held against before.'),
+  failed_share: z.number().nullable().describe('Share of the golden queries that failed; null without a run.'),
 };
 
 const time = z.iso.datetime();
@@ -87,8 +99,22 @@ export const incidentSchema = z.object({
     )
     .describe('Each alarm of it: when it rang, and how it was at its worst.'),
   earlier: z
-    .array(z.object({ said_at: time, cause, confidence, summary }))
-    .describe('What was said before, the latest first.'),
+    .array(
+      z.object({
+        said_at: time,
+        cause,
+        confidence,
+        probability: findingsShape.probability,
+        summary,
+        also: findingsShape.also,
+        alarms: findingsShape.alarms,
+        run_id: findingsShape.run_id,
+        signs: findingsShape.signs,
+        effects: findingsShape.effects,
+        failed_share: findingsShape.failed_share,
+      }),
+    )
+    .describe('What was said before, the latest first, each with the evidence that it rested on.'),
 });
 
 const findingsSchema = z.object(findingsShape);
@@ -114,8 +140,12 @@ function findingsOf(diagnosis: Diagnosis) {
       supporting: sentencesOf(supporting),
       opposing: sentencesOf(opposing),
     })),
-    signs: diagnosis.signs.map(({ name, ...read }) => ({ ...read, sign: name })),
+    signs: signsOf(diagnosis.signs, diagnosis.weighed),
   };
+}
+
+function signsOf(signs: readonly Sign[], weighed: readonly SignName[]) {
+  return signs.map(({ name, ...read }) => ({ ...read, sign: name, weighed: weighed.includes(name) }));
 }
 
 function sentencesOf(signs: readonly Sign[]): string[] {
@@ -127,7 +157,8 @@ export function findingsJson(diagnosis: Diagnosis): FindingsJson {
 }
 
 export function incidentJson(incident: Incident): IncidentJson {
-  return toWire(incidentSchema, { ...incident, ...findingsOf(incident) });
+  const earlier = incident.earlier.map((one) => ({ ...one, signs: signsOf(one.signs, one.weighed) }));
+  return toWire(incidentSchema, { ...incident, ...findingsOf(incident), earlier });
 }
 
 export interface IncidentRouteDeps {

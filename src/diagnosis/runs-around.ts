@@ -1,25 +1,19 @@
 /**
- * The golden runs that a diagnosis looks at: the first that was bad, the one that shows what is wrong, the last good
+ * The golden runs that a diagnosis looks at: the one that shows what is wrong, the last good
  * one, and those around them.
  */
 
-import type { CheckStore } from '../checks/check-store.ts';
 import { isRegression, type RegressionCheck } from '../checks/rules/regression.ts';
-import { isBreach, thresholdCheckName } from '../checks/rules/threshold.ts';
-import type { StoredDensityState } from '../density/watch-table.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../golden/rules/run.ts';
 import type { RunMetricKey } from '../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Measurements } from '../measures/measurements.ts';
-import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { DAY_MS } from '../time.ts';
+import type { BadWindow } from './first-bad.ts';
 import type { Alarm } from './rules/incident.ts';
-import { type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
+import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
 interface DiagnosedRunsDeps {
   readonly runs: Pick<GoldenRuns, 'find' | 'list' | 'checks' | 'outcomes' | 'comparisons'>;
@@ -137,6 +131,7 @@ export async function observeRun(
   run: GoldenRun,
   { reference, bad, earlier }: RunsAround,
   key: RunMetricKey | null,
+  level: ObservedLevel | null,
 ): Promise<ObservedRun> {
   const [now, side, labels, forbidden] = await Promise.all([
     readComparedSide(deps, run),
@@ -152,6 +147,7 @@ export async function observeRun(
     forbidden: forbidden === null ? null : { asked: forbidden.asked, results: forbidden.confirmed.length },
     stale: new Set(labels.map(({ queryId }) => queryId)),
     key,
+    level,
     reference:
       reference === null || side === null
         ? null
@@ -161,6 +157,7 @@ export async function observeRun(
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
             goneBefore: goneOf(reference.labels),
             stages: await readStages(deps, reference, run),
+            contexts: { before: await deps.runs.contexts(reference.id), now: await deps.runs.contexts(run.id) },
           },
     previous: bad[0] === undefined || bad[0].answersGoneAt !== null ? null : await readComparedSide(deps, bad[0]),
     older: [],
@@ -183,67 +180,4 @@ function goneOf({ stale, lost }: RunLabels): number | null {
 async function readStages({ runs }: Pick<StoredRuns, 'runs'>, before: GoldenRun, now: GoldenRun) {
   if (before.stages === null || now.stages === null) return null;
   return { before: await runs.stages(before.id), now: await runs.stages(now.id) };
-}
-
-interface FirstBadDeps {
-  readonly measurements: Pick<Measurements, 'series'>;
-  readonly checkStore: Pick<CheckStore, 'standings'>;
-}
-
-/** Longer ago nobody looks. */
-const MAX_BACK_MS = 7 * DAY_MS;
-
-/** The time that a bad measurement is of. */
-export interface BadWindow {
-  readonly from: Date;
-  readonly until: Date;
-}
-
-/**
- * The first of the bad measurements in a row that a threshold in alarm, or the watch over density, came of; of several
- * alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
- */
-export async function firstBadMeasurement(
-  { measurements, checkStore }: FirstBadDeps,
-  { name: pipeline, thresholds }: WatchedPipeline,
-  density: StoredDensityState | null,
-  now: Date,
-): Promise<BadWindow | null> {
-  const standings = (await checkStore.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
-  const windows = await Promise.all(
-    thresholds.map(async (check): Promise<BadWindow | null> => {
-      const standing = standings.find(({ name }) => name === thresholdCheckName(check));
-      if (standing === undefined) return null;
-      const { measure } = check;
-      const from = new Date(now.getTime() - MAX_BACK_MS);
-      const segment = standing.segment ?? ALL_SEGMENT;
-      const values = await measurements.series({ pipeline, measure, segment }, from, new Date(now.getTime() + 1));
-      const isWorse = judgedMeasure(measure).worse === 'above';
-      return firstOfBad(values, ({ value }) => (isWorse ? value > standing.threshold : value < standing.threshold));
-    }),
-  );
-  const known = [...windows, densityOpened(density)].filter((window) => window !== null);
-  return known.toSorted((a, b) => a.from.getTime() - b.from.getTime())[0] ?? null;
-}
-
-/**
- * Windows of live queries overlap: one that is bad begins long before what made it bad, which came after the last good one.
- *
- * @param values oldest first
- */
-function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) => boolean): BadWindow | null {
-  const lastGood = values.findLastIndex((value) => !isBad(value));
-  const first = values[lastGood + 1];
-  if (first === undefined) return null;
-  const goodUntil = values[lastGood]?.windowEnd ?? first.windowStart;
-  return { from: goodUntil > first.windowStart ? goodUntil : first.windowStart, until: first.windowEnd };
-}
-
-function densityOpened(stored: StoredDensityState | null): BadWindow | null {
-  if (stored?.state.phase.kind !== 'watching') return null;
-  const { page, ticket } = stored.state.phase.alarms;
-  const opened = [page, ticket].flatMap((alarm) => alarm?.incident?.openedMs ?? []);
-  if (opened.length === 0) return null;
-  const at = new Date(Math.min(...opened));
-  return { from: at, until: at };
 }

@@ -100,6 +100,22 @@ const measures: readonly GaugeGraph[] = [
     min: 0,
     note: 'Of the retrieved text, what an earlier document of the same answer said already.',
   },
+  {
+    metric: 'recalld_query_top_ratio',
+    title: 'Most frequent query',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+    note: 'Share of the live queries with a text that ask the most frequent one.',
+  },
+  {
+    metric: 'recalld_query_main_language_ratio',
+    title: 'Usual language',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+    note: 'Share of the live queries in the usual language, of those that tell.',
+  },
 ];
 
 const opinions: readonly GaugeGraph[] = [

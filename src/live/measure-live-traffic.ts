@@ -4,6 +4,7 @@ import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { type Clock, MINUTE_MS } from '../time.ts';
+import { measureAsked } from './measure-asked.ts';
 import {
   currentReference,
   REFERENCE,
@@ -97,6 +98,7 @@ async function measurePipeline(
   const wasStaged = latest.some(({ measure }) => measure === STAGED_QUERIES);
   const staged = stagedQueries(reading, wasStaged);
   if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
+  outcomes.push(...(await measureAsked(deps, window, latest, signal)));
   await deps.measurements.record(outcomes);
 }
 

@@ -26,16 +26,17 @@ export const liveUpkeepMetrics = {
     ['pipeline'],
   ),
   recalld_measure_changed: storedGauge(
-    '1 while a measure without an alert of its own is outside its normal range, 0 while it is inside; absent until the range is known.',
-    ['pipeline', 'measure'],
+    '1 while a measure without an alert of its own is outside its normal range, 0 while it is inside; absent until the range is known. `segment` is `all`, or the golden set of a measure of golden runs.',
+    ['pipeline', 'measure', 'segment'],
   ),
   recalld_measure_value: storedGauge('The latest value of a measure whose normal range is known.', [
     'pipeline',
     'measure',
+    'segment',
   ]),
   recalld_measure_normal: storedGauge(
     'Median of the earlier values of a measure, of up to 14 days without an incident.',
-    ['pipeline', 'measure'],
+    ['pipeline', 'measure', 'segment'],
   ),
   recalld_live_measure_samples_read_ratio: storedGauge(
     'Share of the stored samples of the window that was read; below 1 when there were too many, which widens the bounds.',

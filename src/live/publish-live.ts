@@ -2,6 +2,7 @@
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { MAIN_LANGUAGE, TOP_QUERY } from './measure-asked.ts';
 import {
   DROP_EVIDENCE,
   type DropDetails,
@@ -11,7 +12,7 @@ import {
 } from './measure-feedback.ts';
 import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
-import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
+import { liveMeasures } from './rules/live-measures.ts';
 
 interface LiveGaugesSettings {
   /** Names of the pipelines of the config; what is stored of others is left out. */
@@ -33,7 +34,7 @@ export function liveGauges(
     return own.flatMap((one) => {
       if (one.measure === SAMPLES_READ) return upkeepSamples(one, isTrusted);
       if (one.measure === STAGED_QUERIES) return stageSamples(one, isTrusted);
-      return isLive(one.measure) ? measureSamples(one, one.measure, isTrusted) : [];
+      return exported.has(one.measure) ? measureSamples(one, isTrusted) : [];
     });
   };
 }
@@ -41,8 +42,7 @@ export function liveGauges(
 type IsTrusted = (last: { readonly measuredAt: Date }) => boolean;
 
 function measureSamples(
-  { pipeline, segment, newest, gap }: LatestMeasurement,
-  measure: LiveMeasure,
+  { pipeline, segment, measure, newest, gap }: LatestMeasurement,
   isTrusted: IsTrusted,
 ): GaugeSample[] {
   const labels = { pipeline, segment };
@@ -89,9 +89,7 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
   });
 }
 
-function isLive(measure: string): measure is LiveMeasure {
-  return (liveMeasures as readonly string[]).includes(measure);
-}
+const exported: ReadonlySet<string> = new Set([...liveMeasures, TOP_QUERY, MAIN_LANGUAGE]);
 
 /** Every gauge of feedback, by all of it and by explicit and implicit feedback apart. */
 export function feedbackGauges(

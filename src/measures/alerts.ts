@@ -1,7 +1,9 @@
 /** The alert on measures that left their normal range. */
-import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
 
-const by = ['pipeline', 'measure'] as const;
+import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
+import { MEASURE_CHANGED } from './rules/measure-change.ts';
+
+const by = ['pipeline', 'measure', 'segment'] as const;
 
 export function measuresGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>): RuleGroup {
   return {
@@ -9,16 +11,16 @@ export function measuresGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>
     recordings: [],
     alerts: [
       {
-        alert: 'RecalldMeasureChanged',
+        alert: MEASURE_CHANGED,
         severity: 'warning',
         expr: `${maxBy(by, 'recalld_measure_value')}
-and on (pipeline, measure) ${maxBy(by, 'recalld_measure_changed')} == 1`,
+and on (pipeline, measure, segment) ${maxBy(by, 'recalld_measure_changed')} == 1`,
         for: '15m',
         keepFiringFor: '15m',
         by,
         dashboard: 'live',
         summary: 'A measure of {{ $labels.pipeline }} left its normal range.',
-        description: `${ofAlert('$of', groupLabels, by)}{{ $labels.measure }} of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; ${asked('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'an unknown value')} is normal.`,
+        description: `${ofAlert('$of', groupLabels, by)}{{ $labels.measure }} ({{ $labels.segment }}) of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; ${asked('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'an unknown value')} is normal.`,
       },
     ],
   };

@@ -178,16 +178,16 @@ export function createMeasurements(pool: Pool): Measurements {
 
     trends: (series, from, until) => namingOutage(pool, () => readTrends(pool, series, from, until)),
 
-    history: (pipeline, measures, since, stepMs) =>
+    history: ({ pipeline, segment }, measures, since, stepMs) =>
       namingOutage(pool, () =>
         queryRows<Measurement>(
           pool,
           `select distinct on (measure, date_bin($4::double precision * interval '1 millisecond', window_end, 'epoch'::timestamptz))
                   ${measurementColumns}
              from measurements
-            where pipeline = $1::text and measure = any ($2::text[]) and segment = 'all' and window_end >= $3::timestamptz
+            where pipeline = $1::text and measure = any ($2::text[]) and segment = $5::text and window_end >= $3::timestamptz
             order by measure, date_bin($4::double precision * interval '1 millisecond', window_end, 'epoch'::timestamptz), window_end`,
-          [pipeline, measures, since, stepMs],
+          [pipeline, measures, since, stepMs, segment],
         ),
       ),
 
@@ -268,8 +268,13 @@ export interface Measurements {
    * lowest and the highest value.
    */
   trends(series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>>;
-  /** Values of all traffic since a time, oldest first of each measure, at most one in each step. */
-  history(pipeline: string, measures: readonly string[], since: Date, stepMs: number): Promise<readonly Measurement[]>;
+  /** Values of a segment since a time, oldest first of each measure, at most one in each step. */
+  history(
+    of: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
+    measures: readonly string[],
+    since: Date,
+    stepMs: number,
+  ): Promise<readonly Measurement[]>;
   /** Makes the partitions that the next days need. `record` makes those that it misses. */
   createPartitions(now: Date): Promise<void>;
   /** Drops whole months that ended before `before`, and the latest of series that ended before it. */

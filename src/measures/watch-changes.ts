@@ -1,12 +1,19 @@
 /** Watches the measures that no alert of their own reports for a change, and exports what is normal and what changed. */
+import { goldenSetOf } from '../golden/rules/golden-set.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { forEachPipeline } from '../queue/for-each-pipeline.ts';
 import { defineCronJob } from '../queue/job-queue.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../time.ts';
-import type { MeasuredRows, Measurements } from './measurements.ts';
+import type { LatestMeasurement, MeasuredRows, Measurements } from './measurements.ts';
 import { isChanged, isWatchedMeasure, type NormalRange, normalRange, type TimeSpan } from './rules/measure-change.ts';
-import { ageSeconds, measurementTrustSeconds } from './rules/measurement.ts';
+import {
+  ageSeconds,
+  type IntervalOf,
+  type MeasurementSeries,
+  measurementTrustSeconds,
+  runTrustSeconds,
+} from './rules/measurement.ts';
 
 /** The normal ranges of a pipeline, by measure, as they are stored. */
 export const NORMAL_RANGES = 'measures_normal';
@@ -37,47 +44,50 @@ async function watchChanges(deps: WatchChangesDeps, signal: AbortSignal): Promis
   const latest = await deps.measurements.latest(now);
   await forEachPipeline(deps.plans, signal, async ({ pipeline, windowMs, checked }) => {
     const own = latest.filter(
-      (one) =>
-        one.pipeline === pipeline &&
-        one.segment === ALL_SEGMENT &&
-        isWatchedMeasure(one.measure) &&
-        !checked.includes(one.measure),
+      (one) => one.pipeline === pipeline && isWatchedSeries(one) && !checked.includes(one.measure),
     );
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
-    const [incidents, deployments, history] = await Promise.all([
+    const [incidents, deployments] = await Promise.all([
       deps.incidentsOf(pipeline, during),
       deps.deploymentsOf(pipeline, during.from),
-      deps.measurements.history(
-        pipeline,
-        own.map(({ measure }) => measure),
-        during.from,
-        Math.max(5 * MINUTE_MS, windowMs / VALUES_IN_WINDOW),
-      ),
     ]);
-    const ranges = own.flatMap(({ measure, newest }) => {
-      if (newest === null) return [];
-      const earlier = history.filter((one) => one.measure === measure);
-      const range = normalRange(newest, earlier, { incidents, deployments }, deps.falseAlarms);
-      return range === null ? [] : [[measure, range] as const];
-    });
-    await deps.measurements.record([
-      {
-        kind: 'value',
-        pipeline,
-        measure: NORMAL_RANGES,
-        segment: ALL_SEGMENT,
-        windowStart: during.from,
-        windowEnd: now,
-        measuredAt: now,
-        value: ranges.length,
-        ciLow: null,
-        ciHigh: null,
-        ciMethod: null,
-        n: ranges.length,
-        details: Object.fromEntries(ranges),
-      },
-    ]);
+    const budget = { ...deps.falseAlarms, series: own.length };
+    const stepMs = Math.max(5 * MINUTE_MS, windowMs / VALUES_IN_WINDOW);
+    const segments = [...new Set([ALL_SEGMENT, ...own.map(({ segment }) => segment)])];
+    for (const segment of segments) {
+      const series = own.filter((one) => one.segment === segment);
+      const measures = series.map(({ measure }) => measure);
+      const history = await deps.measurements.history({ pipeline, segment }, measures, during.from, stepMs);
+      const ranges = series.flatMap(({ measure, newest }) => {
+        if (newest === null) return [];
+        const earlier = history.filter((one) => one.measure === measure);
+        const range = normalRange(newest, earlier, { incidents, deployments }, budget);
+        return range === null ? [] : [[measure, range] as const];
+      });
+      await deps.measurements.record([
+        {
+          kind: 'value',
+          pipeline,
+          measure: NORMAL_RANGES,
+          segment,
+          windowStart: during.from,
+          windowEnd: now,
+          measuredAt: now,
+          value: ranges.length,
+          ciLow: null,
+          ciHigh: null,
+          ciMethod: null,
+          n: ranges.length,
+          details: Object.fromEntries(ranges),
+        },
+      ]);
+    }
   });
+}
+
+/** Of all traffic, or of a golden set: those of live segments are too many and too small. */
+function isWatchedSeries({ measure, segment }: MeasurementSeries): boolean {
+  return isWatchedMeasure(measure) && (segment === ALL_SEGMENT || goldenSetOf(segment) !== null);
 }
 
 export interface WatchChangesJobDeps {
@@ -92,30 +102,62 @@ export const watchChangesJob = defineCronJob({
   handle: (deps: WatchChangesJobDeps, signal) => watchChanges(deps.watchChanges, signal),
 });
 
+export interface WatchedValue extends MeasurementSeries {
+  readonly newest: NonNullable<LatestMeasurement['newest']>;
+  readonly range: NormalRange;
+  readonly isChanged: boolean;
+}
+
+/**
+ * The newest value of each watched measure beside its normal range, while nothing later came to none.
+ *
+ * @param measurements of any pipelines
+ */
+export function watchedValues(measurements: readonly LatestMeasurement[]): WatchedValue[] {
+  return measurements.flatMap(({ pipeline, measure: stored, segment, newest: ranges }) => {
+    if (stored !== NORMAL_RANGES || ranges === null) return [];
+    return Object.entries(ranges.details as Readonly<Record<string, NormalRange>>).flatMap(([measure, range]) => {
+      const known = measurements.find(
+        (one) => one.pipeline === pipeline && one.measure === measure && one.segment === segment,
+      );
+      const newest = known?.gap === null ? known.newest : null;
+      return newest === null
+        ? []
+        : [{ pipeline, measure, segment, newest, range, isChanged: isChanged(newest, range) }];
+    });
+  });
+}
+
+/** As often as live traffic is measured. */
+const LIVE_SECONDS = 300;
+
+/** Of those, the ones that are young enough to trust. */
+export function trustedWatched(
+  watched: readonly WatchedValue[],
+  intervalSeconds: IntervalOf,
+  now: Date,
+): readonly WatchedValue[] {
+  return watched.filter(({ pipeline, segment, newest }) => {
+    const set = goldenSetOf(segment);
+    const ofRuns = set === null ? 0 : runTrustSeconds(intervalSeconds(pipeline, set));
+    return ageSeconds(newest.measuredAt, now) <= Math.max(ofRuns, measurementTrustSeconds(newest, LIVE_SECONDS));
+  });
+}
+
 /** The gauges of watched measures: the value, what is normal, and whether it changed. */
 export function changeGauges(
-  { pipelines, intervalSeconds }: { readonly pipelines: readonly string[]; readonly intervalSeconds: number },
+  { pipelines, intervalSeconds }: { readonly pipelines: readonly string[]; readonly intervalSeconds: IntervalOf },
   { measurements }: MeasuredRows,
 ): GaugesAt {
-  const ranges = measurements.filter(
-    ({ pipeline, measure }) => measure === NORMAL_RANGES && pipelines.includes(pipeline),
-  );
+  const watched = watchedValues(measurements).filter(({ pipeline }) => pipelines.includes(pipeline));
   return (now) =>
-    ranges.flatMap(({ pipeline, newest }): GaugeSample[] => {
-      if (newest === null) return [];
-      return Object.entries(newest.details as Readonly<Record<string, NormalRange>>).flatMap(([measure, range]) => {
-        const known = measurements.find(
-          (one) => one.pipeline === pipeline && one.measure === measure && one.segment === ALL_SEGMENT,
-        );
-        const value = known?.gap === null ? known.newest : null;
-        if (value === null) return [];
-        if (ageSeconds(value.measuredAt, now) > measurementTrustSeconds(value, intervalSeconds)) return [];
-        const labels = { pipeline, measure };
-        return [
-          sample('recalld_measure_value', labels, value.value),
-          sample('recalld_measure_normal', labels, range.normal),
-          sample('recalld_measure_changed', labels, isChanged(value, range) ? 1 : 0),
-        ];
-      });
+    trustedWatched(watched, intervalSeconds, now).flatMap((one): GaugeSample[] => {
+      const { pipeline, measure, segment, newest, range } = one;
+      const labels = { pipeline, measure, segment };
+      return [
+        sample('recalld_measure_value', labels, newest.value),
+        sample('recalld_measure_normal', labels, range.normal),
+        sample('recalld_measure_changed', labels, one.isChanged ? 1 : 0),
+      ];
     });
 }

@@ -78,10 +78,11 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   const { name } = pipeline;
   const checks = facts.checks.filter((one) => one.pipeline === name);
   const golden = goldenStatuses(pipeline, facts, now);
-  const measurements = facts.measurements
-    .filter((one) => one.pipeline === name && !internalMeasures.has(one.measure))
+  const own = facts.measurements.filter((one) => one.pipeline === name);
+  const measurements = own
+    .filter((one) => !internalMeasures.has(one.measure))
     .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts) }));
-  const alarms = alarmsOf(pipeline, { ...facts, measurements }, now);
+  const alarms = alarmsOf(pipeline, { ...facts, measurements: own }, now);
   const judging = checks.filter(({ isQuiet }) => !isQuiet);
   const findings = [
     ...judging.map(checkFinding),

@@ -7,10 +7,13 @@ const MAX_CHARACTERS = 2000;
 /** A second language that fits almost as well makes the first no finding: names, code, mixtures. */
 const ALMOST_AS_WELL = 0.9;
 
-/** ISO 639-3, such as `eng`; null where a text does not tell. */
-export function languageOf(text: string): string | null {
+/**
+ * @param minLetters of fewer a language would be a guess; for shares that are compared with each other, guesses cancel
+ * @returns ISO 639-3, such as `eng`; null where a text does not tell
+ */
+export function languageOf(text: string, minLetters = MIN_LETTERS): string | null {
   const letters = text.slice(0, MAX_CHARACTERS).replaceAll(/[^\p{L}\p{M}\s]+/gu, ' ');
-  const [first, second] = francAll(letters, { minLength: MIN_LETTERS });
+  const [first, second] = francAll(letters, { minLength: minLetters });
   if (first === undefined || first[0] === 'und' || (second?.[1] ?? 0) > ALMOST_AS_WELL) return null;
   return first[0];
 }

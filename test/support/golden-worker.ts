@@ -146,6 +146,7 @@ export async function startGoldenWorker(
       densityPlans: [],
       intervalSeconds: () => null,
       ownLag: null,
+      windows: createLiveWindows(pool),
       clock,
       logger,
     },

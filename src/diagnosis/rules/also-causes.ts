@@ -1,17 +1,10 @@
 /** Of two faults at once: a cause for what is in alarm and the likeliest cause cannot bring about. */
-import {
-  type Cause,
-  type Confidence,
-  canExplain,
-  type Effect,
-  type EffectKind,
-  effectTitles,
-  type NamedCause,
-} from './cause.ts';
+import type { Cause, Confidence, NamedCause } from './cause.ts';
+import { canExplain, type Effect, type EffectKind, effectTitles } from './effects.ts';
 import { movedBy } from './moved-by.ts';
 import { besideOf, type CauseRanking, rankCauses, weigh } from './rank-causes.ts';
 import { isHealthy } from './samples.ts';
-import type { Sign } from './signs.ts';
+import type { Sign, SignName } from './signs.ts';
 
 export interface AlsoCause {
   readonly cause: NamedCause;
@@ -21,11 +14,21 @@ export interface AlsoCause {
   readonly effects: readonly EffectKind[];
 }
 
-/** Measured of calls, not of what is in the answers. */
-const ofCalls: ReadonlySet<EffectKind> = new Set(['latency', 'failures', 'live_errors', 'judge', 'runs', 'canary']);
+/** Measured of calls, not of what is in the answers; by the signs that tell of it. */
+const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
+  latency: ['latency', 'warming', 'top_query'],
+  failures: ['failures', 'failure_kind', 'top_query'],
+  live_errors: ['live_errors', 'failures', 'failure_kind', 'top_query'],
+  judge: ['judge'],
+  runs: ['own_work'],
+  canary: ['canary', 'embedder'],
+  traffic: ['top_query', 'language'],
+};
 
 /**
- * Ranks causes again for what the first cannot bring about, over the signs that the first does not account for.
+ * Ranks causes again for what the first cannot bring about, over the signs that the first does not account for: for all
+ * of it together, and where that names none, for each effect by itself. Where the first ranking names none, it may be
+ * that no one cause brings about all that is in alarm, so each effect is ranked by itself then too.
  *
  * @param signs that are weighed
  */
@@ -40,23 +43,42 @@ export function alsoCauses(
   const left = effects.filter(
     (effect) => effect.size > 0 && !first.some((one) => canExplain(one, effect, failedShare)),
   );
-  if (first.length === 0 || left.length === 0) return [];
-  const second = rankCauses(
+  if (left.length === 0 || (first.length === 0 && left.length < 2)) return [];
+  const together = first.length === 0 ? null : causeOf(left, first, signs, failedShare);
+  if (together !== null || left.length < 2) return together === null ? [] : [together];
+  const found = left.flatMap((effect) => causeOf([effect], first, signs, failedShare) ?? []);
+  return [...new Set(found.map((one) => one.cause))].flatMap((one) => {
+    const same = found.filter((also) => also.cause === one);
+    const [best] = same.toSorted((a, b) => b.probability - a.probability);
+    return best === undefined ? [] : [{ ...best, effects: same.flatMap((also) => also.effects) }];
+  });
+}
+
+/** Null where no one cause is named that the first are not. */
+function causeOf(
+  left: readonly Effect[],
+  first: readonly NamedCause[],
+  signs: readonly Sign[],
+  failedShare: number | null,
+): AlsoCause | null {
+  const { cause, confidence, probability, ranked } = rankCauses(
     signs.filter((sign) => isOpen(sign, left, first)),
     left,
     failedShare,
   );
-  const { cause: other, confidence, probability } = second;
-  if (other === 'unknown' || first.includes(other) || besideOf(second.ranked, other) !== null) return [];
-  const own = left.filter((effect) => canExplain(other, effect, failedShare)).map(({ kind }) => kind);
-  return [{ cause: other, confidence, probability, effects: own }];
+  if (cause === 'unknown' || first.includes(cause) || besideOf(ranked, cause) !== null) return null;
+  // Nothing more general was found before, so that a guess is worth less.
+  if (first.length === 0 && confidence === 'low') return null;
+  const own = left.filter((effect) => canExplain(cause, effect, failedShare)).map(({ kind }) => kind);
+  return { cause, confidence, probability, effects: own };
 }
 
 /** Whether a sign can be of another fault than the first: it is healthy, shows what is left, or does not fit the first. */
 function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[]): boolean {
-  if (isHealthy(sign) || sign.name === 'own_work' || left.some(({ kind }) => movedBy[kind]?.[0] === sign.name))
+  if (isHealthy(sign) || sign.name === 'own_work') return true;
+  if (left.some(({ kind }) => movedBy[kind]?.[0] === sign.name || ofCalls[kind]?.includes(sign.name) === true))
     return true;
-  return left.some(({ kind }) => !ofCalls.has(kind)) && first.every((cause) => weigh(sign, cause) <= 0);
+  return left.some(({ kind }) => ofCalls[kind] === undefined) && first.every((cause) => weigh(sign, cause) <= 0);
 }
 
 /** `the slow answers and the failed live queries` */

@@ -1,7 +1,4 @@
-/**
- * What can be behind an alarm, a closed list, so that it can be a label of a metric; and what each can bring about: a
- * cause that cannot is not offered.
- */
+/** What can be behind an alarm: a closed list, so that it can be a label of a metric. */
 
 export interface CauseText {
   /** What to call it. */
@@ -65,6 +62,18 @@ export const causeTexts = {
     action: 'Compare a live call with a golden one: its filter, tenant, length and credentials; golden ones are well.',
     shows: 'a live query, asked again, is hurt again',
   },
+  repeated_query: {
+    title: 'one query floods the traffic',
+    action:
+      'Find the caller that repeats it (a health check, a crawler, a retry loop) and stop it or leave it out of what recalld gets.',
+    shows: 'most of the load ends when one caller stops',
+  },
+  other_language: {
+    title: 'people ask in another language',
+    action:
+      'Index documents in that language or translate queries, and add such queries to the golden set with `recalld golden promote`.',
+    shows: 'queries in the usual language are answered as before',
+  },
   index_parameters: {
     title: 'the index misses near neighbours',
     action: 'Undo the change of index or search parameters (ef, nprobe, quantisation), or rebuild the index.',
@@ -80,6 +89,18 @@ export const causeTexts = {
     action:
       'Look at the queue and the errors of the job that indexes; `recalld index check` lists what is not there yet.',
     shows: 'new versions of documents wait to be indexed',
+  },
+  truncated_texts: {
+    title: 'chunk texts were cut short at indexing',
+    action:
+      'Look at the length limit of the job that indexes (chunk size, tokens of the embedder, a column), and index the full texts again.',
+    shows: 'stored texts end in the middle of a sentence',
+  },
+  duplicate_results: {
+    title: 'answers hold the same text several times',
+    action:
+      'Look for documents that were indexed twice, or a join or merge that repeats results, and remove duplicates before the cut-off.',
+    shows: 'the same text stands at several places of an answer',
   },
   corpus_changed: {
     title: 'the documents were chunked anew',
@@ -107,6 +128,17 @@ export const causeTexts = {
     action: 'Look at what only this segment goes through: its filter, its tenant, its shard or its index.',
     shows: 'all other segments are as before',
   },
+  one_kind_of_query: {
+    title: 'one kind of query alone is hurt',
+    action:
+      'Look at what treats such queries otherwise: the analyser or tokeniser, a length limit, language detection, a rewriting or routing rule.',
+    shows: 'the same need, asked in another way, is answered',
+  },
+  foreign_answers: {
+    title: 'queries get the answers of other queries',
+    action: 'Look at the key of the cache (text, filter, tenant, k) and its similarity threshold, and empty the cache.',
+    shows: 'a call that bypasses the cache is right',
+  },
   random_answers: {
     title: 'answers do not depend on the question',
     action:
@@ -114,8 +146,8 @@ export const causeTexts = {
     shows: 'the question does not reach the search',
   },
   cut_off_answers: {
-    title: 'answers are cut short',
-    action: 'Look at the limit that the retriever applies: it returns fewer documents than it is asked for.',
+    title: 'answers have fewer results than before',
+    action: 'Look at top_k and other limits of the retriever: it returns fewer documents than it is asked for.',
     shows: 'fewer documents come than were asked for',
   },
   ranking: {
@@ -145,6 +177,11 @@ export const causeTexts = {
       'Promote the worst judged ones into the golden set with `recalld golden promote`, and look for what they share.',
     shows: 'promoted live questions score badly too',
   },
+  generator: {
+    title: 'the answers got worse, but what is retrieved did not',
+    action: 'Look at the model, the prompt and the context limit of the generator; the retriever is not at fault.',
+    shows: 'the retrieved documents hold the answer',
+  },
   judge: {
     title: 'the judge of live queries changed',
     action: 'Name a fixed version of its model; the retriever is not at fault.',
@@ -157,7 +194,7 @@ export const causeTexts = {
     shows: 'a call from another tenant brings them too',
   },
   golden_labels: {
-    title: 'the labels of the golden set are out of date',
+    title: 'the labels of the golden set are wrong or out of date',
     action: 'Mend the labels with `recalld golden check`; the retriever is not at fault.',
     shows: 'people find the new answers right',
   },
@@ -195,142 +232,3 @@ export function probabilityText(probability: number): string {
 export const confidences = ['high', 'medium', 'low'] as const;
 
 export type Confidence = (typeof confidences)[number];
-
-/** What can be in alarm. */
-export const effectKinds = [
-  'score',
-  'failures',
-  'latency',
-  'labels',
-  'forbidden',
-  'live_errors',
-  'live_empty',
-  'feedback',
-  'relevance',
-  'judge',
-  'density',
-  'recall',
-  'canary',
-  'index',
-  'runs',
-] as const;
-
-export type EffectKind = (typeof effectKinds)[number];
-
-/** What to call each, as the object of "likely cause of". */
-export const effectTitles: Readonly<Record<EffectKind, string>> = {
-  score: 'the lower scores',
-  failures: 'the failed queries',
-  latency: 'the slow answers',
-  labels: 'the missing judged documents',
-  forbidden: 'the forbidden documents',
-  live_errors: 'the failed live queries',
-  live_empty: 'the live queries without a document',
-  feedback: 'the negative feedback',
-  relevance: 'the lower live relevance',
-  judge: 'the other grades of the judge',
-  density: 'the lower query density',
-  recall: 'the lower recall of the index',
-  canary: 'the changed embedding canary',
-  index: 'the findings of the index check',
-  runs: 'the golden runs that did not end',
-};
-
-/** The queries that a fall or a rise is made of. */
-export const effectParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers'] as const;
-
-export type EffectPart = (typeof effectParts)[number];
-
-/** How much of something is in alarm, and, where it is known, which queries make it up; the parts sum to the size. */
-export interface Effect {
-  readonly kind: EffectKind;
-  /** Above 0; 0 where the measure in alarm is as it was before. */
-  readonly size: number;
-  readonly parts: Readonly<Partial<Record<EffectPart, number>>> | null;
-}
-
-interface Reach {
-  readonly moves: readonly EffectKind[];
-  /** The parts of a score or of failures that it moves. */
-  readonly through: readonly EffectPart[];
-  /** Least share of the queries that must have failed. */
-  readonly leastFailed?: number;
-}
-
-/** Below this share of failed queries nobody is down. */
-const DOWN = 0.9;
-
-const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs'] as const;
-const answers = ['score', 'feedback', 'relevance', 'live_empty'] as const;
-
-export const reaches: Readonly<Record<NamedCause, Reach>> = {
-  retriever_outage: { moves: [...calls, 'latency'], through: ['failed', 'timed_out'], leastFailed: DOWN },
-  retriever_failing: { moves: calls, through: ['failed'] },
-  retriever_slow: { moves: [...calls, 'latency'], through: ['timed_out'] },
-  cold_cache: { moves: ['score', 'failures', 'latency', 'live_errors'], through: ['timed_out'] },
-  access_denied: { moves: calls, through: ['failed'] },
-  rate_limited: { moves: calls, through: ['failed'] },
-  error_page: { moves: calls, through: ['failed'] },
-  empty_lists: { moves: answers, through: ['empty'] },
-  filter: { moves: answers, through: ['empty', 'answers'] },
-  live_traffic: { moves: ['live_errors', 'live_empty', 'feedback', 'relevance'], through: [] },
-  index_parameters: { moves: ['score', 'feedback', 'relevance', 'recall', 'latency', 'index'], through: ['answers'] },
-  index_lost_documents: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
-  index_behind: { moves: ['index', 'density', 'feedback', 'relevance'], through: [] },
-  corpus_changed: {
-    moves: ['score', 'feedback', 'relevance', 'labels', 'density', 'index'],
-    through: ['stale', 'answers'],
-  },
-  ids_renamed: { moves: ['score', 'labels', 'density'], through: ['stale', 'answers'] },
-  old_index: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
-  split_index: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
-  one_segment: {
-    moves: [...answers, 'failures', 'live_errors', 'labels'],
-    through: ['failed', 'timed_out', 'empty', 'stale', 'answers'],
-  },
-  random_answers: { moves: ['score', 'feedback', 'relevance'], through: ['answers'] },
-  cut_off_answers: { moves: ['score', 'feedback', 'relevance'], through: ['answers'] },
-  ranking: { moves: ['score', 'feedback', 'relevance'], through: ['answers'] },
-  deployment: {
-    moves: effectKinds.filter((kind) => kind !== 'runs' && kind !== 'judge'),
-    through: effectParts.filter((part) => part !== 'unshared'),
-  },
-  embedding_model: { moves: [...answers, 'density', 'canary', 'index'], through: ['empty', 'answers'] },
-  uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance'], through: [] },
-  unlike_golden: { moves: ['feedback', 'relevance'], through: [] },
-  judge: { moves: ['judge', 'relevance'], through: [] },
-  forbidden_documents: { moves: ['forbidden'], through: [] },
-  golden_labels: { moves: ['score', 'labels'], through: ['stale', 'unshared'] },
-  recalld: { moves: ['runs', 'latency'], through: [] },
-};
-
-/** The share of an effect that a cause can bring about, 0..1. */
-function explains(cause: NamedCause, { kind, size, parts }: Effect, failedShare: number | null): number {
-  const { moves, through, leastFailed = 0 } = reaches[cause];
-  if (!moves.includes(kind) || size <= 0) return 0;
-  if (failedShare !== null && failedShare < leastFailed) return 0;
-  if (parts === null) return 1;
-  const moved = through.reduce((sum, part) => sum + Math.max(0, parts[part] ?? 0), 0);
-  return Math.min(1, moved / size);
-}
-
-/** A cause that brings about less than this share of everything in alarm is not offered. */
-const MIN_EXPLAINED = 0.5;
-
-/** Whether a cause can bring about most of one thing that is in alarm. */
-export function canExplain(cause: NamedCause, effect: Effect, failedShare: number | null): boolean {
-  return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
-}
-
-/** Whether a cause can be behind at least one thing that is in alarm; without knowing of any, every cause can. */
-export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
-  return effects.length === 0 || effects.some((effect) => canExplain(cause, effect, failedShare));
-}
-
-/** What each thing in alarm that a cause leaves unexplained says against it, in nats. */
-const UNEXPLAINED = -1.5;
-
-export function weightOfUnexplained(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): number {
-  const left = effects.filter((effect) => effect.size > 0 && !canExplain(cause, effect, failedShare)).length;
-  return left * UNEXPLAINED;
-}

@@ -4,17 +4,17 @@
  */
 import { type ComparedSide, sharedQueries } from '../../golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../golden/rules/compare-metric.ts';
-import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../golden/rules/run.ts';
 import { type RunMetricKey, scoresBy } from '../../golden/rules/score-run.ts';
 import { lossesByStep, stagedQuestions } from '../../golden/rules/stages.ts';
 import { type ComparisonVerdict, storedComparison } from '../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
-import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
 import { studentTInterval } from '../../math/stats/intervals.ts';
 import type { GoldenQuery } from '../../model.ts';
-import type { EffectPart } from './cause.ts';
+import type { LossPart } from './effects.ts';
+import { type ForeignLists, foreignLists, type Lists } from './foreign-lists.ts';
+import { type HurtGroup, hurtKind, hurtSegment } from './hurt-groups.ts';
 
 export interface ChangedAnswers {
   /** Queries that both runs were asked and answered, with or without documents. */
@@ -42,6 +42,9 @@ export interface ChangedAnswers {
   /** Queries without documents, before and now. */
   readonly emptyBefore: number;
   readonly empty: number;
+  readonly foreign: ForeignLists;
+  /** Share of the results that came before in the same answer already. */
+  readonly repeated: { readonly before: number; readonly now: number };
 }
 
 export interface ScoreChange {
@@ -52,12 +55,6 @@ export interface ScoreChange {
   readonly ciLow: number;
   readonly ciHigh: number;
   readonly verdict: ComparisonVerdict;
-}
-
-/** The documents of one query in two runs, as far as both were asked for. */
-interface Lists {
-  readonly old: readonly string[];
-  readonly now: readonly string[];
 }
 
 /**
@@ -105,6 +102,11 @@ export function changedAnswers(
     appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
     emptyBefore: lists.filter((list) => list.old.length === 0).length,
     empty: lists.filter((list) => list.now.length === 0).length,
+    foreign: foreignLists(lists),
+    repeated: {
+      before: repeatedShare(lists.map(({ old: was }) => was)),
+      now: repeatedShare(lists.map((list) => list.now)),
+    },
   };
 }
 
@@ -123,6 +125,12 @@ export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string,
 
 function meanOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : mean(values);
+}
+
+function repeatedShare(lists: readonly (readonly string[])[]): number {
+  const results = lists.reduce((sum, ids) => sum + ids.length, 0);
+  const different = lists.reduce((sum, ids) => sum + new Set(ids).size, 0);
+  return results === 0 ? 0 : 1 - different / results;
 }
 
 function keptOf({ old, now }: Lists): number {
@@ -214,24 +222,10 @@ export interface ScoreLoss {
   readonly before: number;
   readonly now: number;
   /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
-  readonly parts: Readonly<Record<EffectPart, number>>;
-  readonly segment: HurtSegment | null;
-}
-
-/** The segment that lost most, beside the others; null without two segments of some size, or when little was lost. */
-export interface HurtSegment {
-  readonly name: string;
-  readonly n: number;
-  /** Mean loss of a query in it, and outside of it. */
-  readonly inside: number;
-  readonly outside: number;
-  /** Segments that it was chosen from. */
-  readonly searched: number;
-  /**
-   * Probability that as many of the hurt queries fall into it by chance (hypergeometric), times `searched` (Bonferroni); at
-   * most 1.
-   */
-  readonly chance: number;
+  readonly parts: Readonly<Record<LossPart, number>>;
+  readonly segment: HurtGroup | null;
+  /** Of the kinds that the texts of queries tell: script, language, length and traits. */
+  readonly kind: HurtGroup | null;
 }
 
 /** @param stale ids of queries whose labels are not alive */
@@ -249,14 +243,21 @@ export function scoreLoss(
   const [from, to] = [before, after].map(({ answers }) => scoresBy(key, shared, answers, level));
   const losses = shared.map((query, row) => ({ query, loss: (from?.[row] ?? 0) - (to?.[row] ?? 0) }));
   const partOf = partsBy(after, stale);
-  const parts: Record<EffectPart, number> = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0 };
+  const parts: Record<LossPart, number> = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0 };
   for (const { query, loss } of losses) parts[partOf(query)] += loss / after.queries.length;
   const isAllShared = shared.length === before.queries.length && shared.length === after.queries.length;
   if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
-  return { measure: formatMetricKey(key), before: old, now, parts, segment: hurtSegment(losses, after) };
+  return {
+    measure: formatMetricKey(key),
+    before: old,
+    now,
+    parts,
+    segment: hurtSegment(losses, after.settings),
+    kind: hurtKind(losses),
+  };
 }
 
-function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query: GoldenQuery) => EffectPart {
+function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query: GoldenQuery) => LossPart {
   const answered = answeredOf(answers);
   const timedOut = new Set(answers.filter(({ outcome }) => outcome === 'timeout').map(({ queryId }) => queryId));
   return ({ id }) => {
@@ -265,45 +266,6 @@ function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query:
     if (answer.documents.length === 0) return 'empty';
     return stale.has(id) ? 'stale' : 'answers';
   };
-}
-
-const MIN_IN_SEGMENT = 5;
-/** A query that lost less may have lost it as its answers waver. */
-const HURT = 0.05;
-
-type QueryLoss = { readonly query: GoldenQuery; readonly loss: number };
-
-function hurtSegment(
-  losses: readonly QueryLoss[],
-  { settings: { segmentKeys, maxSegments } }: ComparedSide,
-): HurtSegment | null {
-  const grouped = groupBySegment(
-    losses.map(({ query }) => query),
-    segmentKeys,
-    maxSegments,
-  );
-  const segments = grouped.segments.filter(
-    ({ members }) => members.length >= MIN_IN_SEGMENT && losses.length - members.length >= MIN_IN_SEGMENT,
-  );
-  const lossOf = (row: number): number => losses[row]?.loss ?? 0;
-  const total = losses.reduce((lost, { loss }) => lost + loss, 0);
-  const found = segments.map(({ name, members }): HurtSegment => {
-    const lost = members.reduce((sum, row) => sum + lossOf(row), 0);
-    const chance = hypergeometricUpperTail(members.filter((row) => lossOf(row) >= HURT).length, {
-      size: losses.length,
-      marked: losses.filter(({ loss }) => loss >= HURT).length,
-      draws: members.length,
-    });
-    return {
-      name,
-      n: members.length,
-      inside: lost / members.length,
-      outside: (total - lost) / (losses.length - members.length),
-      searched: segments.length,
-      chance: Math.min(1, chance * segments.length),
-    };
-  });
-  return found.toSorted((a, b) => b.inside - b.outside - (a.inside - a.outside))[0] ?? null;
 }
 
 export interface StagedSide extends ComparedSide {

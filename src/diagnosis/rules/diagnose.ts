@@ -1,58 +1,87 @@
 /** From what is known around an alarm to a diagnosis: a cause or `unknown`, how far to trust it, and why. */
 
-import type { CheckState } from '../../checks/rules/check-state.ts';
-import { isBreach } from '../../checks/rules/threshold.ts';
-import type { RunMetricKey } from '../../golden/rules/score-run.ts';
-import { parseMetricKey } from '../../math/ir/metric-key.ts';
-import type { JudgedMeasureName } from '../../measures/rules/measure-table.ts';
 import { type AlsoCause, alsoCauses, effectsText } from './also-causes.ts';
-import {
-  type CauseText,
-  causeTexts,
-  type Effect,
-  type EffectKind,
-  effectParts,
-  probabilityText,
-  tellApart,
-} from './cause.ts';
+import { type CauseText, causeTexts, probabilityText, tellApart } from './cause.ts';
+import type { Effect, EffectKind } from './effects.ts';
 import { movedBy } from './moved-by.ts';
 import type { Observations, ObservedRun } from './observations.ts';
 import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
+import { readLiveSigns } from './read-live-signs.ts';
 import { readPartSigns } from './read-part-signs.ts';
 import { readRunSigns } from './read-run-signs.ts';
-import { sinceOnset } from './samples.ts';
+import { isHealthy, sinceOnset } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 
 /** Longest summary, in characters: what an annotation of an alert or a line of a chat takes. */
 export const MAX_SUMMARY_LENGTH = 300;
 
-export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'action'> {
+/** What causes are ranked by. */
+export interface Evidence {
+  /** Those that are weighed. */
+  readonly signs: readonly Sign[];
+  readonly effects: readonly Effect[];
+  /** Of the golden queries; null without a run. */
+  readonly failedShare: number | null;
+}
+
+export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'action'>, Omit<Evidence, 'signs'> {
   /** At most 300 characters. */
   readonly summary: string;
   /** Causes of firing alerts that the first cause cannot bring about. */
   readonly also: readonly AlsoCause[];
   /** Everything that was read. */
   readonly signs: readonly Sign[];
+  /** Names of those that were weighed. */
+  readonly weighed: readonly SignName[];
 }
 
 export function diagnose(observed: Observations): Findings {
-  const signs = [...readRunSigns(observed.run), ...readPartSigns(observed)].map((sign) => {
-    const sample = observed.samples[sign.name];
-    return sample === undefined ? sign : { ...sign, from: sample.from.toISOString(), n: sample.n };
-  });
-  const effects = effectsOf(observed, signs);
-  const weighed = measurable(undenied(sinceOnset(signs, observed.onset)));
-  const failedShare = failedShareOf(observed.run);
+  const signs = readSigns(observed);
+  const { signs: weighed, effects, failedShare } = weighedEvidence(observed, signs);
   const ranking = rankCauses(weighed, effects, failedShare);
   const also = alsoCauses(ranking, weighed, effects, failedShare);
   const { title, action } = causeTexts[ranking.cause];
-  return { ...ranking, title, action, summary: summarise({ ...ranking, also }, effects, signs), also, signs };
+  const summary = summarise({ ...ranking, also }, effects, signs);
+  const names = weighed.map(({ name }) => name);
+  return { ...ranking, title, action, summary, also, signs, weighed: names, effects, failedShare };
 }
 
-/** Latencies that a starved recalld measured are its own. */
+export function evidenceOf(observed: Observations): Evidence {
+  return weighedEvidence(observed, readSigns(observed));
+}
+
+function weighedEvidence(observed: Observations, signs: readonly Sign[]): Evidence {
+  return {
+    signs: measurable(undenied(sinceOnset(signs, observed.onset))),
+    effects: effectsOf(observed, signs),
+    failedShare: failedShareOf(observed.run),
+  };
+}
+
+function readSigns(observed: Observations): Sign[] {
+  const measured = [...readLiveSigns(observed), ...readPartSigns(observed)].map((sign) => {
+    const sample = observed.samples[sign.name];
+    return sample === undefined ? sign : { ...sign, from: sample.from.toISOString(), n: sample.n };
+  });
+  return oneOfEach([...readRunSigns(observed.run), ...measured]);
+}
+
+/** Of what both golden and live queries show: what differs from before, else the golden one. */
+function oneOfEach(signs: readonly Sign[]): Sign[] {
+  return signs.filter((sign, place) => {
+    const same = signs.filter(({ name }) => name === sign.name);
+    const shown = same.find((one) => !isHealthy(one)) ?? same[0];
+    return signs.indexOf(shown ?? sign) === place;
+  });
+}
+
+/** Latencies that a starved recalld measured are its own, unless the service tells of longer ones too. */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
-  const isStarved = signs.some(({ name, state }) => name === 'own_work' && state === 'starved');
-  return isStarved ? signs.filter(({ name }) => name !== 'latency' && name !== 'warming') : signs;
+  const has = (name: SignName, state: string): boolean =>
+    signs.some((sign) => sign.name === name && sign.state === state);
+  return has('own_work', 'starved') && !has('live_latency', 'rose')
+    ? signs.filter(({ name }) => name !== 'latency' && name !== 'warming')
+    : signs;
 }
 
 /** Healthy states that need not change while a part of the documents cannot be retrieved. */
@@ -72,6 +101,8 @@ const unaffectedBy: Readonly<
   index_documents: ['missing', { ...answersHealthy, ...countsHealthy }],
   gone_documents: ['lost', answersHealthy],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
+  // Golden queries ask for a number of results of their own.
+  live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
   // The documents are there, so that counts and labels still speak against lost ones.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
@@ -96,19 +127,29 @@ function summarise(
 ): string {
   const { cause, ranked, also } = ranking;
   const beside = besideOf(ranked, cause);
-  if (cause === 'unknown') return joined(unknownSentences(ranking, effects, signs));
-  const { title, action } = causeTexts[cause];
   const trust = `${ranking.confidence} confidence, ${probabilityText(ranking.probability)}`;
   const others = also.map(
     (one) =>
       `Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence, ${probabilityText(one.probability)}).`,
   );
+  if (cause === 'unknown')
+    return others.length === 0
+      ? joined(unknownSentences(ranking, effects, signs))
+      : joined([noOneCause, ...others, ...actionsOf(also)]);
+  const { title, action } = causeTexts[cause];
   if (beside !== null) {
     const either = `${title} or ${causeTexts[beside.cause].title} (${trust} and ${probabilityText(beside.probability)})`;
     return joined([`Likely cause: ${either}.`, tellApart(cause, beside.cause), ...others]);
   }
   const evidence = ranked[0]?.supporting.slice(0, 2).map(({ sentence }) => sentence) ?? [];
   return joined([`Likely cause: ${title} (${trust}).`, ...others, ...evidence, action]);
+}
+
+/** Where what is in alarm has several causes. */
+export const noOneCause = 'No one cause explains all that is in alarm.';
+
+function actionsOf(also: readonly AlsoCause[]): string[] {
+  return also.map((one) => causeTexts[one.cause].action);
 }
 
 /** A guess that is less likely is none. */
@@ -148,7 +189,18 @@ function joined(sentences: readonly string[]): string {
 const MIN_FALL = 0.005;
 
 /** These are alarms wherever they are measured, without a check. */
-const alwaysAlarms: readonly EffectKind[] = ['failures', 'relevance', 'judge', 'recall', 'canary', 'runs'];
+const alwaysAlarms: readonly EffectKind[] = [
+  'failures',
+  'relevance',
+  'judge',
+  'recall',
+  'canary',
+  'index_missing',
+  'index_leftovers',
+  'index_late',
+  'index_models',
+  'runs',
+];
 
 /**
  * The effects that are in alarm. One that was in alarm but is as it was before has the size 0: no cause explains it. One
@@ -158,7 +210,7 @@ function effectsOf({ alarmed, run }: Pick<Observations, 'alarmed' | 'run'>, sign
   if (alarmed === null) return [];
   const always = alwaysAlarms.filter((kind) => isMoved(kind, signs) || (kind === 'failures' && isFailing(signs)));
   return [...new Set([...alarmed, ...always])].flatMap((kind): Effect[] => {
-    if (kind === 'score') return scoreEffect(run);
+    if (kind === 'score') return scoreEffect(run, signs);
     if (kind === 'failures') return failures(run, signs);
     const [name] = movedBy[kind] ?? [];
     if (name === undefined) return [{ kind, size: 1, parts: null }];
@@ -195,82 +247,18 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 const MIN_TO_TELL = 0.02;
 
 /** Parts that rose instead take nothing away from those that fell. */
-function scoreEffect(run: ObservedRun | null): Effect[] {
+function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
+  const isAlwaysLow = signs.some(({ name, state }) => name === 'level' && state === 'always_low');
+  if (isAlwaysLow && (loss === null || loss.before - loss.now < MIN_FALL))
+    return [{ kind: 'score', size: 1, parts: { level: 1 } }];
   if (loss === null) return [];
   if (loss.before - loss.now < MIN_FALL) return [{ kind: 'score', size: 0, parts: null }];
   const parts = { ...loss.parts, unshared: toldOf(loss.parts.unshared), answers: toldOf(loss.parts.answers) };
-  const size = effectParts.reduce((sum, part) => sum + Math.max(0, parts[part]), 0);
+  const size = Object.values(parts).reduce((sum, part) => sum + Math.max(0, part), 0);
   return [{ kind: 'score', size, parts }];
 }
 
 function toldOf(part: number): number {
   return part < MIN_TO_TELL ? 0 : part;
-}
-
-/** Of checks with a fixed threshold, which the config has on no other measure. */
-const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
-  zero_results_ratio: 'live_empty',
-  error_ratio: 'live_errors',
-  context_repeated_ratio: 'relevance',
-  feedback_positive_ratio: 'feedback',
-  clicked_query_ratio: 'feedback',
-  live_ndcg: 'relevance',
-  live_precision: 'relevance',
-  live_hit_rate: 'relevance',
-  live_mrr: 'relevance',
-  index_missing_ratio: 'index',
-  index_not_retrievable_ratio: 'index',
-  index_orphaned_ratio: 'index',
-  index_superseded_ratio: 'index',
-  index_lag_seconds: 'index',
-  index_lag_median_seconds: 'index',
-  index_other_model_ratio: 'index',
-  query_density: 'density',
-  query_uncovered_excess_ratio: 'density',
-  repeat_density: 'density',
-  ann_recall: 'recall',
-  store_sample_age_seconds: 'runs',
-  retriever_error_ratio: 'failures',
-  retriever_latency_p95_seconds: 'latency',
-  rbo: 'score',
-  false_answer_ratio: 'score',
-  candidates_recall: 'score',
-  golden_representativeness: 'density',
-  golden_run_age_seconds: 'runs',
-};
-
-export interface Alarmed {
-  readonly effects: readonly EffectKind[];
-  /** The measure of a golden run that is in alarm, of several a critical one; null when none is. */
-  readonly key: RunMetricKey | null;
-}
-
-/** @param checks of all pipelines */
-export function alarmedBy(pipeline: string, checks: readonly CheckState[]): Alarmed {
-  const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
-  const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
-  const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
-  return { effects: [...new Set(breached.map(effectOf))], key: worst === undefined ? null : keyOf(worst.measure) };
-}
-
-function effectOf({ kind, measure }: CheckState): EffectKind {
-  switch (kind) {
-    case 'floor':
-    case 'regression':
-      return 'score';
-    case 'stale_labels':
-      return 'labels';
-    case 'forbidden_results':
-      return 'forbidden';
-    case 'density_drift':
-      return 'density';
-    case 'threshold':
-      return effectOfMeasure[measure as JudgedMeasureName];
-  }
-}
-
-function keyOf(measure: string): RunMetricKey | null {
-  const { k, ...key } = parseMetricKey(measure);
-  return k === null ? null : { ...key, k };
 }

@@ -27,15 +27,26 @@ export interface Alarm {
 }
 
 /** What one look came to. */
-export interface Diagnosis extends Pick<Findings, 'cause' | 'confidence' | 'probability' | 'summary' | 'also'> {
+export interface Diagnosis
+  extends Pick<
+    Findings,
+    | 'cause'
+    | 'confidence'
+    | 'probability'
+    | 'summary'
+    | 'also'
+    | 'ranked'
+    | 'signs'
+    | 'weighed'
+    | 'effects'
+    | 'failedShare'
+  > {
   readonly pipeline: string;
   /** Names of what was in alarm. */
   readonly alarms: readonly string[];
   /** The golden run that was looked at, and the good one that it was held against; null where there was none. */
   readonly runId: string | null;
   readonly referenceRunId: string | null;
-  readonly ranked: Findings['ranked'];
-  readonly signs: Findings['signs'];
 }
 
 /** How one alarm went within an incident. */
@@ -84,7 +95,7 @@ export interface Incident extends Diagnosis {
   readonly earlier: readonly SaidBefore[];
 }
 
-export interface SaidBefore extends Pick<Diagnosis, 'cause' | 'confidence' | 'summary'> {
+export interface SaidBefore extends Omit<Diagnosis, 'pipeline' | 'ranked' | 'referenceRunId'> {
   readonly saidAt: Date;
 }
 
@@ -223,10 +234,12 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
 
 const topicId = /\bt-[0-9a-f]{10}\b/g;
 
-type Told = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'>;
+type ToldBefore = Pick<Diagnosis, 'summary' | 'signs'>;
+type Told = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'> & { readonly earlier?: readonly ToldBefore[] };
 
-export function topicIdsIn({ summary, signs }: Told): string[] {
-  return [summary, ...signs.map(({ sentence }) => sentence)].flatMap((text) => text.match(topicId) ?? []);
+export function topicIdsIn({ summary, signs, earlier = [] }: Omit<Told, 'ranked'>): string[] {
+  const own = [summary, ...signs.map(({ sentence }) => sentence)].flatMap((text) => text.match(topicId) ?? []);
+  return [...own, ...earlier.flatMap((one) => topicIdsIn(one))];
 }
 
 /** @param names by id; a topic without one keeps its id */
@@ -247,6 +260,9 @@ export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap
       supporting: read(one.supporting),
       opposing: read(one.opposing),
     })),
+    ...(said.earlier === undefined
+      ? {}
+      : { earlier: said.earlier.map((one) => ({ ...one, summary: named(one.summary), signs: read(one.signs) })) }),
   };
 }
 

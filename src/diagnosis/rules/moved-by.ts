@@ -1,5 +1,5 @@
 /** Which sign shows that what is in alarm moved. */
-import type { EffectKind } from './cause.ts';
+import type { EffectKind } from './effects.ts';
 import type { SignName } from './signs.ts';
 
 /** The signs that say that something moved, by what can be in alarm. */
@@ -9,10 +9,17 @@ export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ..
   forbidden: ['forbidden', 'some'],
   live_errors: ['live_errors', 'some', 'most'],
   live_empty: ['live_empty', 'rose'],
+  feedback: ['feedback', 'fell'],
   relevance: ['live_relevance', 'fell'],
   judge: ['judge', 'changed'],
   density: ['density', 'fell', 'fell_new_questions', 'fell_same_questions'],
   recall: ['ann_recall', 'fell'],
   canary: ['canary', 'changed'],
+  index_missing: ['index_documents', 'missing'],
+  index_retrieval: ['index_retrieval', 'not_found'],
+  index_leftovers: ['index_leftovers', 'some'],
+  index_late: ['index_arrivals', 'late'],
+  index_models: ['index_models', 'mixed'],
+  repeats: ['repeats', 'rose'],
   runs: ['own_work', 'overdue', 'failed'],
 };

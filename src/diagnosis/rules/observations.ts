@@ -13,9 +13,16 @@ import type { ArrivalLag, WrongShare } from '../../index-truth/rules/findings.ts
 import type { DropState } from '../../judging/rules/judged-mean.ts';
 import type { measuresOfScore } from '../../judging/rules/judged-measures.ts';
 import type { ScoredMeasure } from '../../judging/rules/judged-scores.ts';
-import type { EffectKind } from './cause.ts';
+import { mean } from '../../math/stats/descriptive.ts';
+import type { ContextSize } from '../../text/context-size.ts';
 import {
-  answeredOf,
+  type OlderAnswers,
+  type OlderRun,
+  olderAnswers,
+  type RepeatedAnswers,
+  repeatedAnswers,
+} from './answers-alike.ts';
+import {
   type ChangedAnswers,
   changedAnswers,
   type ScoreLoss,
@@ -25,112 +32,8 @@ import {
   stageLoss,
   widestNdcg,
 } from './changed-answers.ts';
+import type { EffectKind } from './effects.ts';
 import type { Samples } from './samples.ts';
-
-/** How the answers that changed since a good run go on from one bad run to the next. */
-export interface RepeatedAnswers {
-  /** Queries whose answer changed in at least one of the two bad runs. */
-  readonly changed: number;
-  /** Of those: changed in one of the two alone, and as before in the other. */
-  readonly inOne: number;
-  /** Of those: changed in both, to the same answer. */
-  readonly alike: number;
-  /** Of those: changed in both, to two different answers. */
-  readonly unlike: number;
-}
-
-/**
- * Null when too few queries were answered in all three, or all that changed did so between the two bad runs: what came
- * then has not been seen twice.
- */
-export function repeatedAnswers(
-  reference: ComparedSide,
-  previous: ComparedSide,
-  now: ComparedSide,
-): RepeatedAnswers | null {
-  const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
-  const shared = [...second.keys()].filter((id) => good.has(id) && first.has(id));
-  if (shared.length < MIN_SHARED) return null;
-  const counts = { changed: 0, inOne: 0, alike: 0, unlike: 0 };
-  let changedFirst = 0;
-  for (const id of shared) {
-    const [was, before, after] = [good.get(id) ?? [], first.get(id) ?? [], second.get(id) ?? []];
-    const [isOldFirst, isOldSecond] = [isAlike(was, before), isAlike(was, after)];
-    if (isOldFirst && isOldSecond) continue;
-    counts.changed += 1;
-    if (!isOldFirst) changedFirst += 1;
-    if (isOldFirst || isOldSecond) counts.inOne += 1;
-    else if (isAlike(before, after)) counts.alike += 1;
-    else counts.unlike += 1;
-  }
-  return counts.changed > 0 && changedFirst === 0 ? null : counts;
-}
-
-/** How much the answers of a run are those of a run long before. */
-export interface OlderAnswers {
-  /** When the older run that is most like it started. */
-  readonly at: Date;
-  /** Shares of the queries with the same answer in both: older and now, older and reference, reference and now. */
-  readonly withNow: number;
-  readonly withReference: number;
-  readonly referenceWithNow: number;
-}
-
-interface OlderRun {
-  readonly at: Date;
-  readonly side: ComparedSide;
-}
-
-/** Of several older runs the one that is most like the run now; null without one that shares queries. */
-export function olderAnswers(
-  older: readonly OlderRun[],
-  reference: ComparedSide,
-  now: ComparedSide,
-): OlderAnswers | null {
-  const [good, current] = [listsOf(reference), listsOf(now)];
-  const referenceWithNow = likeness(good, current);
-  const compared = older.flatMap(({ at, side }) => {
-    const lists = listsOf(side);
-    const [withNow, withReference] = [likeness(lists, current), likeness(lists, good)];
-    return withNow === null || withReference === null || referenceWithNow === null
-      ? []
-      : [{ at, withNow, withReference, referenceWithNow }];
-  });
-  return compared.toSorted((a, b) => b.withNow - a.withNow)[0] ?? null;
-}
-
-type Lists = ReadonlyMap<string, readonly string[]>;
-
-const MIN_SHARED = 10;
-
-function listsOf({ answers, settings }: ComparedSide): Lists {
-  const k = Math.max(...settings.cutoffs);
-  return new Map(
-    [...answeredOf(answers)].map(([id, { documents }]) => [id, documents.slice(0, k).map((document) => document.id)]),
-  );
-}
-
-/** Share of the queries of both with the same answer. */
-function likeness(a: Lists, b: Lists): number | null {
-  const shared = [...a.keys()].filter((id) => b.has(id));
-  if (shared.length < MIN_SHARED) return null;
-  return shared.filter((id) => isAlike(a.get(id) ?? [], b.get(id) ?? [])).length / shared.length;
-}
-
-/** Documents that two answers share, of those in either, from which on they are one answer: a retriever may waver a little. */
-const SAME_ANSWER = 0.75;
-/** As many of the documents at the first places must stand where they stood. */
-const SAME_PLACES = 0.5;
-const FIRST_PLACES = 5;
-
-function isAlike(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length === 0 || b.length === 0) return a.length === b.length;
-  const other = new Set(b);
-  const common = a.filter((id) => other.has(id)).length;
-  if (common / (a.length + b.length - common) < SAME_ANSWER) return false;
-  const first = a.slice(0, FIRST_PLACES);
-  return first.filter((id, place) => b[place] === id).length >= SAME_PLACES * first.length;
-}
 
 export interface Observations {
   /** What the checks in alarm are about; null when that is not known. */
@@ -177,6 +80,22 @@ export interface ObservedRun {
   readonly returned: { readonly documents: number; readonly judged: number };
   /** Against the last good run, or else the baseline; null when there is neither. */
   readonly reference: ObservedReference | null;
+  /** The measure whose floor is in alarm, in the first run of the set; null when no floor is in alarm. */
+  readonly level: ObservedLevel | null;
+}
+
+export interface ObservedLevel {
+  /** Metric key, such as `ndcg@10`. */
+  readonly measure: string;
+  readonly now: number;
+  /** In the first completed run of the set, which may be this one. */
+  readonly first: number;
+  /** Of the check. */
+  readonly threshold: number;
+  /** Judged live score of the same name, or the share of positive opinions; null without. */
+  readonly opinions:
+    | (Pick<ObservedValue, 'value' | 'ciLow' | 'ciHigh' | 'n'> & { readonly by: 'judge' | 'users' })
+    | null;
 }
 
 export interface ObservedReference {
@@ -190,9 +109,18 @@ export interface ObservedReference {
   readonly loss: ScoreLoss | null;
   /** Null where the retriever tells of no stages, then or now. */
   readonly stages: StageLoss | null;
+  /** Null where the retriever gives no texts, then or now. */
+  readonly texts: { readonly before: AnswerTexts; readonly now: AnswerTexts } | null;
   /** The bad run just before this one; null when this is the first. */
   readonly previous: { readonly answers: RepeatedAnswers | null; readonly latency95Ms: number | null } | null;
   readonly older: OlderAnswers | null;
+}
+
+/** Means over the answers whose results all came with their texts. */
+export interface AnswerTexts {
+  readonly characters: number;
+  /** Share of the text that the same answer says already. */
+  readonly repeated: number;
 }
 
 export interface ObservedLabels {
@@ -212,12 +140,54 @@ export interface ObservedShare {
   readonly before: number | null;
 }
 
+/** A value of live traffic beside what it was before. */
+export interface ObservedValue {
+  readonly value: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  /** Live queries or opinions behind it. */
+  readonly n: number;
+  readonly before: number;
+}
+
 export interface ObservedLive {
   /** Of those that fail or time out. */
   readonly errors: ObservedShare | null;
   /** Of those that get no document. */
   readonly empty: ObservedShare | null;
+  /** 95th percentile in milliseconds, as the service tells it. */
+  readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
+  /** Results of an answer that has any. */
+  readonly results: ObservedValue | null;
+  /** Characters of the texts of an answer. */
+  readonly characters: ObservedValue | null;
+  /** Share of the text of an answer that it says already. */
+  readonly repeated: ObservedValue | null;
+  /** Share of the most frequent query. */
+  readonly topQuery: ObservedValue | null;
+  /** Share of queries in the language that was usual. */
+  readonly mainLanguage: ObservedValue | null;
+  readonly feedback: ObservedFeedback | null;
 }
+
+export interface ObservedFeedback extends ObservedValue {
+  /** `opinions`: the share of positive ones; `clicks`: the share of queries with a click. */
+  readonly of: 'opinions' | 'clicks';
+  /** Found by the watch over opinions, which sees a drop sooner than the bounds of the whole window do. */
+  readonly isDrop: boolean;
+}
+
+export const nothingLive: ObservedLive = {
+  errors: null,
+  empty: null,
+  latency: null,
+  results: null,
+  characters: null,
+  repeated: null,
+  topQuery: null,
+  mainLanguage: null,
+  feedback: null,
+};
 
 export type ObservedRelevance = ObservedDrop | ObservedScore;
 
@@ -274,8 +244,8 @@ export interface ObservedTopic {
 
 export type OwnWork =
   | { readonly kind: 'done' }
-  /** The event loop was held up for this share of the run: its latencies are too long. */
-  | { readonly kind: 'starved'; readonly lateShare: number }
+  /** The event loop was held up, or the processors were taken, for these shares of the run: its latencies are too long. */
+  | { readonly kind: 'starved'; readonly lateShare: number; readonly queuedShare: number }
   /** No run was started for `intervals` intervals of the schedule. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
   /** A run did not end, although its retriever answered. */
@@ -290,6 +260,7 @@ export interface RunsSeen {
   readonly stale: ReadonlySet<string>;
   /** The measure in alarm, if it is one of a golden run. */
   readonly key: RunMetricKey | null;
+  readonly level: ObservedLevel | null;
   readonly reference: {
     readonly side: ComparedSide;
     readonly version: number;
@@ -297,6 +268,8 @@ export interface RunsSeen {
     readonly goneBefore: number | null;
     /** What the stages of both had, by the id of the query; null where one of them tells of none. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
+    /** Of the answers of both; empty where the retriever gives no texts. */
+    readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;
   } | null;
   /** The bad run just before; null when there is none. */
   readonly previous: ComparedSide | null;
@@ -305,7 +278,7 @@ export interface RunsSeen {
 }
 
 export function observedRun({ now, reference, previous, older, ...seen }: RunsSeen): ObservedRun {
-  const { goldenSet, labels, forbidden, stale, key } = seen;
+  const { goldenSet, labels, forbidden, stale, key, level } = seen;
   const measured = {
     goldenSet,
     outcomes: countOutcomes(now.answers),
@@ -315,9 +288,10 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
     labels,
     forbidden,
     returned: returnedBy(now),
+    level,
   };
   if (reference === null) return { ...measured, reference: null };
-  const { side, version, isSameVersion, goneBefore, stages } = reference;
+  const { side, version, isSameVersion, goneBefore, stages, contexts } = reference;
   const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
   const measure = isScored ? key : widestNdcg(side, now);
   return {
@@ -331,12 +305,28 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
       loss: scoreLoss(side, now, stale, measure),
       stages:
         stages === null ? null : stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
+      texts: textsOf(contexts),
       previous:
         previous === null
           ? null
           : { answers: repeatedAnswers(side, previous, now), latency95Ms: latency95(previous.answers) },
       older: olderAnswers(older, side, now),
     },
+  };
+}
+
+/** Means over fewer answers say nothing. */
+const MIN_TEXTS = 10;
+
+function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']): ObservedReference['texts'] {
+  if (before.length < MIN_TEXTS || now.length < MIN_TEXTS) return null;
+  return { before: meanTexts(before), now: meanTexts(now) };
+}
+
+function meanTexts(contexts: readonly ContextSize[]): AnswerTexts {
+  return {
+    characters: mean(contexts.map(({ characters }) => characters)),
+    repeated: mean(contexts.map(({ repeated }) => repeated)),
   };
 }
 

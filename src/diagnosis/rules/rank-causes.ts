@@ -1,24 +1,11 @@
 /** Signs -> causes with their probabilities, and which of them to name. */
 import { logAdd } from '../../math/stats/distributions.ts';
-import {
-  type Cause,
-  type Confidence,
-  causes,
-  type Effect,
-  isPossible,
-  type NamedCause,
-  namedCauses,
-  weightOfUnexplained,
-} from './cause.ts';
+import { type Cause, type Confidence, causes, type NamedCause, namedCauses } from './cause.ts';
+import { type Effect, isPossible, unexplainedBy } from './effects.ts';
+import { type Estimates, isOwnSign, judgedWeightOf, priorOf, weightOf } from './estimates.ts';
+import { fittedEstimates } from './fitted-weights.ts';
 import { isHealthy, mostNats } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
-import { weightOf } from './weights.ts';
-
-/** Prior of `unknown`; the named causes share the rest equally. */
-const PRIOR_OF_UNKNOWN = 0.2;
-
-/** A sign of at least so many nats points to a cause by itself; a weaker one only fits it. */
-const OWN_SIGN = 2;
 
 /** A cause, or two that are not told apart, must be likelier than everything else together. */
 const MIN_TO_NAME = 0.5;
@@ -53,40 +40,64 @@ export interface CauseRanking {
 }
 
 /**
- * Naive Bayes with stated weights: the log posterior of a cause is its log prior plus the weights of the signs. Weights
- * are relative to `unknown`, whose score is therefore its prior. A cause that cannot bring about anything that is in alarm
- * is out; one that leaves a part of it unexplained has that against it. A cause without a sign of 2 nats or more is never
- * raised above its prior, however well the weaker signs fit it. Signs that depend on each other count in full; how
- * often what comes of that is right is measured (docs/diagnosis.md).
+ * Log-linear: the score of a cause is its prior plus the weights of the signs, relative to `unknown`, whose score is 0,
+ * divided by the temperature. A cause that cannot bring about anything that fires is out; one that leaves a part of it
+ * unexplained has that against it. A cause without a sign of its own is never raised above its prior, however well the
+ * weaker signs fit it. How weights, priors and temperature were estimated: docs/diagnosis.md.
  *
  * @param signs of each name at most one
  * @param effects what is in alarm; none when that is not known
  * @param failedShare of the golden queries; null without a run
+ * @param by other estimates than the fitted ones
  * @throws RangeError for a name that comes twice
  */
 export function rankCauses(
   signs: readonly Sign[],
   effects: readonly Effect[] = [],
   failedShare: number | null = null,
+  by: Estimates = fittedEstimates,
 ): CauseRanking {
   assertOneOfEach(signs);
-  const scores = causes.map((cause) => {
-    if (cause === 'unknown') return Math.log(PRIOR_OF_UNKNOWN);
-    if (!isPossible(cause, effects, failedShare)) return Number.NEGATIVE_INFINITY;
-    const prior = Math.log((1 - PRIOR_OF_UNKNOWN) / (causes.length - 1));
-    const evidence = signs.map((sign) => weigh(sign, cause));
-    const sum =
-      evidence.reduce((total, weight) => total + weight, 0) + weightOfUnexplained(cause, effects, failedShare);
-    return prior + (evidence.some((weight) => weight >= OWN_SIGN) ? sum : Math.min(0, sum));
-  });
+  const scores = causes.map((cause) =>
+    cause === 'unknown' ? 0 : scoreOf(termsOf(cause, signs, effects, failedShare), cause, by),
+  );
   const total = scores.reduce(logAdd, Number.NEGATIVE_INFINITY);
   const ranked = causes
     .map((cause, index): RankedCause => {
       const probability = Math.exp((scores[index] ?? Number.NEGATIVE_INFINITY) - total);
-      return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause)) };
+      return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause, by)) };
     })
     .toSorted((a, b) => b.probability - a.probability);
   return { ...named(ranked), ranked };
+}
+
+/** What the score of a cause is the sum of, whatever the weights are. */
+export interface Terms {
+  readonly signs: readonly Sign[];
+  readonly hasOwnSign: boolean;
+  /** How many of the effects it cannot bring about. */
+  readonly unexplained: number;
+}
+
+/** Null for a cause that cannot bring about anything that fires. */
+export function termsOf(
+  cause: NamedCause,
+  signs: readonly Sign[],
+  effects: readonly Effect[],
+  failedShare: number | null,
+): Terms | null {
+  if (!isPossible(cause, effects, failedShare)) return null;
+  return {
+    signs,
+    hasOwnSign: signs.some((sign) => isOwnSign(sign, cause)),
+    unexplained: unexplainedBy(cause, effects, failedShare),
+  };
+}
+
+function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number {
+  if (terms === null) return Number.NEGATIVE_INFINITY;
+  const sum = terms.signs.reduce((total, sign) => total + weigh(sign, cause, by), terms.unexplained * by.unexplained);
+  return (priorOf(cause, by) + (terms.hasOwnSign ? sum : Math.min(0, sum))) / by.temperature;
 }
 
 /** More differences are not worth a person's time. */
@@ -94,7 +105,9 @@ const MAX_DIFFERENCES = 4;
 
 /** The most that a sign says for any cause, in nats. */
 function strengthOf(sign: Sign): number {
-  return sign.name === 'stage' ? Number.POSITIVE_INFINITY : Math.max(...namedCauses.map((cause) => weigh(sign, cause)));
+  return sign.name === 'stage'
+    ? Number.POSITIVE_INFINITY
+    : Math.max(...namedCauses.map((cause) => judgedWeightOf(sign, cause)));
 }
 
 /** What differs most from before, where nothing on the list explains it; the stage at fault first, which narrows it down. */
@@ -107,8 +120,12 @@ function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' |
   return { supporting: differences.slice(0, MAX_DIFFERENCES).map(({ sign }) => sign), opposing: [] };
 }
 
-function sidesOf(signs: readonly Sign[], cause: NamedCause): Pick<RankedCause, 'supporting' | 'opposing'> {
-  const weighed = signs.map((sign) => ({ sign, weight: weigh(sign, cause) }));
+function sidesOf(
+  signs: readonly Sign[],
+  cause: NamedCause,
+  by: Estimates,
+): Pick<RankedCause, 'supporting' | 'opposing'> {
+  const weighed = signs.map((sign) => ({ sign, weight: weigh(sign, cause, by) }));
   return {
     supporting: weighed
       .filter(({ weight }) => weight > 0)
@@ -147,14 +164,14 @@ function plausible([first, ...others]: readonly RankedCause[]): RankedCause[] {
   return first === undefined ? [] : [first, ...beside];
 }
 
-function hasOwnSign({ cause, supporting: [strongest] }: RankedCause): boolean {
-  return cause !== 'unknown' && strongest !== undefined && weigh(strongest, cause) >= OWN_SIGN;
+function hasOwnSign({ cause, supporting }: RankedCause): boolean {
+  return cause !== 'unknown' && supporting.some((sign) => isOwnSign(sign, cause));
 }
 
 /** What one sign says of a cause, in nats, as far as its sample carries it. */
-export function weigh(sign: Sign, cause: NamedCause): number {
+export function weigh(sign: Sign, cause: NamedCause, by: Estimates = fittedEstimates): number {
   const most = mostNats(sign);
-  return Math.max(-most, Math.min(most, weightOf(sign, cause)));
+  return Math.max(-most, Math.min(most, weightOf(sign, cause, by)));
 }
 
 function assertOneOfEach(signs: readonly Sign[]): void {

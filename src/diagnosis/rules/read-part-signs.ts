@@ -1,4 +1,4 @@
-/** Signs beside those of golden runs: live queries, the parts of a pipeline, what changed, and recalld itself. */
+/** Signs beside those of golden runs and live queries: the parts of a pipeline, what changed, and recalld itself. */
 
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import {
@@ -10,15 +10,12 @@ import {
   type WrongShare,
   wrongSentence,
 } from '../../index-truth/rules/findings.ts';
-import { measureTable } from '../../measures/rules/measure-table.ts';
 import { percent } from '../../text/spelling.ts';
 import type {
   Observations,
   ObservedCanary,
   ObservedDensity,
   ObservedRecall,
-  ObservedRelevance,
-  ObservedShare,
   ObservedTopic,
   OwnWork,
 } from './observations.ts';
@@ -36,27 +33,11 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 /** What another embedding model changes about a store. */
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
-export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed' | 'onset' | 'samples'>): Sign[] {
-  const {
-    live,
-    relevance,
-    judge,
-    store,
-    annRecall,
-    canary,
-    index,
-    arrivals,
-    deployments,
-    density,
-    topics,
-    sentinel,
-    ownWork,
-  } = observed;
+export function readPartSigns(
+  observed: Omit<Observations, 'run' | 'live' | 'relevance' | 'judge' | 'alarmed' | 'onset' | 'samples'>,
+): Sign[] {
+  const { store, annRecall, canary, index, arrivals, deployments, density, topics, sentinel, ownWork } = observed;
   return [
-    ...(live.errors === null ? [] : readLiveErrors(live.errors)),
-    ...(live.empty === null ? [] : readLiveEmpty(live.empty)),
-    ...(relevance === null ? [] : [readRelevance(relevance)]),
-    ...(judge === null ? [] : [readJudge(judge)]),
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(canary === null ? [] : [readCanary(canary)]),
@@ -70,53 +51,6 @@ export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed' | '
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
   ];
-}
-
-const SOME_FAILURES = 0.05;
-const MOSTLY_FAILING = 0.9;
-
-function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
-  const was = before === null ? '' : `, ${percent(before)} before`;
-  const sentence = `${percent(value)} of live queries failed (${n} sampled${was}).`;
-  const usual = Math.max(SOME_FAILURES, before ?? 0);
-  if (ciLow > usual) return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence)];
-  return value <= usual ? [sign('live_errors', 'none', sentence)] : [];
-}
-
-const EMPTIER = 0.05;
-
-function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
-  if (before === null) return [];
-  const sentence = `${percent(value)} of live queries got no document (${n} sampled), ${percent(before)} before.`;
-  if (ciLow > before && value > before + EMPTIER) return [sign('live_empty', 'rose', sentence)];
-  return value <= before + EMPTIER ? [sign('live_empty', 'as_before', sentence)] : [];
-}
-
-const saidBy = {
-  none: 'within chance',
-  called: 'by the grades of the model',
-  confirmed: 'confirmed by people',
-  taken_back: 'taken back by people',
-} as const;
-
-function readRelevance(relevance: ObservedRelevance): Sign {
-  if (relevance.state === 'below') {
-    const { measure, value, before } = relevance;
-    const title = measureTable[measure].title;
-    const bounds = `95 % ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
-    return sign('live_relevance', 'fell', `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`);
-  }
-  const { drop, ciLow, ciHigh, n, state } = relevance;
-  const fell = state === 'called' || state === 'confirmed';
-  const bounds = `95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
-  const sentence = `Judged nDCG of live queries lies ${drop.toFixed(2)} below the weeks before (${bounds}), ${saidBy[state]}.`;
-  return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
-}
-
-function readJudge(judge: 'same' | 'changed'): Sign {
-  return judge === 'changed'
-    ? sign('judge', 'changed', 'The judge of live queries gives fixed pairs other grades than at first.')
-    : sign('judge', 'same', 'The judge of live queries grades fixed pairs as it did.');
 }
 
 function readStore(store: Observations['store']): Sign[] {
@@ -284,7 +218,9 @@ function readOwnWork(work: OwnWork): Sign {
       return sign(
         'own_work',
         'starved',
-        `recalld's event loop was held up for ${percent(work.lateShare)} of the run: its latencies are too long.`,
+        work.lateShare >= work.queuedShare
+          ? `recalld's event loop was held up for ${percent(work.lateShare)} of the run: its latencies are too long.`
+          : `The processors of recalld's machine were taken for ${percent(work.queuedShare)} of the run: its latencies are too long.`,
       );
     case 'overdue':
       return sign(

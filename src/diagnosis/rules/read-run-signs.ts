@@ -3,8 +3,11 @@
 import { ANSWER, ERRORS_SHARE } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
 import { percent, signed } from '../../text/spelling.ts';
-import { type ChangedAnswers, type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
-import type { ObservedLabels, ObservedReference, ObservedRun, OlderAnswers, RepeatedAnswers } from './observations.ts';
+import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
+import { type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
+import type { HurtGroup } from './hurt-groups.ts';
+import type { ObservedLabels, ObservedLevel, ObservedReference, ObservedRun } from './observations.ts';
+import { readAnswers } from './read-answer-signs.ts';
 import { type Sign, sign } from './signs.ts';
 
 export function readRunSigns(run: ObservedRun | null): Sign[] {
@@ -16,6 +19,7 @@ export function readRunSigns(run: ObservedRun | null): Sign[] {
     ...readForbidden(run.forbidden),
     ...readJudged(run.returned),
     ...readVersion(run),
+    ...(run.level === null ? [] : readLevel(run.level)),
     ...readLatency(run),
     ...(reference === null ? [] : readReference(reference)),
   ];
@@ -129,6 +133,30 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   return [sign('judged', 'none', `None of the ${documents} returned documents is judged.`)];
 }
 
+/** A level that was not higher by more than this was no drop. */
+const WAS_HIGHER = 0.03;
+/** What is said must be so much higher than the golden score: shares of opinions are no scores, so that they must be more. */
+const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
+
+function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel): Sign[] {
+  const numbers = `${measure} is ${now.toFixed(2)}, and was ${first.toFixed(2)} in the first run of the set`;
+  const level = sign(
+    'level',
+    first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low',
+    `${numbers}.`,
+  );
+  // Labels that became wrong later are told by what became of their documents.
+  if (opinions === null || level.state === 'was_higher') return [level];
+  const { value, ciLow, ciHigh, n, by } = opinions;
+  const said =
+    by === 'judge'
+      ? `The judge gives live queries ${value.toFixed(2)} (${n} queries)`
+      : `${percent(value)} of the opinions of users are positive (${n})`;
+  const sentence = `${said}, where ${measure} of the golden set is ${now.toFixed(2)}.`;
+  if (ciLow >= now + FAR_HIGHER[by]) return [level, sign('opinions', 'higher', sentence)];
+  return ciHigh < now + FAR_HIGHER[by] ? [level, sign('opinions', 'agree', sentence)] : [level];
+}
+
 function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   if (reference === null) return [];
   if (reference.isSameVersion) return [sign('golden_set', 'same', `${goldenSet} is of the same version as before.`)];
@@ -136,146 +164,54 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   return [sign('golden_set', 'new_version', sentence)];
 }
 
-/** Means over fewer queries say nothing. */
-const MIN_ANSWERS = 5;
-
-function readReference({ answers, loss, stages, previous, older }: ObservedReference): Sign[] {
+function readReference({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
   // A retriever that never answers twice alike is not at fault for it now.
   const usual = older?.withReference ?? 1;
   return [
-    ...(answers.answered < MIN_ANSWERS ? [] : readAnswers(answers, usual)),
-    ...(loss === null ? [] : readSegment(loss)),
+    ...readAnswers(answers, texts, usual),
+    ...(loss === null ? [] : readGroups(loss)),
     ...(stages === null ? [] : readStages(stages)),
     ...(previous?.answers == null ? [] : readAgain(previous.answers)),
     ...(older === null ? [] : readOlder(older)),
   ];
 }
 
-function readAnswers(answers: ChangedAnswers, usual: number): Sign[] {
-  // Of answers that are empty there is nothing else to tell.
-  if (answers.empty >= MOSTLY_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
+/** A mean loss of a query that is worth looking at by segment. */
+const LOST = 0.02;
+/** A group is alone with a loss when the others lost less than this share of what it lost. */
+const ALONE = 0.1;
+/** Chance from which on a group that was chosen among several may be hurt by chance alone. */
+const BY_CHANCE = 0.05;
+
+/** Of a segment and a kind that are hurt alone, the one that tells more apart counts: they often hold the same queries. */
+function readGroups({ before, now, segment, kind }: ScoreLoss): Sign[] {
+  if (before - now < LOST) return [];
+  const isKind = isHurtAlone(kind) && (!isHurtAlone(segment) || contrastOf(kind) > CLEARER * contrastOf(segment));
   return [
-    ...readEmptiness(answers),
-    ...readScore(answers),
-    ...readLength(answers),
-    ...readResults(answers),
-    ...readThoseLeft(answers),
-    ...readOrder(answers, usual),
-    ...readDocuments(answers),
-    ...readRenamed(answers),
+    ...(isKind ? [] : readGroup('segment', segment)),
+    ...(isHurtAlone(segment) && !isKind ? [] : readGroup('query_kind', kind)),
   ];
 }
 
-const EMPTIER = 0.02;
-const MOSTLY_EMPTY = 0.9;
+/** By which a kind must tell more apart than a segment that somebody named. */
+const CLEARER = 1.1;
 
-function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[] {
-  const rose = (empty - emptyBefore) / answered >= EMPTIER;
-  const sentence = `${empty} of ${answered} answers are empty, ${emptyBefore} before.`;
-  const extent = empty / answered >= MOSTLY_EMPTY ? 'most' : 'some';
-  return [sign('empty_answers', rose ? extent : 'as_before', sentence)];
+const contrastOf = ({ inside, outside }: HurtGroup): number => inside - outside;
+
+function isAlone({ inside, outside }: HurtGroup): boolean {
+  return outside <= ALONE * inside && outside < 2 * LOST;
 }
 
-function readScore({ score }: ChangedAnswers): Sign[] {
-  if (score === null || score.n < MIN_ANSWERS) return [];
-  const { measure, difference, ciLow, ciHigh, n } = score;
-  const numbers = `${signed(difference, 3)} (95 % ${signed(ciLow, 3)} to ${signed(ciHigh, 3)}) over ${n} queries`;
-  if (score.verdict === 'regression')
-    return [sign('score', 'fell', `${measure} of answered queries with live labels fell: ${numbers}.`)];
-  if (score.verdict === 'inconclusive')
-    return [
-      sign('score', 'unsure', `${measure} of answered queries with live labels may have fallen or not: ${numbers}.`),
-    ];
-  return [sign('score', 'steady', `${measure} of answered queries with live labels stands: ${numbers}.`)];
+function isHurtAlone(group: HurtGroup | null): group is HurtGroup {
+  return group !== null && isAlone(group) && group.chance <= BY_CHANCE;
 }
 
-/** An answer of three quarters of its length is shorter. */
-const SHORTER = 0.75;
-const MOSTLY_CUT = 0.6;
-
-function readLength({ length, cut }: ChangedAnswers): Sign[] {
-  if (length === null) return [];
-  const { before, now } = length;
-  const numbers = `Answers have ${now.toFixed(1)} documents, ${before.toFixed(1)} before`;
-  if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`)];
-  const sentence = `${numbers}; ${percent(cut)} of the shorter ones are the first documents of before.`;
-  return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence)];
-}
-
-const INTACT = 0.95;
-const SCRAMBLED = 0.15;
-
-function readResults({ kept, answered }: ChangedAnswers): Sign[] {
-  if (kept === null) return [];
-  const state = kept >= INTACT ? 'intact' : kept < SCRAMBLED ? 'scrambled' : 'disturbed';
-  const sentence = `Queries still get ${percent(kept)} of the documents that they got before (${answered} queries).`;
-  return [sign('results', state, sentence)];
-}
-
-const STAY = 0.93;
-const MOVE = 0.85;
-
-/** Where documents are taken away, the others stay with their queries. */
-function readThoseLeft({ kept, keptOfThere }: ChangedAnswers): Sign[] {
-  if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Of the documents that any query still gets, queries kept ${percent(keptOfThere)} of theirs.`;
-  if (keptOfThere >= STAY) return [sign('those_left', 'stay', sentence)];
-  return keptOfThere < MOVE ? [sign('those_left', 'move', sentence)] : [];
-}
-
-/** Half of the pairs stand the other way round where the order is another one altogether. */
-const DISORDERED = 0.15;
-/** Of documents that are others for the most part, the rest have no order of their own. */
-const ENOUGH_KEPT = 0.4;
-
-function readOrder({ disorder, kept }: ChangedAnswers, usual: number): Sign[] {
-  if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
-  const isChanged = disorder >= DISORDERED + (1 - usual) / 4;
-  const sentence = `Of the documents that a query still gets, ${percent(disorder)} of all pairs stand the other way round.`;
-  return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
-}
-
-const SOME_DOCUMENTS = 0.05;
-/** Share of the vanished documents that have a successor when documents were replaced. */
-const REPLACED = 0.5;
-const COLLAPSED = 0.2;
-
-function readDocuments({ documentsBefore, vanished, appeared, answered, empty }: ChangedAnswers): Sign[] {
-  if (documentsBefore === 0) return [];
-  const share = vanished / documentsBefore;
-  const sentence = `Of ${documentsBefore} documents that were retrieved before, ${vanished} no longer are, and ${appeared} are new.`;
-  const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
-  const now = documentsBefore - vanished + appeared;
-  const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
-  const variety = `All answers together have ${now} different documents, ${documentsBefore} before.`;
-  return [sign('documents', state, sentence), sign('variety', isCollapsed ? 'collapsed' : 'as_before', variety)];
-}
-
-const RENAMED = 0.7;
-const NOT_RENAMED = 0.4;
-
-function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Sign[] {
-  // Documents that are still there did not get other ids.
-  if (renamed === null || vanished < SOME_DOCUMENTS * documentsBefore) return [];
-  const sentence = `At ${percent(renamed)} of the places with another document, one new id stands for one old id.`;
-  if (renamed >= RENAMED) return [sign('renamed', 'one_to_one', sentence)];
-  return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
-}
-
-/** A mean loss of a query that is worth looking at by segment. */
-const LOST = 0.02;
-/** A segment is alone with a loss when the others lost less than this share of what it lost. */
-const ALONE = 0.1;
-/** Chance from which on a segment that was chosen among several may be hurt by chance alone. */
-const BY_CHANCE = 0.05;
-
-function readSegment({ before, now, segment }: ScoreLoss): Sign[] {
-  if (segment === null || before - now < LOST) return [];
-  const { name, n, inside, outside, searched, chance } = segment;
-  const isAlone = outside <= ALONE * inside && outside < 2 * LOST;
-  if (isAlone && chance > BY_CHANCE) return [];
-  const sentence = `A query of ${name} lost ${inside.toFixed(3)} (${n} queries), one of the others ${outside.toFixed(3)} (${searched} segments compared).`;
-  return [sign('segment', isAlone ? 'one' : 'spread', sentence)];
+function readGroup(name: 'segment' | 'query_kind', group: HurtGroup | null): Sign[] {
+  if (group === null || (isAlone(group) && group.chance > BY_CHANCE)) return [];
+  const { n, inside, outside, searched } = group;
+  const what = name === 'segment' ? 'segments' : 'kinds';
+  const sentence = `A query ${group.name} lost ${inside.toFixed(3)} (${n} queries), one of the others ${outside.toFixed(3)} (${searched} ${what} compared).`;
+  return [sign(name, isAlone(group) ? 'one' : 'spread', sentence)];
 }
 
 function readStages(loss: StageLoss): Sign[] {

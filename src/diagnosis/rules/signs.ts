@@ -9,6 +9,16 @@ export const signStates = {
   live_errors: ['none', 'some', 'most'],
   /** Share of live queries that get no document, beside what it was before. */
   live_empty: ['as_before', 'rose'],
+  /** 95th percentile of the latency that the service tells of its live answers. */
+  live_latency: ['steady', 'rose'],
+  /** Results of a live answer that has any, beside what they were before. */
+  live_results: ['as_before', 'fell'],
+  /** Positive opinions of users, or clicks where there are none, beside before. */
+  feedback: ['as_before', 'fell'],
+  /** Share of the most frequent live query, beside before. */
+  top_query: ['as_before', 'rose'],
+  /** Share of live queries in their usual language, beside before. */
+  language: ['as_before', 'changed'],
   /** Judged relevance of live queries beside the weeks before. */
   live_relevance: ['as_before', 'fell'],
   /** Whether the judge of live queries grades fixed pairs as it did. */
@@ -20,6 +30,12 @@ export const signStates = {
   empty_answers: ['as_before', 'some', 'most'],
   /** Documents in an answer that has any; `cut`: the first ones are left, `thinned`: some of all places. */
   answer_length: ['as_before', 'cut', 'thinned'],
+  /** Characters of the texts of an answer for each of its results. */
+  text_length: ['as_before', 'fell', 'rose'],
+  /** Results and texts that an answer holds more than once. */
+  repeats: ['as_before', 'rose'],
+  /** Answers that are the list of another query. */
+  foreign_lists: ['none', 'some'],
   /** The measure in alarm, over the queries that were answered in both runs and whose labels are alive. */
   score: ['steady', 'unsure', 'fell'],
   /** Share of the documents of a query that it still gets. */
@@ -40,6 +56,12 @@ export const signStates = {
   older_answers: ['alike', 'unlike'],
   /** Whether what was lost lies in one segment of the golden set. */
   segment: ['spread', 'one'],
+  /** Whether what was lost lies in queries of one script, language, length or other trait of their texts. */
+  query_kind: ['spread', 'one'],
+  /** The measure in alarm in the first run of the set. */
+  level: ['was_higher', 'always_low'],
+  /** What users and the judge of live queries say of the answers, beside the golden score. */
+  opinions: ['agree', 'higher'],
   labels: ['alive', 'some_gone', 'many_gone'],
   /** What became of most judged documents that are gone. */
   gone_documents: ['superseded', 'lost'],
@@ -85,12 +107,20 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   failure_kind: signStates.failure_kind,
   live_errors: ['none'],
   live_empty: ['as_before'],
+  live_latency: ['steady'],
+  live_results: ['as_before'],
+  feedback: ['as_before'],
+  top_query: ['as_before'],
+  language: ['as_before'],
   live_relevance: ['as_before'],
   judge: ['same'],
   latency: ['steady'],
   warming: signStates.warming,
   empty_answers: ['as_before'],
   answer_length: ['as_before'],
+  text_length: ['as_before'],
+  repeats: ['as_before'],
+  foreign_lists: ['none'],
   score: ['steady'],
   results: ['intact'],
   those_left: signStates.those_left,
@@ -101,6 +131,9 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   again: signStates.again,
   older_answers: ['unlike'],
   segment: ['spread'],
+  query_kind: ['spread'],
+  level: ['was_higher'],
+  opinions: ['agree'],
   labels: ['alive'],
   gone_documents: signStates.gone_documents,
   judged: ['some'],

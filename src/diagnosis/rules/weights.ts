@@ -1,35 +1,15 @@
 /**
- * What each cause looks like: ln P(sign | cause) - ln P(sign | a cause that nobody thought of), in nats, from -5 to 5.
- * They are chosen by judgement and tested by the fault matrix of docs/diagnosis.md. A weight that is left out is 0: the
- * sign says nothing of that cause.
+ * The evidence graph: which state of which sign speaks for or against which cause, and how much by judgement, as
+ * ln P(sign | cause) - ln P(sign | a cause that nobody thought of), in nats, from -5 to 5. A cell that is left out is no
+ * edge: the sign says nothing of that cause. The fit keeps the direction of each edge and starts from its weight
+ * (fitted-weights.ts); an edge of 2 nats or more is a sign of the cause's own, whatever it is fitted to.
  */
 import type { NamedCause } from './cause.ts';
-import type { Sign, SignName, signStates } from './signs.ts';
+import { answered, answersAsBefore, documentsAsBefore, type SignWeights, textsAsBefore } from './sign-weights.ts';
+import { trafficAndTextWeights } from './traffic-and-text-weights.ts';
 
-type Look = {
-  readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
-};
-
-/** What is not seen while the retriever answers as it did before. */
-const answersAsBefore: Look = {
-  empty_answers: { some: -1.5, most: -4 },
-  answer_length: { cut: -2, thinned: -2 },
-  score: { fell: -2.5 },
-  results: { disturbed: -1, scrambled: -2.5 },
-  documents: { vanished: -1.5, replaced: -2.5 },
-  variety: { collapsed: -4 },
-};
-
-/** What is not seen while the documents are where they were. */
-const documentsAsBefore: Look = {
-  labels: { many_gone: -3, some_gone: -1, alive: 0.5 },
-  store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
-};
-
-/** A retriever that fails hides what else may be wrong. */
-const answered: Look = { failures: { most: -3 } };
-
-export const weights: Readonly<Record<NamedCause, Look>> = {
+export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
+  ...trafficAndTextWeights,
   retriever_outage: {
     ...answersAsBefore,
     failures: { none: -5, some: -4, most: 4 },
@@ -48,6 +28,8 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   retriever_slow: {
     ...answersAsBefore,
+    top_query: { rose: -1 },
+    live_latency: { steady: -2, rose: 2.5 },
     failure_kind: { errors: -2, timeouts: 4, denied: -5, throttled: -3, not_understood: -5 },
     live_errors: { most: -0.5 },
     latency: { fell: -5, steady: -3.5, rose: 4 },
@@ -60,6 +42,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     failure_kind: { errors: -3, denied: -5, throttled: -4, not_understood: -5 },
     latency: { fell: -5, steady: -1.5, rose: 1.5 },
     warming: { falls: 4, stays: -4 },
+    live_latency: { steady: -0.5, rose: 0.5 },
   },
   access_denied: {
     ...answersAsBefore,
@@ -92,6 +75,8 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   filter: {
     ...answered,
+    ...textsAsBefore,
+    live_results: { fell: 1 },
     empty_answers: { as_before: -0.3, some: 1, most: 4 },
     answer_length: { cut: -2, thinned: 2.5 },
     live_empty: { rose: 1 },
@@ -111,19 +96,9 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     those_left: { stay: 1, move: -4.5 },
     stage: { filter: 4, candidates: 0.3, later: -2.5 },
   },
-  live_traffic: {
-    ...answersAsBefore,
-    failures: { none: 0.7, some: -4, most: -5 },
-    live_errors: { none: -0.5, some: 3, most: 2 },
-    live_empty: { as_before: -0.3, rose: 3 },
-    live_relevance: { fell: 0.5 },
-    latency: { rose: -1 },
-    results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
-    density: { steady: 0.5, fell: -1, fell_new_questions: -2, fell_same_questions: -1 },
-    own_work: { overdue: -2, failed: -2 },
-  },
   index_parameters: {
     ...answered,
+    ...textsAsBefore,
     empty_answers: { most: -3 },
     answer_length: { cut: -2, thinned: -1 },
     score: { steady: -0.5, fell: 0.5 },
@@ -145,6 +120,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   index_lost_documents: {
     ...answered,
+    ...textsAsBefore,
     empty_answers: { some: 0.5, most: 4 },
     latency: { fell: 0.7, steady: -0.3 },
     answer_length: { cut: -3, thinned: -2.5 },
@@ -176,6 +152,8 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   corpus_changed: {
     ...answered,
+    ...textsAsBefore,
+    text_length: { fell: 0.7 },
     empty_answers: { most: -3 },
     answer_length: { cut: -3, thinned: -2 },
     results: { intact: -2, scrambled: 0.5 },
@@ -194,6 +172,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   ids_renamed: {
     ...answered,
+    ...textsAsBefore,
     empty_answers: { most: -4 },
     answer_length: { cut: -3, thinned: -3 },
     results: { intact: -5, disturbed: -2, scrambled: 1 },
@@ -211,6 +190,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   old_index: {
     ...answered,
+    ...textsAsBefore,
     answer_length: { cut: -3, thinned: -2 },
     results: { intact: -3 },
     renamed: { one_to_one: -2 },
@@ -230,6 +210,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   split_index: {
     ...answered,
+    ...textsAsBefore,
     answer_length: { cut: -2, thinned: -0.5 },
     results: { intact: -4 },
     variety: { collapsed: -3 },
@@ -240,6 +221,8 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   one_segment: {
+    foreign_lists: { some: -2.5 },
+    query_kind: { one: -4 },
     failures: { most: -4 },
     segment: { spread: -4.5, one: 5 },
     empty_answers: { most: -4 },
@@ -250,6 +233,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   random_answers: {
     ...answered,
     ...documentsAsBefore,
+    ...textsAsBefore,
     empty_answers: { some: -2, most: -5 },
     answer_length: { cut: -4, thinned: -2 },
     score: { steady: -3, unsure: -0.5, fell: 0.5 },
@@ -263,10 +247,13 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     ann_recall: { fell: -1.5 },
     canary: { same: 0.5, changed: -4 },
     those_left: { stay: -2 },
+    foreign_lists: { none: 0.3, some: -0.5 },
   },
   cut_off_answers: {
     ...answered,
     ...documentsAsBefore,
+    ...textsAsBefore,
+    live_results: { as_before: -1, fell: 3 },
     empty_answers: { most: -5, some: -1 },
     answer_length: { as_before: -5, cut: 5, thinned: -2 },
     results: { intact: -3 },
@@ -279,6 +266,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   ranking: {
     ...answered,
     ...documentsAsBefore,
+    ...textsAsBefore,
     empty_answers: { some: -1, most: -5 },
     answer_length: { cut: -4, thinned: -3 },
     score: { steady: -1.5, unsure: -0.5, fell: 1 },
@@ -293,6 +281,10 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     stage: { candidates: -3.5, filter: -3, later: 2.5 },
   },
   deployment: {
+    foreign_lists: { some: -2.5 },
+    query_kind: { one: -0.5 },
+    repeats: { rose: -1.5 },
+    text_length: { fell: -2 },
     failures: { most: -1 },
     score: { steady: -2.5, unsure: -1.5, fell: 1 },
     answer_length: { cut: -0.5, thinned: -0.5 },
@@ -311,6 +303,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   embedding_model: {
     ...answered,
     ...documentsAsBefore,
+    ...textsAsBefore,
     empty_answers: { most: -2.5 },
     answer_length: { cut: -4, thinned: -2.5 },
     score: { steady: -2, unsure: -0.5, fell: 0.5 },
@@ -330,33 +323,6 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     index_retrieval: { not_found: 2.5, found: -1 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
   },
-  uncovered_topic: {
-    ...answered,
-    ...answersAsBefore,
-    score: { steady: 1, fell: -2.5 },
-    results: { intact: 0.7, disturbed: -0.5, scrambled: -2.5 },
-    labels: { alive: 0.5, many_gone: -2 },
-    store_size: { fell: -2 },
-    canary: { changed: -4 },
-    density: { steady: -4, fell: 2.5, fell_new_questions: 3.5, fell_same_questions: 2.5 },
-    topics: { none: -1.5, new_demand: 3.5 },
-    live_relevance: { as_before: -1, fell: 1 },
-    judge: { changed: -1 },
-  },
-  unlike_golden: {
-    ...answersAsBefore,
-    failures: { none: 0.5, some: -3, most: -5 },
-    live_errors: { some: -1.5, most: -3 },
-    live_empty: { rose: -1.5 },
-    live_relevance: { as_before: -4, fell: 3.5 },
-    judge: { same: 0.3, changed: -5 },
-    score: { steady: 1, fell: -3 },
-    results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
-    canary: { changed: -4 },
-    density: { steady: 0.5, fell: -1.5, fell_new_questions: -2, fell_same_questions: -2 },
-    topics: { new_demand: -1 },
-    sentinel: { fallen: -1 },
-  },
   judge: {
     judge: { same: -5, changed: 5 },
     failures: { some: -3, most: -5 },
@@ -370,6 +336,10 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
   },
   golden_labels: {
     ...answered,
+    ...textsAsBefore,
+    level: { was_higher: -0.3, always_low: 1 },
+    opinions: { agree: -2, higher: 3 },
+    feedback: { as_before: 0.3, fell: -2 },
     empty_answers: { some: -1, most: -4 },
     answer_length: { cut: -2, thinned: -2 },
     score: { steady: 0.5, fell: -2 },
@@ -387,11 +357,6 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     failures: { some: -1, most: -1.5 },
     score: { fell: -3 },
     own_work: { done: -5, overdue: 4, failed: 4, starved: 4 },
+    live_latency: { steady: 1, rose: -3 },
   },
 };
-
-/** What one sign says of a cause, in nats. */
-export function weightOf({ name, state }: Pick<Sign, 'name' | 'state'>, cause: NamedCause): number {
-  const states: Readonly<Record<string, number | undefined>> = weights[cause][name] ?? {};
-  return states[state] ?? 0;
-}

@@ -1,6 +1,7 @@
 /** What speaks against learning the noise of a retriever from a run. */
 import type { Pool } from 'pg';
 import { isUnbounded, type Measure } from '../../math/ir/metric-key.ts';
+import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
@@ -14,8 +15,9 @@ const failedQueries = `
        then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
-/** Holds for an incident `i` that was open during the run `r`. */
-const OPEN_DURING = `i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
+/** Holds for an incident `i` that was open during the run `r`, and that is of more than changed measures: these are no fault yet. */
+const OPEN_DURING = `(i.course = '[]' or jsonb_path_exists(i.course, '$[*] ? (@.alert != "${MEASURE_CHANGED}")'))
+                     and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 
 /**

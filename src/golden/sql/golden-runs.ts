@@ -58,6 +58,8 @@ export interface RunFilter {
   readonly purpose?: RunPurpose;
   /** Only runs that started before this one. */
   readonly before?: GoldenRun;
+  /** Left out: newest first. */
+  readonly order?: 'oldest_first';
   readonly limit: number;
 }
 
@@ -148,16 +150,16 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return rows[0] ?? null;
     },
 
-    /** Newest first. */
     async list(filter: RunFilter): Promise<readonly GoldenRun[]> {
       const { pipeline = null, goldenSet = null, version = null, status = null, before, limit } = filter;
+      const direction = filter.order === undefined ? 'desc' : 'asc';
       const { rows } = await pool.query<GoldenRun>(
         `${selectRun}
           where ($1::text is null or r.pipeline = $1::text) and ($2::text is null or r.golden_set = $2::text)
             and ($3::text is null or r.status = $3::text)
             and ($4::timestamptz is null or (r.started_at, r.id) < ($4::timestamptz, $5::text))
             and r.purpose = $6::text and ($7::integer is null or r.golden_set_version = $7::integer)
-          order by r.started_at desc, r.id desc limit $8::integer`,
+          order by r.started_at ${direction}, r.id ${direction} limit $8::integer`,
         [
           pipeline,
           goldenSet,

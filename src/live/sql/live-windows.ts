@@ -55,6 +55,38 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return Object.fromEntries(rows.map(({ outcome, ...arrivals }) => [outcome, arrivals]));
     },
 
+    async topQuery({ pipeline, from, until }) {
+      const [row] = await read<TopQuery>(
+        `with asked as (
+           select coalesce(text_hash, md5(lower(text))) as asked, 1 / probability as weight, unit_hash from live_queries
+            where ${windowSql} and coalesce(text_hash, text) is not null
+         ), sums as (select sum(weight) as weight from asked group by asked)
+         select (select coalesce(max(weight) / sum(weight), 0) from sums) as share,
+                (select count(*) from asked)::integer as queries,
+                (select count(distinct unit_hash) from asked)::integer as sessions`,
+        [pipeline, from, until],
+      );
+      return row ?? { share: 0, queries: 0, sessions: 0 };
+    },
+
+    async latency95({ pipeline, from, until }) {
+      const [row] = await read<{ ms: number | null; n: number }>(
+        `select percentile_disc(0.95) within group (order by latency_ms) as ms, count(latency_ms)::integer as n
+           from live_queries where ${windowSql} and outcome in ('ok', 'empty')`,
+        [pipeline, from, until],
+      );
+      return row === undefined || row.ms === null ? null : { ms: row.ms, n: row.n };
+    },
+
+    texts({ pipeline, from, until }, limit) {
+      return read<AskedText>(
+        `select text, probability from live_queries
+          where ${windowSql} and text is not null and keep_reason = 'rate'
+          order by unit_hash, id limit $4::integer`,
+        [pipeline, from, until, limit],
+      );
+    },
+
     async *queries({ pipeline, from, until }: LiveWindow, halvings: number) {
       const factor = 2 ** -halvings;
       let last: StoredQuery | undefined;
@@ -157,6 +189,18 @@ export interface WindowQuery extends ShownQuery {
   readonly rateProbability: number;
 }
 
+interface TopQuery {
+  readonly share: number;
+  readonly queries: number;
+  readonly sessions: number;
+}
+
+interface AskedText {
+  readonly text: string;
+  /** Inclusion probability. */
+  readonly probability: number;
+}
+
 /** Samples of past traffic, read in bounded pieces. Each reading rejects with RecalldError database_unreachable. */
 export interface LiveWindows {
   /** Number of samples of the window. */
@@ -166,6 +210,12 @@ export interface LiveWindows {
    * before it came here counts as it came.
    */
   arrivals(window: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>>;
+  /** How much of the window the most frequent text makes up, 0..1; of the samples with a text or its hash. */
+  topQuery(window: LiveWindow): Promise<TopQuery>;
+  /** 95th percentile of the latencies that the service tells of its answers, in milliseconds; null without any. */
+  latency95(window: LiveWindow): Promise<{ readonly ms: number; readonly n: number } | null>;
+  /** Texts of sessions that were drawn at random, at most `limit`; none in hash mode. */
+  texts(window: LiveWindow, limit: number): Promise<readonly AskedText[]>;
   /**
    * The samples of the window in the order of their occurrence, in batches.
    *

@@ -59,6 +59,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   no_clicks: 'no clicks',
   no_stages: 'no live query tells of stages',
   no_texts: 'no document came with its text',
+  no_query_texts: 'no live query came with its text',
   no_feedback: 'no feedback',
   no_reference: 'no reference yet',
   no_vectors: 'no live query with a vector',

@@ -74,6 +74,32 @@ export const trafficMeasures = {
     ),
     judged: { worse: 'above', unit: 'share', leastN: 30, confirm: 3, of: 'traffic' },
   },
+  top_query_ratio: {
+    title: 'Most frequent query',
+    means: 'the share of the most frequent live query',
+    note: 'Of the live queries with a text; letter case makes no difference.',
+    scale: 'share',
+    every: 'live',
+    gauge: {
+      name: 'recalld_query_top_ratio',
+      help: 'Share of the live queries of the trailing window, of those with a text, that ask the most frequent one, weighted by inclusion probability; bounds over sessions.',
+      labels: ['pipeline'],
+      bounds: true,
+    },
+  },
+  main_language_ratio: {
+    title: 'Usual language',
+    means: 'the share of live queries in the usual language',
+    note: 'Of up to 300 sampled texts whose language or script is told apart; the usual language is the most frequent one when it was first measured.',
+    scale: 'share',
+    every: 'live',
+    gauge: {
+      name: 'recalld_query_main_language_ratio',
+      help: 'Share of the live queries of the trailing window, of those whose language or script is told apart, that are in the usual language of the pipeline.',
+      labels: ['pipeline'],
+      bounds: true,
+    },
+  },
   staged_queries: {
     title: 'Queries with stages',
     means: 'the number of sampled live queries that tell of the stages of their retriever',

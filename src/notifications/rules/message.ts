@@ -1,6 +1,7 @@
 /** Which message about an incident a receiver is due now, and what it says. */
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
+import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
 import type { AlarmCourse, Incident } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
 import type { Severity } from '../../model.ts';
@@ -183,11 +184,12 @@ function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): 
   const own = ranked.find((one) => one.cause === cause)?.supporting ?? [];
   const evidence = own.filter(({ name }) => name !== 'topics').slice(0, MAX_EVIDENCE);
   const because = evidence.map(({ sentence }) => ` ${sentence}`).join('');
-  if (cause === 'unknown') return `Cause unknown.${because} ${action}`;
   const others = also.map(
     (one) =>
       ` Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence). ${causeTexts[one.cause].action}`,
   );
+  if (cause === 'unknown')
+    return others.length === 0 ? `Cause unknown.${because} ${action}` : [noOneCause, ...others].join('');
   const beside = besideOf(ranked, cause);
   const first =
     beside === null

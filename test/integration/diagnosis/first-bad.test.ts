@@ -18,6 +18,7 @@ import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
+import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import {
   aNewGoldenSet,
@@ -64,6 +65,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     incidents: createIncidents(pool),
     pipelines: [pipeline],
     ownLag: null,
+    windows: createLiveWindows(pool),
     densityPlans: [],
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { createIncidents, readDiagnosisGauges } from '../../../src/diagnosis/incidents.ts';
+import { incidentJson } from '../../../src/diagnosis/routes.ts';
 import type { Alarm, Diagnosis } from '../../../src/diagnosis/rules/incident.ts';
 import { aDiagnosis, anAlarm } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -77,6 +78,39 @@ describe('incidents in PostgreSQL', () => {
         { cause: 'unknown', saidAt: hours(0) },
       ],
     });
+  });
+
+  it('keep the evidence of each step, in JSON too', async () => {
+    const pipeline = aPipeline();
+    const sentence = '5 of 100 golden queries failed.';
+    const failures = { name: 'failures', state: 'some', sentence, from: null, n: null } as const;
+    await look(pipeline, 0, {
+      cause: 'unknown',
+      confidence: 'low',
+      probability: 0.4,
+      signs: [failures],
+      weighed: ['failures'],
+      failedShare: 0.05,
+      runId: 'run-1',
+    });
+    await look(pipeline, 2, { cause: 'recalld', runId: 'run-2', signs: [] });
+    const found = await incidents().current(pipeline);
+    if (found === null) throw new Error('the incident is not open');
+    expect(incidentJson(found).earlier).toEqual([
+      {
+        said_at: hours(0).toISOString(),
+        cause: 'unknown',
+        confidence: 'low',
+        probability: 0.4,
+        summary: expect.any(String) as string,
+        also: [],
+        alarms: expect.any(Array) as string[],
+        run_id: 'run-1',
+        signs: [{ sign: 'failures', state: 'some', sentence, from: null, n: null, weighed: true }],
+        effects: [],
+        failed_share: 0.05,
+      },
+    ]);
   });
 
   it('stay as they were said at their worst, while they recover and when they are over', async () => {

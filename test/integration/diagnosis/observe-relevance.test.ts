@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { observeRelevance } from '../../../src/diagnosis/observe.ts';
+import { observeRelevance } from '../../../src/diagnosis/observe-live.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
+import type { BadWindow } from '../../../src/diagnosis/first-bad.ts';
 import { observeDensity } from '../../../src/diagnosis/observe.ts';
-import { type BadWindow, latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
+import { latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';

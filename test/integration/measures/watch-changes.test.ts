@@ -13,7 +13,12 @@ const HOUR = 3_600_000;
 beforeEach(() => database.pool.query('truncate measurements, latest_measurements, measurement_gaps'));
 
 /** Values of hourly windows, the last of which ended at noon. */
-async function gaugesOf(values: readonly number[], measure: string, parts: Partial<WatchChangesDeps> = {}) {
+async function gaugesOf(
+  values: readonly number[],
+  measure: string,
+  parts: Partial<WatchChangesDeps> = {},
+  segment = 'all',
+) {
   const measurements = createMeasurements(database.pool);
   await measurements.record(
     values.map((value, i) => {
@@ -21,6 +26,7 @@ async function gaugesOf(values: readonly number[], measure: string, parts: Parti
       const bounds = { ciLow: value, ciHigh: value };
       return aMeasurement({
         measure,
+        segment,
         value,
         ...bounds,
         windowStart: hours(end - 1),
@@ -39,7 +45,7 @@ async function gaugesOf(values: readonly number[], measure: string, parts: Parti
     ...parts,
   };
   await watchChangesJob.handle({ watchChanges }, {}, new AbortController().signal);
-  const settings = { pipelines: ['docs'], intervalSeconds: 300 };
+  const settings = { pipelines: ['docs'], intervalSeconds: () => 3600 };
   return changeGauges(settings, { measurements: await measurements.latest(NOON) });
 }
 
@@ -77,6 +83,23 @@ describe('the gauges of watched measures', () => {
     expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'context_repeated_ratio', { plans }))).toEqual({});
     await database.pool.query('truncate measurements, latest_measurements');
     expect(shown(await gaugesOf([10, 10, 10, 3], 'results_per_answer'))).toEqual({});
+  });
+
+  it('watch what golden runs measure for each set, and take answers that are more alike for no fault', async () => {
+    const alike = [...usual.map(() => 0.98), 0.6];
+    const gauges = await gaugesOf(alike, 'rbo', {}, 'golden_set=faq');
+    expect(gauges(NOON).map(({ labels }) => labels)).toContainEqual({
+      pipeline: 'docs',
+      measure: 'rbo',
+      segment: 'golden_set=faq',
+    });
+    expect(shown(gauges)).toMatchObject({ recalld_measure_changed: 1, recalld_measure_normal: 0.98 });
+    await database.pool.query('truncate measurements, latest_measurements');
+    const better = await gaugesOf([...usual.map(() => 0.6), 0.98], 'rbo', {}, 'golden_set=faq');
+    expect(shown(better)).toMatchObject({ recalld_measure_changed: 0 });
+    await database.pool.query('truncate measurements, latest_measurements');
+    const shorter = await gaugesOf([...usual.map(() => 8000), 2000], 'golden_context_characters', {}, 'golden_set=faq');
+    expect(shown(shorter)).toMatchObject({ recalld_measure_changed: 1 });
   });
 
   it('are withheld once the value is too old to trust', async () => {

@@ -10,6 +10,7 @@ import {
   trusted,
   unjudged,
 } from '../../../src/diagnosis/alarms.ts';
+import { changedMeasures } from '../../../src/diagnosis/live-alarms.ts';
 import { followAlarms } from '../../../src/diagnosis/rules/incident.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
@@ -132,6 +133,39 @@ describe('what is in alarm on a pipeline', () => {
     const outcomes = { ok: 95, empty: 0, error: 2, timeout: 3 };
     expect(alarmsAt(hours(1), { latest: [ended({ outcomes })] })).toEqual(['golden queries of faq fail']);
     expect(alarmsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
+  });
+
+  it('is feedback that dropped, and a measure outside of its normal range', () => {
+    const drop = aMeasurement({
+      measure: 'feedback_drop_evidence_ratio',
+      value: 3,
+      details: { baseline_positive_ratio: 0.8, positive_ratio: 0.33 },
+    });
+    const results = aMeasurement({ measure: 'results_per_answer', value: 3, ciLow: 2.9, ciHigh: 3.1 });
+    const answers = { measure: 'rbo', segment: 'golden_set=faq', value: 0.5, ciLow: 0.4, ciHigh: 0.6 };
+    const normal = (range: object, segment = 'all') =>
+      aMeasurement({ measure: 'measures_normal', segment, details: { ...range } });
+    const series = [
+      drop,
+      results,
+      aMeasurement(answers),
+      normal({ results_per_answer: { normal: 10, low: 6.5, high: 13.5, n: 40 } }),
+      normal({ rbo: { normal: 0.98, low: 0.88, high: 1.08, n: 40 } }, 'golden_set=faq'),
+    ];
+    const factsAt = (at: Date) => ({
+      latest: [],
+      checks: [],
+      measurements: latestAt(at, ...series),
+      intervalSeconds: () => 3600,
+    });
+    const facts = factsAt(NOON);
+    expect(alarmsOf(pipeline, facts, NOON)).toMatchObject([
+      { alert: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
+      { alert: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Stability of answers on faq 0.5, normally 0.98' },
+      { alert: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per answer 3, normally 10' },
+    ]);
+    expect(changedMeasures(facts, NOON)).toEqual(['feedback_positive_ratio', 'results_per_answer', 'rbo']);
+    expect(alarmsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
   });
 
   it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', () => {

@@ -31,8 +31,11 @@ it('takes recalld for starved when its event loop was held up for a tenth of the
   const run = { outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 } };
   const ended = { status: 'completed' } as Parameters<typeof observeOwnWork>[2];
   const facts = { latest: [], intervalSeconds: () => null };
-  const workOf = (lateShare: number | null) => observeOwnWork(facts, run, ended, { now: NOON, lateShare });
-  expect(workOf(0.1)).toEqual({ kind: 'starved', lateShare: 0.1 });
+  const workOf = (lateShare: number | null, queuedShare: number | null = null) =>
+    observeOwnWork(facts, run, ended, { now: NOON, lateShare, queuedShare });
+  expect(workOf(0.1)).toEqual({ kind: 'starved', lateShare: 0.1, queuedShare: 0 });
+  expect(workOf(0.01, 0.6)).toEqual({ kind: 'starved', lateShare: 0.01, queuedShare: 0.6 });
+  expect(workOf(0.01, 0.3)).toEqual({ kind: 'done' });
   expect(workOf(0.09)).toEqual({ kind: 'done' });
   expect(workOf(null)).toEqual({ kind: 'done' });
 });

@@ -14,12 +14,18 @@ describe('the history of the event loop', () => {
     [20, 0.04],
   ] as const) {
     now = later(minute);
-    for (let tick = 0; tick < 100; tick++) history.record(lag);
+    for (let tick = 0; tick < 100; tick++) history.record(lag, minute === 10 ? 2.5 : 0.5);
   }
 
   it('has the share of the time in which the loop was held up', () => {
     expect(history.lateShare(later(10), later(11))).toBeCloseTo(0.5, 12);
     expect(history.lateShare(later(9), later(10.5))).toBeCloseTo(0.5, 12);
+  });
+
+  it('has the share of the time in which the processors were taken', () => {
+    expect(history.queuedShare(later(10), later(11))).toBe(1);
+    expect(history.queuedShare(later(0), later(5))).toBe(0);
+    expect(history.queuedShare(later(30), later(40))).toBeNull();
   });
 
   it('takes delays below 50 ms for none', () => {
@@ -33,7 +39,7 @@ describe('the history of the event loop', () => {
 
   it('forgets what is two hours old', () => {
     now = later(131);
-    history.record(0);
+    history.record(0, 0);
     expect(history.lateShare(later(0), later(11))).toBeNull();
     expect(history.lateShare(later(20), later(21))).toBe(0);
   });

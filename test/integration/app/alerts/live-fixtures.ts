@@ -18,7 +18,7 @@ function opinions(latest: number, evidence: number): Signal[] {
 }
 
 function measured(value: number, changed: number): Signal[] {
-  const labels = { ...docs, measure: 'context_repeated_ratio' };
+  const labels = { ...docs, measure: 'context_repeated_ratio', segment: 'all' };
   return [
     signal('recalld_measure_value', labels, always(value)),
     signal('recalld_measure_normal', labels, always(0.0002)),
@@ -75,10 +75,10 @@ export const liveFixtures: readonly AlertFixture[] = [
   },
   {
     alert: 'RecalldMeasureChanged',
-    labels: { ...docs, measure: 'context_repeated_ratio' },
+    labels: { ...docs, measure: 'context_repeated_ratio', segment: 'all' },
     breaching: measured(0.5, 1),
     healthy: measured(0.0002, 0),
-    says: 'context_repeated_ratio of docs is 0.5; 0.0002 is normal.',
+    says: 'context_repeated_ratio (all) of docs is 0.5; 0.0002 is normal.',
   },
   {
     alert: 'RecalldFeedbackStopped',

@@ -79,6 +79,41 @@ describe('the samples of a window', () => {
     expect(new Set(queries.map(({ id }) => id))).toEqual(new Set(ids));
   });
 
+  it('tell how much of the traffic the most frequent query makes up, whatever its letter case', async () => {
+    const pipeline = 'asked';
+    const ask = (id: string, text: string | null, parts: object = {}) => ({
+      pipeline,
+      id,
+      text,
+      textHash: null,
+      probability: 1,
+      unitHash: Number(id) / 10,
+      ...parts,
+    });
+    await record(
+      ask('1', 'ping'),
+      ask('2', 'Ping'),
+      ask('3', 'how are invoices paid', { probability: 0.5 }),
+      ask('4', null),
+    );
+    const windows = createLiveWindows(database.pool);
+    expect(await windows.topQuery(window(pipeline))).toEqual({ share: 0.5, queries: 3, sessions: 3 });
+    expect(await windows.topQuery(window('nobody'))).toEqual({ share: 0, queries: 0, sessions: 0 });
+    expect(await windows.texts(window(pipeline), 2)).toEqual([
+      { text: 'ping', probability: 1 },
+      { text: 'Ping', probability: 1 },
+    ]);
+  });
+
+  it('tell the 95th percentile of the latencies that the service gave', async () => {
+    const pipeline = 'timed';
+    const latencies = Array.from({ length: 20 }, (_, i) => ({ pipeline, id: `q${i}`, latencyMs: 10 * (i + 1) }));
+    await record(...latencies, { pipeline, id: 'failed', outcome: 'timeout', latencyMs: 5000 });
+    const windows = createLiveWindows(database.pool);
+    expect(await windows.latency95(window(pipeline))).toEqual({ ms: 190, n: 20 });
+    expect(await windows.latency95(window('nobody'))).toBeNull();
+  });
+
   it('stand for as many as arrived, by outcome, beside those that were counted', async () => {
     const pipeline = 'arrivals';
     const minute = hours(-1);

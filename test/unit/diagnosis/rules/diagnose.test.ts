@@ -3,7 +3,12 @@ import type { Deployment } from '../../../../src/deployments/rules/deployment.ts
 import { causeTexts, namedCauses, tellApart } from '../../../../src/diagnosis/rules/cause.ts';
 import type { ChangedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
 import { diagnose, MAX_SUMMARY_LENGTH } from '../../../../src/diagnosis/rules/diagnose.ts';
-import type { Observations, ObservedReference, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
+import {
+  nothingLive,
+  type Observations,
+  type ObservedReference,
+  type ObservedRun,
+} from '../../../../src/diagnosis/rules/observations.ts';
 import { besideOf } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import type { RunFailure } from '../../../../src/golden/rules/run-failure.ts';
 import type { DropState } from '../../../../src/judging/rules/judged-mean.ts';
@@ -22,6 +27,8 @@ const unchanged: ChangedAnswers = {
   appeared: 0,
   emptyBefore: 0,
   empty: 0,
+  foreign: { compared: 100, foreign: 0, usual: 0 },
+  repeated: { before: 0, now: 0 },
 };
 const fallen: Partial<ChangedAnswers> = {
   score: { measure: 'ndcg@10', n: 100, difference: -0.2, ciLow: -0.25, ciHigh: -0.15, verdict: 'regression' },
@@ -57,6 +64,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
       returned: { documents: 1000, judged: 90 },
       labels: { probed: 100, stale: 0, lost: 0 },
       forbidden: null,
+      level: null,
       reference: {
         latency95Ms: 30,
         goneBefore: 0,
@@ -65,13 +73,14 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
         answers: { ...unchanged, ...answers },
         loss: null,
         stages: null,
+        texts: null,
         previous: null,
         older: null,
         ...reference,
       },
       ...run,
     },
-    live: { errors: null, empty: null },
+    live: nothingLive,
     relevance: null,
     judge: null,
     store: { before: 1000, now: 1000 },
@@ -101,6 +110,27 @@ function aDeployment(parts: Partial<Deployment>): Deployment {
     ...parts,
   };
 }
+
+/** A value of live traffic whose bounds are near. */
+const aValue = (value: number, before: number) => ({
+  value,
+  ciLow: 0.97 * value,
+  ciHigh: 1.03 * value,
+  n: 500,
+  before,
+});
+const feedbackOf = (value: number, before: number) =>
+  ({ ...aValue(value, before), of: 'opinions', isDrop: true }) as const;
+
+const germans = { name: 'in German', n: 25, inside: 0.8, outside: 0, searched: 9, chance: 1e-6 };
+const aLossOf = (kind: typeof germans) => ({
+  measure: 'ndcg@10',
+  before: 0.9,
+  now: 0.7,
+  parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
+  segment: null,
+  kind,
+});
 
 const aFall = (state: DropState) => ({ drop: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
 
@@ -167,11 +197,15 @@ describe('a diagnosis', () => {
             now: 0.7,
             parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
             segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0, searched: 4, chance: 1e-6 },
+            kind: null,
           },
         },
       },
     ],
-    ['live_traffic', { live: { errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } }],
+    [
+      'live_traffic',
+      { live: { ...nothingLive, errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } },
+    ],
     // Golden runs stand while judged live relevance fell: the set is not the traffic.
     ['unlike_golden', { alarmed: [], relevance: aFall('confirmed') }],
     ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('called'), judge: 'same' }],
@@ -210,6 +244,57 @@ describe('a diagnosis', () => {
         store: { before: 1000, now: 670 },
       },
     ],
+    ['foreign_answers', { answers: { ...fallen, kept: 0.7, foreign: { compared: 100, foreign: 30, usual: 0 } } }],
+    [
+      'truncated_texts',
+      {
+        answers: { ...fallen, kept: 0.7, keptOfThere: 0.7 },
+        reference: { texts: { before: { characters: 8000, repeated: 0 }, now: { characters: 2400, repeated: 0 } } },
+      },
+    ],
+    ['cut_off_answers', { alarmed: ['results'], live: { ...nothingLive, results: aValue(3, 10) } }],
+    ['duplicate_results', { answers: { ...fallen, kept: 0.6, repeated: { before: 0, now: 0.5 } } }],
+    [
+      'duplicate_results',
+      {
+        alarmed: ['repeats'],
+        live: { ...nothingLive, repeated: aValue(0.5, 0.01) },
+        store: { before: 1000, now: 2000 },
+      },
+    ],
+    [
+      'one_kind_of_query',
+      { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8 }, reference: { loss: aLossOf(germans) } },
+    ],
+    [
+      'golden_labels',
+      {
+        alarmed: ['score'],
+        run: {
+          level: {
+            measure: 'ndcg@10',
+            now: 0.4,
+            first: 0.41,
+            threshold: 0.7,
+            opinions: { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' },
+          },
+        },
+      },
+    ],
+    ['generator', { alarmed: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
+    // Both fell: the retriever.
+    ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
+    ['repeated_query', { alarmed: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
+    ['other_language', { alarmed: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
+    [
+      'other_language',
+      {
+        alarmed: ['density', 'traffic'],
+        live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) },
+        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, hasFallen: true, questions: 'new' },
+        topics: [{ id: 't-1', trafficShare: 0.3, cause: 'new_demand' }],
+      },
+    ],
     ['judge', { alarmed: [], judge: 'changed' }],
     ['judge', { alarmed: ['relevance'], judge: 'changed', relevance: aFall('called') }],
     ['judge', { alarmed: [], judge: 'changed', deployments: [aDeployment({})] }],
@@ -241,17 +326,17 @@ describe('a diagnosis', () => {
     ],
     [
       'index_lost_documents',
-      { alarmed: ['index'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
+      { alarmed: ['index_missing'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
     ],
     [
       'index_behind',
-      { alarmed: ['index'], arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3 } },
+      { alarmed: ['index_late'], arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3 } },
     ],
     [
       'embedding_model',
-      { alarmed: ['index'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
+      { alarmed: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
     ],
-    ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8 } }],
+    ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8, disorder: 0.3 } }],
     [
       'uncovered_topic',
       {
@@ -278,7 +363,7 @@ describe('a diagnosis', () => {
     ['another embedding model, where the index finds near vectors', {}],
     ['another embedding model or the index, where its recall is unknown', { annRecall: null }],
   ])('names %s, for documents that are stored but not retrieved', (_, parts) => {
-    const found = diagnose(observing({ alarmed: ['index'], index: [whole, notRetrieved], ...parts }));
+    const found = diagnose(observing({ alarmed: ['index_retrieval'], index: [whole, notRetrieved], ...parts }));
     const named = new Set([found.cause, besideOf(found.ranked, found.cause)?.cause]);
     expect(named).toContain('embedding_model');
     expect(named).not.toContain('index_lost_documents');
@@ -288,7 +373,9 @@ describe('a diagnosis', () => {
   });
 
   it('names the embedding model where documents with foreign vectors are not retrieved', () => {
-    const found = diagnose(observing({ alarmed: ['index', 'score'], index: [whole, notRetrieved, foreign] }));
+    const found = diagnose(
+      observing({ alarmed: ['index_retrieval', 'index_models', 'score'], index: [whole, notRetrieved, foreign] }),
+    );
     expect(found).toMatchObject({ cause: 'embedding_model', confidence: 'high' });
     expect(found.ranked[0]?.supporting.map(({ name }) => name)).toContain('index_retrieval');
   });
@@ -297,7 +384,7 @@ describe('a diagnosis', () => {
     const missing = { ...whole, value: 0.2, ciLow: 0.19, known: 4000 };
     const found = diagnose(
       observing({
-        alarmed: ['index'],
+        alarmed: ['index_missing'],
         index: [missing, notRetrieved],
         store: { before: 1000, now: 800 },
         annRecall: null,
@@ -368,7 +455,7 @@ describe('a diagnosis', () => {
   ])('names a segment only where its loss is none of chance among those compared: at %d', (chance, cause) => {
     const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
     const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
-    const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment };
+    const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, kind: null };
     const found = diagnose(
       observing({ alarmed: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
     );
@@ -386,6 +473,7 @@ describe('a diagnosis', () => {
     now: 0.6,
     parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.3 },
     segment: null,
+    kind: null,
   };
 
   it('names a cause for slow answers beside the one of a loss, which makes no query slow', () => {
@@ -414,13 +502,53 @@ describe('a diagnosis', () => {
     expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['cut_off_answers', 'retriever_slow']));
   });
 
+  it('names a segment that somebody tagged, not the kind of query that it holds', () => {
+    const loss = { ...aLossOf(germans), segment: { ...germans, name: 'of language=de' } };
+    const answers = { ...fallen, kept: 0.8, keptOfThere: 0.8 };
+    expect(diagnose(observing({ alarmed: ['score'], answers, reference: { loss } }))).toMatchObject({
+      cause: 'one_segment',
+    });
+  });
+
+  it('names no labels as wrong where the score once was at its threshold, or users do not say otherwise', () => {
+    const level = { measure: 'ndcg@10', now: 0.4, first: 0.41, threshold: 0.7, opinions: null };
+    expect(diagnose(observing({ alarmed: ['score'], run: { level } })).cause).toBe('unknown');
+    const liked = { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' } as const;
+    const wasGood = { ...level, threshold: 0.4, opinions: liked };
+    expect(diagnose(observing({ alarmed: ['score'], run: { level: wasGood } })).cause).toBe('unknown');
+  });
+
+  it('ranks each alert by itself where no one cause brings about all of them', () => {
+    const found = diagnose(
+      observing({
+        alarmed: ['traffic', 'repeats', 'latency'],
+        run: { latency95Ms: 900 },
+        live: { ...nothingLive, topQuery: aValue(0.4, 0.02), repeated: aValue(0.5, 0.01) },
+      }),
+    );
+    const causes = [found.cause, ...found.also.map(({ cause }) => cause)];
+    expect(causes).toContain('duplicate_results');
+    expect(causes).toContain('repeated_query');
+    expect(found.also.find(({ cause }) => cause === 'duplicate_results')?.effects ?? ['repeats']).toEqual(['repeats']);
+  });
+
+  it('blames the retriever for slow answers that the service itself tells, and recalld where it tells of none', () => {
+    const slow = { alarmed: ['latency'], run: { latency95Ms: 900 } } as const;
+    const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
+    const starved = { kind: 'starved', lateShare: 0, queuedShare: 0.8 } as const;
+    expect(diagnose(observing({ ...slow, live: told(900), ownWork: starved }))).toMatchObject({
+      cause: 'retriever_slow',
+    });
+    expect(diagnose(observing({ ...slow, live: told(41), ownWork: starved }))).toMatchObject({ cause: 'recalld' });
+  });
+
   it('blames recalld for slow answers that it measured while it was starved', () => {
     const starved: Parts = {
       alarmed: ['latency'],
       run: { latency95Ms: 900, slow: { queries: 20, early: 20 } },
-      ownWork: { kind: 'starved', lateShare: 0.4 },
+      ownWork: { kind: 'starved', lateShare: 0.4, queuedShare: 0 },
     };
-    expect(diagnose(observing(starved))).toMatchObject({ cause: 'recalld', confidence: 'medium' });
+    expect(diagnose(observing(starved))).toMatchObject({ cause: 'recalld' });
     const { cause, also } = diagnose(
       observing({
         ...lostDocuments,
@@ -435,9 +563,9 @@ describe('a diagnosis', () => {
   });
 
   it('names one cause alone where it brings about all that is in alarm', () => {
-    expect(diagnose(observing({ ...lostDocuments, alarmed: ['labels', 'index'], reference: { loss } })).also).toEqual(
-      [],
-    );
+    expect(
+      diagnose(observing({ ...lostDocuments, alarmed: ['labels', 'index_missing'], reference: { loss } })).also,
+    ).toEqual([]);
   });
 
   it('shows what differs most where nothing on the list fits', () => {
@@ -485,11 +613,14 @@ describe('a diagnosis', () => {
   it('takes the errors of live queries where there is no golden run', () => {
     const nothing: Observations = {
       ...observing({}),
+      alarmed: ['live_errors'],
       run: null,
-      live: { errors: { value: 0.95, ciLow: 0.85, n: 50, before: 0 }, empty: null },
+      live: { ...nothingLive, errors: { value: 0.95, ciLow: 0.85, n: 50, before: 0 }, empty: null },
     };
     expect(diagnose(nothing)).toMatchObject({ cause: 'retriever_outage' });
-    expect(diagnose({ ...nothing, live: { errors: null, empty: null } })).toMatchObject({ cause: 'unknown' });
+    expect(diagnose({ ...nothing, live: { ...nothingLive, errors: null, empty: null } })).toMatchObject({
+      cause: 'unknown',
+    });
   });
 
   const twoCauses: Parts = { answers: { ...fallen, empty: 100, kept: 0 } };

@@ -1,9 +1,12 @@
 import { assert, constantFrom, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { causes, causeTexts, effectKinds, namedCauses, reaches } from '../../../../src/diagnosis/rules/cause.ts';
+import { causes, causeTexts, namedCauses } from '../../../../src/diagnosis/rules/cause.ts';
+import { effectKinds, reaches } from '../../../../src/diagnosis/rules/effects.ts';
+import { judgedWeightOf } from '../../../../src/diagnosis/rules/estimates.ts';
+import { fittedEstimates } from '../../../../src/diagnosis/rules/fitted-weights.ts';
 import { besideOf, rankCauses } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import { type Sign, signNames, signStates } from '../../../../src/diagnosis/rules/signs.ts';
-import { weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
+import { judgedWeights } from '../../../../src/diagnosis/rules/weights.ts';
 
 const aSign = (name: Sign['name'], state: string): Sign =>
   ({ name, state, sentence: 'It was so.', from: null, n: null }) as Sign;
@@ -41,7 +44,7 @@ describe('causes that are ranked by signs', () => {
           expect(confidence).toBe('low');
           return;
         }
-        const strongest = Math.max(...signs.map((sign) => weightOf(sign, cause)));
+        const strongest = Math.max(...signs.map((sign) => judgedWeightOf(sign, cause)));
         expect(strongest).toBeGreaterThanOrEqual(2);
         const together = probability + (besideOf(ranked, cause)?.probability ?? 0);
         expect(together).toBeGreaterThan({ high: 0.9, medium: 0.6, low: 0.5 }[confidence] - 1e-12);
@@ -97,7 +100,7 @@ const effect = (kind: (typeof effectKinds)[number], parts: Record<string, number
   ({ kind, size, parts }) as const;
 
 describe('a cause that cannot bring about what is in alarm', () => {
-  const slow = [aSign('latency', 'rose'), aSign('failures', 'none')];
+  const slow = [aSign('latency', 'rose'), aSign('warming', 'stays'), aSign('failures', 'none')];
   const offered = (signs: readonly Sign[], effects: Parameters<typeof rankCauses>[1], failed: number) =>
     rankCauses(signs, effects, failed).cause;
 
@@ -126,7 +129,7 @@ describe('a cause that cannot bring about what is in alarm', () => {
 
 describe('the table of weights', () => {
   const weightsOf = (cause: (typeof namedCauses)[number]): readonly number[] =>
-    Object.values(weights[cause]).flatMap((states) => Object.values(states));
+    Object.values(judgedWeights[cause]).flatMap((states) => Object.values(states));
 
   it.each(namedCauses)('has a sign that speaks for %s', (cause) => {
     expect(Math.max(...weightsOf(cause))).toBeGreaterThanOrEqual(3);
@@ -134,6 +137,20 @@ describe('the table of weights', () => {
 
   it('stays within 5 nats', () => {
     for (const weight of namedCauses.flatMap(weightsOf)) expect(Math.abs(weight)).toBeLessThanOrEqual(5);
+  });
+
+  it('keeps the direction of every edge where it was fitted, and has no other edge', () => {
+    for (const cause of namedCauses) {
+      const signs = Object.entries(fittedEstimates.weights[cause] ?? {});
+      const edges = signs.flatMap(([name, states]) =>
+        Object.entries(states).map(([state, weight]) => ({ name, state, weight })),
+      );
+      for (const { name, state, weight } of edges) {
+        const judged = judgedWeightOf(aSign(name as Sign['name'], state), cause);
+        expect(Math.sign(weight), `${name} ${state} for ${cause}`).toBe(Math.sign(judged));
+        expect(Math.abs(weight)).toBeLessThanOrEqual(5);
+      }
+    }
   });
 
   it('has something to explain for each cause, and a cause for each thing that can be in alarm', () => {

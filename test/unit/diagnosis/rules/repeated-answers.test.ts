@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { olderAnswers, repeatedAnswers } from '../../../../src/diagnosis/rules/observations.ts';
+import { olderAnswers, repeatedAnswers } from '../../../../src/diagnosis/rules/answers-alike.ts';
 import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { anAnswer, aRunSettings, documents, goldenQueries, NOON } from '../../../support/builders.ts';
 

@@ -40,7 +40,7 @@ it('what other questions cost is told from what the same ones lost', () => {
 it('the segment that lost most stands beside all others', () => {
   const now = side((index) => ({ documents: documents(index < 10 ? 'x' : `d${index + 1}`) }));
   expect(scoreLoss(right, now, new Set(), key)?.segment).toMatchObject({
-    name: 'tenant=acme',
+    name: 'of tenant=acme',
     n: 10,
     inside: 1,
     outside: 0,

@@ -39,6 +39,7 @@ function stageSign(now: ReturnType<typeof aRun>) {
     labels: null,
     forbidden: null,
     stale: new Set(),
+    level: null,
     key: null,
     reference: {
       side: good.side,
@@ -46,6 +47,7 @@ function stageSign(now: ReturnType<typeof aRun>) {
       isSameVersion: true,
       goneBefore: null,
       stages: { before: good.stages, now: now.stages },
+      contexts: { before: [], now: [] },
     },
     previous: null,
     older: [],

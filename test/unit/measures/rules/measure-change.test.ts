@@ -3,7 +3,7 @@ import { isChanged, normalRange } from '../../../../src/measures/rules/measure-c
 import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
 import { aMeasurement, hours } from '../../../support/measurements.ts';
 
-const budget = { count: 1, periodMs: 90 * 86_400_000 };
+const budget = { count: 1, periodMs: 90 * 86_400_000, series: 13 };
 const quiet = { incidents: [], deployments: [] };
 
 /** The value of the hour that ended so many hours after noon. */
@@ -35,6 +35,8 @@ describe('the normal range of a measure', () => {
   it.each([
     ['a context of a quarter of its length', 'context_characters', 4000, 1000],
     ['3 results per answer instead of 10', 'results_per_answer', 10, 3],
+    ['answers that take three times as long', 'retriever_latency_p95_seconds', 0.1, 0.3],
+    ['a first stage that finds less', 'candidates_recall', 0.95, 0.7],
     ['a repeated context that hardly was before', 'context_repeated_ratio', 0.0002, 0.5],
   ])('does not hold %s', (_what, measure, before, now) => {
     expect(changed(valueAt(0, now, measure), past(before, { measure }))).toBe(true);
@@ -45,6 +47,20 @@ describe('the normal range of a measure', () => {
     ['a change too small to matter', 3000],
   ])('holds %s', (_what, value) => {
     expect(changed(valueAt(0, value), past(4000))).toBe(false);
+  });
+
+  it('holds a change for the better, and one within which answers take twice as long', () => {
+    const measure = 'candidates_recall';
+    expect(changed(valueAt(0, 0.95, measure), past(0.7, { measure }))).toBe(false);
+    const latency = 'retriever_latency_p95_seconds';
+    expect(changed(valueAt(0, 0.19, latency), past(0.1, { measure: latency }))).toBe(false);
+  });
+
+  it('forgets values that were held against another pinned run', () => {
+    const against = (one: Measurement, id: string): Measurement => ({ ...one, details: { against: id } });
+    const before = past(0.98, { measure: 'rbo' }).map((one) => against(one, 'run-1'));
+    expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-1'), before)).toBe(true);
+    expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-2'), before)).toBe(null);
   });
 
   it('is as wide as earlier values scatter', () => {

@@ -1,0 +1,63 @@
+/** What is in alarm in a world, by the rules of the daemon and by checks that not every config has. */
+import type { EffectKind } from '../../src/diagnosis/rules/effects.ts';
+import type { Observations, ObservedShare } from '../../src/diagnosis/rules/observations.ts';
+import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
+import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
+import { scoresBy } from '../../src/golden/rules/score-run.ts';
+import { storedComparison } from '../../src/golden/rules/verdict.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+import type { Shape } from './shape.ts';
+import { changesOf } from './traffic.ts';
+
+/** What some usual checks say; not every config has each. */
+export function alarmsOf(
+  { run, live, density }: Observations,
+  { reference, now }: Record<'reference' | 'now', ComparedSide>,
+  { k, slack }: Shape,
+  isAlwaysLow: boolean,
+  random: RandomNumbers,
+): EffectKind[] {
+  const isConfigured = (share: number): boolean => random.uniform() < share;
+  const key = { measure: 'ndcg', k } as const;
+  const loss = run?.reference?.loss ?? null;
+  const shared = sharedQueries(reference.queries, now.queries);
+  const [old, current] = [reference, now].map(({ answers }) => scoresBy(key, shared, answers, 1));
+  const fell =
+    shared.length > 0 && compareMetric(key, old ?? [], current ?? [], null, storedComparison).verdict === 'regression';
+  const isBelow = isAlwaysLow || (loss !== null && loss.now < loss.before - slack);
+  const labels = run?.labels ?? null;
+  const latency = run?.latency95Ms ?? 0;
+  const usual = run?.reference?.latency95Ms ?? latency;
+  const alarms: readonly (readonly [EffectKind, boolean])[] = [
+    ['score', isBelow && isConfigured(0.9)],
+    ['score', fell && isConfigured(0.6)],
+    ['labels', labels !== null && labels.stale > 0.05 * labels.probed && isConfigured(0.5)],
+    ['latency', latency > 2 * usual + 50 && isConfigured(0.7)],
+    ['live_errors', live.errors !== null && isMuch(live.errors) && isConfigured(0.6)],
+    ['live_empty', live.empty !== null && isMuch(live.empty) && isConfigured(0.6)],
+    ['density', density?.hasFallen === true],
+    ...changesOf(live),
+  ];
+  return [...new Set(alarms.filter(([, isInAlarm]) => isInAlarm).map(([kind]) => kind))];
+}
+
+const MUCH = 0.05;
+
+function isMuch({ value, ciLow }: ObservedShare): boolean {
+  return value > MUCH && ciLow > MUCH / 2;
+}
+
+/** Any check may ring when nothing is wrong; that of a score does so most. */
+export function drawAlarm({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
+  const possible: readonly EffectKind[] = [
+    'score',
+    'score',
+    'score',
+    'latency',
+    ...(run?.labels == null ? [] : (['labels'] as const)),
+    ...(live.errors === null ? [] : (['live_errors', 'live_empty'] as const)),
+    ...(density === null ? [] : (['density'] as const)),
+    'feedback',
+  ];
+  return possible[random.below(possible.length)] ?? 'score';
+}

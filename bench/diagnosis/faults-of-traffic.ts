@@ -1,0 +1,28 @@
+/** Faults of what is asked, and of what is made of the answers: the retriever is well. */
+import { between, type Fault } from './fault.ts';
+
+export const ofTraffic: readonly Fault[] = [
+  {
+    name: 'generator',
+    does: '15 to 50 points fewer of the opinions are positive, and nothing of the retrieval changed',
+    cause: 'generator',
+    breakIt: ({ traffic, liveQueries }, random) =>
+      traffic.opinions === 0 || liveQueries === 0 ? null : { lessPositive: between(random, 0.15, 0.5) },
+  },
+  {
+    name: 'flood',
+    does: 'one query makes up 20 to 80 % of live traffic',
+    cause: 'repeated_query',
+    breakIt: ({ liveQueries }, random) => (liveQueries === 0 ? null : { topQuery: between(random, 0.2, 0.8) }),
+  },
+  {
+    name: 'another language',
+    does: '20 to 70 % of live queries are in another language, which the store covers badly',
+    cause: 'other_language',
+    breakIt: ({ liveQueries }, random) => {
+      if (liveQueries === 0) return null;
+      const share = between(random, 0.2, 0.7);
+      return { otherLanguage: share, newTopic: between(random, 0.3, 1) * share };
+    },
+  },
+];

@@ -1,0 +1,84 @@
+/** How estimates do in worlds that they were not fitted on: other shapes, other kinds of fault, faults that are on no list. */
+import { type Cause, namedCauses } from '../../../src/diagnosis/rules/cause.ts';
+import { judgedEstimates } from '../../../src/diagnosis/rules/estimates.ts';
+import { estimatesAt, type Fit, type FitSettings, fitEstimates } from './estimate.ts';
+import type { Evaluation } from './evaluation.ts';
+import { groupBy } from './group-by.ts';
+import { lossOf } from './loss.ts';
+import { numbered } from './problem.ts';
+import { type Ranked, rankedBy, rankedWithout } from './reliability.ts';
+
+/** Evaluations and the fit that saw none of them. */
+export interface Fold {
+  readonly left: readonly Evaluation[];
+  readonly fit: Fit;
+}
+
+/** Shapes, kinds of faults and causes are left out in so many parts, each of them whole. */
+const PARTS = 5;
+
+export type LeftOut = 'shape' | 'fault' | 'cause';
+
+const kindOf = ({ causes, fault }: Evaluation): string => `${causes.join(' ')}: ${fault}`;
+
+const wholeOf: Readonly<Record<LeftOut, (one: Evaluation) => string>> = {
+  shape: ({ shape }) => shape,
+  // Neighbours in the alphabet share a cause, and come into different parts.
+  fault: kindOf,
+  cause: ({ causes }) => causes.join(' '),
+};
+
+export function countKinds(evaluations: readonly Evaluation[]): number {
+  return groupBy(evaluations, kindOf).size;
+}
+
+export function foldsBy(leftOut: LeftOut, evaluations: readonly Evaluation[], settings: FitSettings): Fold[] {
+  const wholes = [...groupBy(evaluations, wholeOf[leftOut]).keys()].toSorted();
+  const partOf = new Map(wholes.map((whole, place) => [whole, `${place % PARTS}`]));
+  const groupOf = (one: Evaluation): string => partOf.get(wholeOf[leftOut](one)) ?? '';
+  return [...groupBy(evaluations, groupOf)].map(([group, left]) => ({
+    left,
+    fit: fitEstimates(numbered(evaluations.filter((one) => groupOf(one) !== group)), settings),
+  }));
+}
+
+export function rankedIn(folds: readonly Fold[], temperature: number): Ranked[] {
+  return folds.flatMap(({ left, fit }) => {
+    const by = estimatesAt(fit, temperature);
+    return left.map((one) => rankedBy(one, by));
+  });
+}
+
+/** Worlds of causes that were left out of the fit, with the right ones struck from the list. */
+export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] {
+  return folds.flatMap(({ left, fit }) => {
+    const by = estimatesAt(fit, temperature);
+    return left.flatMap((one) => (isNamed(one) ? [rankedWithout(one, by)] : []));
+  });
+}
+
+/** The same by judgement alone. */
+export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
+  return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
+}
+
+function isNamed({ causes }: Evaluation): boolean {
+  const named: readonly Cause[] = namedCauses;
+  return causes.every((cause) => named.includes(cause));
+}
+
+const [COLDEST, HOTTEST] = [0.5, 4] as const;
+const STEP = 0.05;
+
+/**
+ * The temperature at which what truly happened is likeliest in kinds of faults that the fit did not see, and `unknown` where
+ * their cause is struck from the list.
+ */
+export function fittingTemperature(folds: readonly Fold[], { open }: FitSettings): number {
+  const left = folds.map(({ left: worlds, fit }) => ({ worlds: numbered(worlds), fit }));
+  const lossAt = (temperature: number): number =>
+    left.reduce((sum, { worlds, fit }) => sum + lossOf(worlds, fit.vector, open, temperature).value, 0);
+  const steps = Array.from({ length: Math.round((HOTTEST - COLDEST) / STEP) + 1 }, (_, step) => COLDEST + step * STEP);
+  const losses = steps.map((temperature) => ({ temperature, loss: lossAt(temperature) }));
+  return losses.toSorted((a, b) => a.loss - b.loss)[0]?.temperature ?? 1;
+}

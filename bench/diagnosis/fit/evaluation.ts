@@ -1,0 +1,82 @@
+/** A recorded evaluation: what causes were ranked by in one world, and which of them are right. One line of JSON each. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { causes } from '../../../src/diagnosis/rules/cause.ts';
+import { type Evidence, evidenceOf } from '../../../src/diagnosis/rules/diagnose.ts';
+import { effectKinds } from '../../../src/diagnosis/rules/effects.ts';
+import type { Observations } from '../../../src/diagnosis/rules/observations.ts';
+import { type Sign, signNames, signStates } from '../../../src/diagnosis/rules/signs.ts';
+import { evaluationsOf } from '../../faults/evaluations.ts';
+import type { WorldRecord } from '../../faults/record.ts';
+
+const sign = z
+  .object({ name: z.string(), state: z.string(), n: z.number().nullable() })
+  .refine(({ name, state }) => isState(name, state), { error: 'No such state of a sign.' });
+
+const effect = z.object({
+  kind: z.enum(effectKinds),
+  size: z.number(),
+  parts: z.record(z.string(), z.number()).nullable(),
+});
+
+const evaluationSchema = z.object({
+  /** One that no other evaluation has. */
+  world: z.string(),
+  /** Where it was measured, such as `simulation` or `daemon`. */
+  source: z.string(),
+  /** What the pipeline is made of: worlds of one shape are left out together. */
+  shape: z.string(),
+  /** The kind of fault: worlds of one kind are left out together. */
+  fault: z.string(),
+  /** Right are these, the best first; `unknown` where nothing on the list went wrong. */
+  causes: z.array(z.enum(causes)).min(1),
+  signs: z.array(sign),
+  effects: z.array(effect),
+  /** Of the golden queries; null without a run. */
+  failedShare: z.number().nullable(),
+});
+
+function isState(name: string, state: string): boolean {
+  const known = signNames.find((one) => one === name);
+  return known !== undefined && (signStates[known] as readonly string[]).includes(state);
+}
+
+export type World = Omit<z.infer<typeof evaluationSchema>, 'signs' | 'effects' | 'failedShare'>;
+
+export interface Evaluation extends World, Omit<Evidence, 'signs'> {
+  readonly signs: readonly Pick<Sign, 'name' | 'state' | 'n'>[];
+}
+
+/** Without the sentences, which nothing is ranked by. */
+export function evaluationOf(world: World, observed: Observations): Evaluation {
+  const { signs, effects, failedShare } = evidenceOf(observed);
+  return { ...world, signs: signs.map(({ name, state, n }) => ({ name, state, n })), effects, failedShare };
+}
+
+/**
+ * Reads recorded evaluations, and those in the records of worlds of the fault benchmark.
+ *
+ * @throws Error for a line that is neither, with its file and number
+ */
+export function readEvaluations(files: readonly string[]): Evaluation[] {
+  return files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (line.trim() === '' ? [] : parseLine(line, `${file}, line ${index + 1},`))),
+  );
+}
+
+function parseLine(line: string, where: string): Evaluation[] {
+  const json: unknown = JSON.parse(line);
+  const isWorld = typeof json === 'object' && json !== null && 'evaluations' in json;
+  const found = isWorld ? evaluationsOf(json as WorldRecord) : [json];
+  return found.map((one) => {
+    const parsed = evaluationSchema.safeParse(one);
+    if (parsed.success) return parsed.data as Evaluation;
+    throw new Error(`${where} holds no evaluation: ${z.prettifyError(parsed.error)}`);
+  });
+}
+
+export function writeEvaluations(file: string, evaluations: readonly Evaluation[]): void {
+  writeFileSync(file, evaluations.map((one) => `${JSON.stringify(one)}\n`).join(''));
+}

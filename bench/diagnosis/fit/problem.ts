@@ -1,0 +1,165 @@
+/** Evaluations as numbers: which parameters the score of each cause is the sum of, in each world. */
+import { type Cause, causes, type NamedCause, namedCauses } from '../../../src/diagnosis/rules/cause.ts';
+import { type Estimates, judgedEstimates, judgedWeightOf, priorOf } from '../../../src/diagnosis/rules/estimates.ts';
+import { termsOf } from '../../../src/diagnosis/rules/rank-causes.ts';
+import { mostNats } from '../../../src/diagnosis/rules/samples.ts';
+import { type Sign, signNames, signStates } from '../../../src/diagnosis/rules/signs.ts';
+import type { Evaluation } from './evaluation.ts';
+import { groupBy } from './group-by.ts';
+
+/** An edge of the evidence graph. */
+export interface Cell {
+  readonly cause: NamedCause;
+  readonly name: Sign['name'];
+  readonly state: string;
+  readonly judged: number;
+}
+
+export const cells: readonly Cell[] = namedCauses.flatMap((cause) =>
+  signNames.flatMap((name) =>
+    signStates[name].flatMap((state): Cell[] => {
+      const judged = judgedWeightOf({ name, state }, cause);
+      return judged === 0 ? [] : [{ cause, name, state, judged }];
+    }),
+  ),
+);
+
+const cellAt = new Map(cells.map((cell, index) => [keyOf(cell.cause, cell), index]));
+
+function keyOf(cause: Cause, { name, state }: Pick<Cell, 'name' | 'state'>): string {
+  return `${cause} ${name} ${state}`;
+}
+
+/** Where parameters stand in the vector that is fitted: priors, the weight of what is unexplained, cells. */
+export const UNKNOWN = causes.indexOf('unknown');
+export const UNEXPLAINED = causes.length;
+export const FIRST_CELL = UNEXPLAINED + 1;
+export const WEIGHTS = FIRST_CELL + cells.length;
+
+/** Edges of one sign in one direction: how much such a sign tells beside the others is one question for all causes. */
+const sideOf = ({ name, judged }: Cell): string => `${name} ${judged > 0 ? 'for' : 'against'}`;
+const sides = [...new Set(cells.map(sideOf))];
+/** Behind the weights stand the factors of the sides. */
+export const PARAMETERS = WEIGHTS + sides.length;
+/** Place of the factor of each cell. */
+export const factorOf = Int32Array.from(cells, (cell) => WEIGHTS + sides.indexOf(sideOf(cell)));
+
+/** What the score of one cause is made of. */
+interface Candidate {
+  /** Place among all causes, and of its prior in the vector. */
+  readonly cause: number;
+  /** Places of its cells in the vector, and the most that each can say in its world. */
+  readonly cells: Int32Array;
+  readonly most: Float64Array;
+  readonly unexplained: number;
+  readonly hasOwnSign: boolean;
+}
+
+export interface NumberedWorld {
+  readonly evaluation: Evaluation;
+  readonly candidates: readonly Candidate[];
+  /** Places of the right causes among all. */
+  readonly right: ReadonlySet<number>;
+  readonly weight: number;
+}
+
+/** Worlds of one kind of fault are alike: together they count as so many that are independent. */
+const WORLDS_OF_KIND = 10;
+/** As before any sign: `unknown` has so much of all. */
+const SHARE_OF_UNKNOWN = 0.2;
+
+const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${best} ${source} ${fault}`;
+
+/** How much a kind of fault counts by where it was measured: what a daemon saw of real texts is worth more. */
+const weightOfSource = (source: string): number => (source === 'daemon' ? 2 : 1);
+
+/**
+ * Weighs worlds so that each cause counts the same, `unknown` as much as its prior, and each kind of fault of a cause by its
+ * source, however many worlds of it were drawn. A world with several right causes counts for the best of them.
+ */
+export function numbered(evaluations: readonly Evaluation[]): NumberedWorld[] {
+  const worldsOf = groupBy(evaluations, kindOf);
+  const kindsOf = groupBy(
+    [...worldsOf.values()].flatMap(([first]) => first ?? []),
+    ({ causes: [best] }) => best ?? '',
+  );
+  const named = [...kindsOf.keys()].filter((best) => best !== 'unknown').length;
+  const total = WORLDS_OF_KIND * worldsOf.size;
+  const weightOf = (one: Evaluation): number => {
+    const [best = 'unknown'] = one.causes;
+    const share = best === 'unknown' ? SHARE_OF_UNKNOWN : (1 - SHARE_OF_UNKNOWN) / named;
+    const ofCause = (kindsOf.get(best) ?? []).reduce((sum, { source }) => sum + weightOfSource(source), 0);
+    return (total * share * weightOfSource(one.source)) / ofCause / (worldsOf.get(kindOf(one))?.length ?? 1);
+  };
+  return evaluations.map((evaluation) => ({
+    evaluation,
+    candidates: candidatesOf(evaluation),
+    right: new Set(evaluation.causes.map((cause) => causes.indexOf(cause))),
+    weight: weightOf(evaluation),
+  }));
+}
+
+const known = new WeakMap<Evaluation, readonly Candidate[]>();
+
+function candidatesOf(evaluation: Evaluation): readonly Candidate[] {
+  const candidates = known.get(evaluation) ?? namedCauses.flatMap((cause) => candidateOf(cause, evaluation));
+  known.set(evaluation, candidates);
+  return candidates;
+}
+
+function candidateOf(cause: NamedCause, evaluation: Evaluation): Candidate[] {
+  const signs = evaluation.signs.map((one) => ({ ...one, sentence: '', from: null }) as Sign);
+  const terms = termsOf(cause, signs, evaluation.effects, evaluation.failedShare);
+  if (terms === null) return [];
+  const own = terms.signs.flatMap((sign) => {
+    const index = cellAt.get(keyOf(cause, sign));
+    return index === undefined ? [] : [{ index: FIRST_CELL + index, most: mostNats(sign) }];
+  });
+  const { unexplained, hasOwnSign } = terms;
+  return [
+    {
+      cause: causes.indexOf(cause),
+      cells: Int32Array.from(own, ({ index }) => index),
+      most: Float64Array.from(own, ({ most }) => most),
+      unexplained,
+      hasOwnSign,
+    },
+  ];
+}
+
+export function judgedVector(): Float64Array {
+  const vector = new Float64Array(PARAMETERS).fill(1, WEIGHTS);
+  vector[UNKNOWN] = 0;
+  for (const cause of namedCauses) vector[causes.indexOf(cause)] = priorOf(cause, judgedEstimates);
+  vector[UNEXPLAINED] = judgedEstimates.unexplained;
+  for (const [index, { judged }] of cells.entries()) vector[FIRST_CELL + index] = judged;
+  return vector;
+}
+
+/** What is left at its judged value is left out. */
+export function estimatesFrom(vector: Float64Array, temperature: number): Estimates {
+  const weights: Record<string, Record<string, Record<string, number>>> = {};
+  for (const [index, { cause, name, state, judged }] of cells.entries()) {
+    const weight = rounded(vector[FIRST_CELL + index] ?? 0);
+    if (weight === judged) continue;
+    const signs = (weights[cause] ??= {});
+    const states = (signs[name] ??= {});
+    states[state] = weight;
+  }
+  return {
+    priors: Object.fromEntries(
+      namedCauses.flatMap((cause) => {
+        const prior = rounded(vector[causes.indexOf(cause)] ?? 0);
+        return prior === rounded(priorOf(cause, judgedEstimates)) ? [] : [[cause, prior]];
+      }),
+    ),
+    weights,
+    unexplained: rounded(vector[UNEXPLAINED] ?? 0),
+    temperature: rounded(temperature),
+  };
+}
+
+/** More digits than these are noise. */
+function rounded(value: number): number {
+  return Math.round(100 * value) / 100;
+}

@@ -1,0 +1,119 @@
+/** What rankings are worth: how often they are right, by what they state. */
+import { type Cause, type Confidence, confidences } from '../../../src/diagnosis/rules/cause.ts';
+import type { Estimates } from '../../../src/diagnosis/rules/estimates.ts';
+import { besideOf, type CauseRanking, rankCauses } from '../../../src/diagnosis/rules/rank-causes.ts';
+import type { Sign } from '../../../src/diagnosis/rules/signs.ts';
+import type { Evaluation } from './evaluation.ts';
+
+/** A ranking beside what is right. */
+export interface Ranked {
+  readonly evaluation: Evaluation;
+  readonly right: readonly Cause[];
+  readonly ranking: CauseRanking;
+}
+
+export function rankedBy(evaluation: Evaluation, by: Estimates): Ranked {
+  return { evaluation, right: evaluation.causes, ranking: rank(evaluation, by) };
+}
+
+/** The same world, with its right causes struck from the list: then `unknown` is right. */
+export function rankedWithout(evaluation: Evaluation, by: Estimates): Ranked {
+  const struck = Object.fromEntries(evaluation.causes.map((cause) => [cause, Number.NEGATIVE_INFINITY]));
+  const ranking = rank(evaluation, { ...by, priors: { ...by.priors, ...struck } });
+  return { evaluation, right: ['unknown'], ranking };
+}
+
+function rank({ signs, effects, failedShare }: Evaluation, by: Estimates): CauseRanking {
+  const read = signs.map((one) => ({ ...one, sentence: '', from: null }) as Sign);
+  return rankCauses(read, effects, failedShare, by);
+}
+
+export interface Level {
+  readonly confidence: Confidence;
+  readonly named: number;
+  readonly right: number;
+  /** Mean of the probabilities that were stated; of both causes together where two were named. */
+  readonly stated: number;
+}
+
+/** Diagnoses that named something, by the probability that they stated. */
+export interface Stated extends Omit<Level, 'confidence'> {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Reliability {
+  readonly worlds: number;
+  /** Mean of -ln P(right causes), at most 7 a world. */
+  readonly logLoss: number;
+  /** The right cause was named, or rightly none. */
+  readonly right: number;
+  readonly unknown: number;
+  readonly wrong: number;
+  readonly wrongWithHighConfidence: number;
+  readonly levels: readonly Level[];
+  readonly stated: readonly Stated[];
+}
+
+/** What one miss may cost at most, in nats: a cause that is held for impossible is one miss, not all that counts. */
+const MAX_LOSS = 7;
+
+export function reliabilityOf(all: readonly Ranked[]): Reliability {
+  const missed = all.filter((one) => !isRight(one));
+  const wrong = missed.filter(({ ranking }) => ranking.cause !== 'unknown');
+  return {
+    worlds: all.length,
+    logLoss: rounded(all.reduce((sum, one) => sum + logLossOf(one), 0) / Math.max(1, all.length)),
+    right: all.length - missed.length,
+    unknown: missed.length - wrong.length,
+    wrong: wrong.length,
+    wrongWithHighConfidence: wrong.filter(({ ranking }) => ranking.confidence === 'high').length,
+    levels: levelsOf(all),
+    stated: statedIn(all),
+  };
+}
+
+export function logLossOf({ right, ranking }: Ranked): number {
+  const likelihood = ranking.ranked.reduce(
+    (sum, { cause, probability }) => sum + (right.includes(cause) ? probability : 0),
+    0,
+  );
+  return Math.min(MAX_LOSS, -Math.log(likelihood));
+}
+
+export function levelsOf(all: readonly Ranked[]): Level[] {
+  return confidences.map((confidence) => ({
+    confidence,
+    ...countsOf(all, ({ ranking }) => ranking.confidence === confidence),
+  }));
+}
+
+const steps = [0.5, 0.6, 0.75, 0.9, 0.95, 1] as const;
+
+export function statedIn(all: readonly Ranked[]): Stated[] {
+  return steps.slice(1).map((to, place) => {
+    const from = steps[place] ?? 0;
+    return { from, to, ...countsOf(all, (one) => statedOf(one) > from && statedOf(one) <= to) };
+  });
+}
+
+function countsOf(all: readonly Ranked[], isIn: (one: Ranked) => boolean): Omit<Level, 'confidence'> {
+  const own = all.filter((one) => one.ranking.cause !== 'unknown' && isIn(one));
+  const stated = own.reduce((sum, one) => sum + statedOf(one), 0) / Math.max(1, own.length);
+  return { named: own.length, right: own.filter(isRight).length, stated: rounded(stated) };
+}
+
+function statedOf({ ranking: { ranked, cause, probability } }: Ranked): number {
+  return probability + (besideOf(ranked, cause)?.probability ?? 0);
+}
+
+/** Whether what was named holds a right cause. */
+export function isRight({ right, ranking }: Ranked): boolean {
+  const named = [ranking.cause, besideOf(ranking.ranked, ranking.cause)?.cause];
+  return named.some((cause) => cause !== undefined && right.includes(cause));
+}
+
+/** The digits that a table shows and a file keeps. */
+function rounded(value: number): number {
+  return Number(value.toFixed(4));
+}

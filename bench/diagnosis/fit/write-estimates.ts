@@ -1,0 +1,51 @@
+/** The source file of fitted estimates. */
+import type { Estimates } from '../../../src/diagnosis/rules/estimates.ts';
+
+/** What estimates were fitted on. */
+export interface FitProvenance {
+  /** Of the files of evaluations, in the order in which they were named. */
+  readonly sha256: string;
+  /** How many, by source. */
+  readonly worlds: Readonly<Record<string, number>>;
+  readonly kinds: number;
+  /** Of the fit, UTC. */
+  readonly day: string;
+  /** Of recalld. */
+  readonly version: string;
+}
+
+export function sourceOf({ priors, weights, unexplained, temperature }: Estimates, from: FitProvenance): string {
+  const rows = Object.entries(weights).flatMap(([cause, signs]) => [
+    `    ${cause}: {`,
+    ...Object.entries(signs).flatMap(([name, states]) => objectLines(name, states, 6)),
+    '    },',
+  ]);
+  const worlds = Object.entries(from.worlds).map(([source, count]) => `${count} worlds (${source})`);
+  return `/**
+ * Weights that were fitted to ${worlds.join(' and ')}, of ${from.kinds} kinds, on ${from.day}, by
+ * \`npx tsx bench/diagnosis-fit.ts\` of recalld ${from.version}. Do not edit: change the evidence graph (weights.ts) and fit again.
+ * SHA-256 of the evaluations: ${from.sha256}
+ */
+import type { Estimates } from './estimates.ts';
+
+export const fittedEstimates: Estimates = {
+${objectLines('priors', priors, 2).join('\n')}
+  unexplained: ${unexplained},
+  temperature: ${temperature},
+  weights: {
+${rows.join('\n')}
+  },
+};
+`;
+}
+
+const MAX_LINE = 120;
+
+/** On one line where it fits, as the formatter has it. */
+function objectLines(key: string, of: Readonly<Record<string, number>>, indent: number): string[] {
+  const entries = Object.entries(of).map(([name, value]) => `${name}: ${value}`);
+  const start = ' '.repeat(indent);
+  const line = `${start}${key}: ${entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`},`;
+  if (line.length <= MAX_LINE) return [line];
+  return [`${start}${key}: {`, ...entries.map((entry) => `${start}  ${entry},`), `${start}},`];
+}

@@ -1,0 +1,189 @@
+/** Live traffic of a world: what its queries come to, what users say of it, and what is asked; and what texts answers hold. */
+import type { EffectKind } from '../../src/diagnosis/rules/effects.ts';
+import {
+  type AnswerTexts,
+  nothingLive,
+  type Observations,
+  type ObservedLevel,
+  type ObservedShare,
+  type ObservedValue,
+} from '../../src/diagnosis/rules/observations.ts';
+import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
+import { mean } from '../../src/math/stats/descriptive.ts';
+import { wilsonInterval } from '../../src/math/stats/intervals.ts';
+import type { ContextSize } from '../../src/text/context-size.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+import type { Broken } from './fault.ts';
+import type { Shape } from './shape.ts';
+
+export interface TrafficShape {
+  /** Whether the retriever and the service give texts. */
+  readonly hasTexts: boolean;
+  /** Whether the service tells how long its answers took. */
+  readonly tellsLatency: boolean;
+  /** Opinions of users in the window; 0: the service has none. */
+  readonly opinions: number;
+  readonly positive: number;
+  readonly topQuery: number;
+  readonly mainLanguage: number;
+}
+
+export function drawTraffic(random: RandomNumbers): TrafficShape {
+  return {
+    hasTexts: random.uniform() < 0.5,
+    opinions: random.uniform() < 0.5 ? 0 : 60 + random.below(600),
+    positive: 0.65 + 0.3 * random.uniform(),
+    topQuery: 0.005 + 0.05 * random.uniform(),
+    mainLanguage: 0.88 + 0.12 * random.uniform(),
+    tellsLatency: random.uniform() < 0.5,
+  };
+}
+
+const USUALLY_FAILED = 0.005;
+const USUALLY_EMPTY = 0.01;
+/** Points by which opinions fall where all of the score is lost. */
+const OWED_TO_RETRIEVAL = 0.6;
+
+/** @param lost share of the golden score that is gone, 0..1 */
+export function observeLive(
+  { liveQueries: n }: Shape,
+  traffic: TrafficShape,
+  broken: Broken,
+  { reference, now }: { readonly reference: ComparedSide; readonly now: ComparedSide },
+  lost: number,
+  random: RandomNumbers,
+  other: RandomNumbers,
+): Observations['live'] {
+  if (n === 0) return nothingLive;
+  const shareOf = (...outcomes: readonly string[]): number =>
+    now.answers.filter(({ outcome }) => outcomes.includes(outcome)).length / now.answers.length;
+  const sampled = (share: number, before: number, drawnBy = random, of = n): ObservedShare & ObservedValue => {
+    const hits = Array.from({ length: of }, () => drawnBy.uniform() < share).filter(Boolean).length;
+    const { low, high } = wilsonInterval(hits / of, of, 0.95);
+    return { value: hits / of, ciLow: Math.min(low, hits / of), ciHigh: Math.max(high, hits / of), n: of, before };
+  };
+  const errors = sampled(Math.max(USUALLY_FAILED, broken.liveFailed ?? shareOf('error', 'timeout')), USUALLY_FAILED);
+  const empty = sampled(Math.max(USUALLY_EMPTY, broken.liveEmpty ?? shareOf('empty')), USUALLY_EMPTY);
+  const about = (value: number, before: number): ObservedValue => {
+    const measured = value * (1 + 0.02 * other.normal());
+    return { value: measured, ciLow: 0.96 * measured, ciHigh: 1.04 * measured, n, before };
+  };
+  const [was, is] = [lengthOf(reference), lengthOf(now)];
+  const texts = [contextsOf(reference, 1), contextsOf(now, broken.textShare ?? 1)].map(meanOf);
+  const [textBefore, textNow] = traffic.hasTexts ? texts : [null, null];
+  const left = broken.liveResults ?? 1;
+  const isLanguageTold = n >= 60;
+  return {
+    errors,
+    empty,
+    latency: latencyOf(reference, now, n, traffic),
+    results: was === null || is === null ? null : about(left * is, was),
+    characters: textBefore && textNow ? about(left * textNow.characters, textBefore.characters) : null,
+    repeated: textBefore && textNow ? about(textNow.repeated, textBefore.repeated) : null,
+    topQuery: sampled(broken.topQuery ?? traffic.topQuery, traffic.topQuery, other),
+    mainLanguage: isLanguageTold
+      ? sampled(traffic.mainLanguage * (1 - (broken.otherLanguage ?? 0)), traffic.mainLanguage, other, Math.min(n, 300))
+      : null,
+    feedback:
+      traffic.opinions === 0
+        ? null
+        : {
+            ...sampled(
+              Math.max(0, traffic.positive - (broken.lessPositive ?? 0) - OWED_TO_RETRIEVAL * lost),
+              traffic.positive,
+              other,
+              traffic.opinions,
+            ),
+            of: 'opinions',
+            isDrop: false,
+          },
+  };
+}
+
+/** As the service tells it: slow for live queries where it is for golden ones. */
+function latencyOf(
+  reference: ComparedSide,
+  now: ComparedSide,
+  n: number,
+  { tellsLatency }: TrafficShape,
+): Observations['live']['latency'] {
+  const [before, after] = [reference, now].map(percentile95);
+  return !tellsLatency || before === undefined || after === undefined ? null : { before, now: after, n };
+}
+
+function percentile95({ answers }: ComparedSide): number | undefined {
+  const latencies = answers
+    .flatMap(({ outcome, latencyMs }) => (outcome === 'ok' || outcome === 'empty' ? (latencyMs ?? []) : []))
+    .toSorted((a, b) => a - b);
+  return latencies[Math.ceil(0.95 * latencies.length) - 1];
+}
+
+function lengthOf({ answers }: ComparedSide): number | null {
+  const lengths = answers.map(({ documents }) => documents.length).filter((length) => length > 0);
+  return lengths.length === 0 ? null : mean(lengths);
+}
+
+/** Copies and versions of a chunk have its text. */
+function textOf(id: string): string {
+  return id.replace(/^new:/, '').replace(/[+@]\w*$/, '');
+}
+
+function charactersOf(id: string): number {
+  let hash = 17;
+  const text = textOf(id);
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  return 300 + (Math.abs(hash) % 1200);
+}
+
+export function contextsOf({ answers }: ComparedSide, textShare: number): ContextSize[] {
+  return answers.flatMap(({ documents }) => {
+    if (documents.length === 0) return [];
+    const texts = documents.map(({ id }) => textOf(id));
+    const characters = documents.reduce((sum, { id }) => sum + textShare * charactersOf(id), 0);
+    return [{ characters: Math.round(characters), repeated: 1 - new Set(texts).size / texts.length }];
+  });
+}
+
+function meanOf(contexts: readonly ContextSize[]): AnswerTexts | null {
+  if (contexts.length === 0) return null;
+  return {
+    characters: mean(contexts.map(({ characters }) => characters)),
+    repeated: mean(contexts.map(({ repeated }) => repeated)),
+  };
+}
+
+function isOther(value: ObservedValue | null): boolean {
+  return value !== null && Math.abs(value.value - value.before) > 0.35 * value.before;
+}
+
+function rose(value: ObservedValue | null): boolean {
+  return value !== null && value.value > value.before + 0.1 && value.ciLow > value.before;
+}
+
+function fell(value: ObservedValue | null, by: number): boolean {
+  return value !== null && value.value < value.before - by && value.ciHigh < value.before;
+}
+
+/** What the watches over changes and over opinions have in alarm. */
+export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
+  const alarms: readonly (readonly [EffectKind, boolean])[] = [
+    ['results', isOther(results)],
+    ['context', isOther(characters)],
+    ['repeats', rose(repeated)],
+    ['traffic', rose(topQuery) || fell(mainLanguage, 0.1)],
+    ['feedback', fell(feedback, 0.08)],
+  ];
+  return alarms;
+}
+
+/** What users say of the answers, beside a golden score that was low from the first run on or was not. */
+export function levelOf(
+  loss: { readonly before: number; readonly now: number } | null,
+  { feedback }: Observations['live'],
+  { slack, isAlwaysLow }: { readonly slack: number; readonly isAlwaysLow: boolean },
+): ObservedLevel | null {
+  if (loss === null) return null;
+  const opinions = feedback === null ? null : { ...feedback, by: 'users' as const };
+  const threshold = loss.before + (isAlwaysLow ? slack : -slack);
+  return { measure: 'ndcg', now: loss.now, first: loss.before, threshold, opinions };
+}

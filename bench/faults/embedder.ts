@@ -1,0 +1,53 @@
+/** The encoder behind the monitored service: recorded vectors, and near ones for texts that nobody recorded. */
+import type { StoredCorpus } from './corpora.ts';
+import { halvesOf, PREFIXES, prefixOf } from './texts.ts';
+import { type EncoderName, readVectors, UnrecordedTextError, unit, type VectorOf } from './vectors.ts';
+
+/** Recorded texts whose vectors stand for that of an unknown one. */
+const LIKENESSES = 4;
+
+function wordsIn(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+}
+
+/**
+ * A text that has no record is the start of a document, as recalld asks for one, or a form that a fault made up. The
+ * first gets the vector of that recorded beginning of the document whose length is nearest; the other the mean of the
+ * documents that share most words with it.
+ */
+export function createEmbedder(encoder: EncoderName, { documents }: StoredCorpus): VectorOf {
+  const recorded = readVectors(encoder);
+  const made = new Map<string, Float32Array>();
+  const standIn = (text: string): Float32Array => {
+    const start = text.trim();
+    const whole = start === '' ? undefined : documents.find((document) => document.text.startsWith(start));
+    if (whole !== undefined) {
+      const forms = [whole.text, halvesOf(whole.text)[0], ...PREFIXES.map((share) => prefixOf(whole.text, share))];
+      const gap = (form: string): number => Math.abs(form.length - start.length);
+      return recorded(forms.toSorted((a, b) => gap(a) - gap(b))[0] ?? whole.text);
+    }
+    const words = wordsIn(text);
+    const likest = documents
+      .map((document) => {
+        const others = wordsIn(document.text);
+        const shared = [...words].filter((word) => others.has(word)).length;
+        return { text: document.text, likeness: shared / Math.sqrt(1 + others.size) };
+      })
+      .toSorted((a, b) => b.likeness - a.likeness)
+      .slice(0, LIKENESSES);
+    const vectors = likest.map((one) => recorded(one.text));
+    return unit(Array.from(vectors[0] ?? [], (_, at) => vectors.reduce((sum, vector) => sum + (vector[at] ?? 0), 0)));
+  };
+  return (text) => {
+    const known = made.get(text);
+    if (known !== undefined) return known;
+    try {
+      return recorded(text);
+    } catch (error) {
+      if (!(error instanceof UnrecordedTextError)) throw error;
+      const vector = standIn(text);
+      made.set(text, vector);
+      return vector;
+    }
+  };
+}

@@ -1,0 +1,30 @@
+/** What the weights of the diagnosis are fitted to: the evidence of each diagnosis of a world, and what was truly wrong. */
+import type { Sign } from '../../src/diagnosis/rules/signs.ts';
+import type { Evaluation } from '../diagnosis/fit/evaluation.ts';
+import type { WorldRecord } from './record.ts';
+import { shapeName } from './shape.ts';
+import { mainIncident } from './summary.ts';
+
+/** One for each golden run after which an incident was open. */
+export function evaluationsOf({ id, shape, faults, evaluations }: WorldRecord): Evaluation[] {
+  const real = faults.filter(({ causes }) => causes.length > 0);
+  const causes = real.length === 0 ? (['unknown'] as const) : [...new Set(real.flatMap((fault) => fault.causes))];
+  return evaluations.flatMap((evaluation): Evaluation[] => {
+    const incident = mainIncident(evaluation);
+    if (incident === null) return [];
+    return [
+      {
+        world: `${id} ${evaluation.run}`,
+        source: 'daemon',
+        shape: shapeName(shape),
+        fault: faults.map(({ kind }) => kind).join(' + '),
+        causes: [...causes],
+        signs: incident.signs.flatMap(({ sign, state, n, weighed }) =>
+          weighed ? [{ name: sign, state, n } as Pick<Sign, 'name' | 'state' | 'n'>] : [],
+        ),
+        effects: incident.effects,
+        failedShare: incident.failed_share,
+      },
+    ];
+  });
+}

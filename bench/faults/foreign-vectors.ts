@@ -1,0 +1,39 @@
+/** Vectors of another model: a turned copy of the space, or the vector of another encoder at the length of this one. */
+import { randomNumbers } from '../random-numbers.ts';
+import { UnrecordedTextError, unit } from './vectors.ts';
+
+const turns = new Map<number, { readonly places: readonly number[]; readonly signs: readonly number[] }>();
+const SEED = 99;
+
+/** A random rotation of the space: dimensions change their places and signs. */
+function turnOf(dimensions: number) {
+  const known = turns.get(dimensions);
+  if (known !== undefined) return known;
+  const random = randomNumbers(SEED);
+  const keys = Array.from({ length: dimensions }, (_, at) => ({ at, key: random.uniform() }));
+  const turn = {
+    places: keys.toSorted((a, b) => a.key - b.key).map(({ at }) => at),
+    signs: keys.map(() => (random.uniform() < 0.5 ? -1 : 1)),
+  };
+  turns.set(dimensions, turn);
+  return turn;
+}
+
+/** Between the vector itself, at 0, and that of another model, at 1. */
+export function foreign(vector: Float32Array, strength: number): Float32Array {
+  const { places, signs } = turnOf(vector.length);
+  return unit(
+    vector.map((value, at) => (1 - strength) * value + strength * (signs[at] ?? 1) * (vector[places[at] ?? 0] ?? 0)),
+  );
+}
+
+/** The vector of another encoder, cut or padded with zeros; where it has none, the turned copy of our own. */
+export function fitted(other: () => Float32Array, own: Float32Array): Float32Array {
+  try {
+    const vector = other();
+    return unit(Array.from(own, (_, at) => vector[at] ?? 0));
+  } catch (error) {
+    if (!(error instanceof UnrecordedTextError)) throw error;
+    return foreign(own, 1);
+  }
+}

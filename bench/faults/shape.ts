@@ -1,0 +1,106 @@
+/** The shape of a world: corpus, encoder, retriever, store and golden set; and what it is made of when all is well. */
+import { hashText } from '../../src/demo/rag/hashed-tfidf.ts';
+import { drawn } from '../../src/math/stats/random.ts';
+import { type CorpusDocument, type CorpusName, type CorpusQuery, readCorpus } from './corpora.ts';
+import { createEmbedder } from './embedder.ts';
+import type { EncoderName, VectorOf } from './vectors.ts';
+
+export const retrieverNames = ['lexical', 'dense', 'dense-rerank'] as const;
+export const storeNames = ['pgvector', 'lancedb'] as const;
+
+export interface Shape {
+  readonly corpus: CorpusName;
+  readonly encoder: EncoderName;
+  readonly retriever: (typeof retrieverNames)[number];
+  readonly store: (typeof storeNames)[number];
+  /** Queries of the golden set. */
+  readonly golden: number;
+  /** Live queries an hour, on average. */
+  readonly traffic: number;
+  /** Share of the live queries that users rate. */
+  readonly rated: number;
+}
+
+export function shapeName({ corpus, encoder, retriever, store, golden, traffic }: Shape): string {
+  return [corpus, encoder, retriever, store, golden, traffic].join(' ');
+}
+
+/** A chunk as it is in the store. */
+export interface Row {
+  readonly id: string;
+  readonly source: string;
+  readonly language: string;
+  readonly topic: string;
+  readonly text: string;
+  /** Version of the document that it was made of. */
+  readonly version: string;
+  readonly vector: Float32Array;
+}
+
+export interface Query extends CorpusQuery {
+  readonly topic: string;
+}
+
+/** Everything of a shape before any fault. */
+export interface Material {
+  readonly shape: Shape;
+  readonly embed: VectorOf;
+  /** What the store holds. */
+  readonly rows: readonly Row[];
+  /** Documents that nobody wrote yet: some sources, and queries about them. */
+  readonly unwritten: readonly Row[];
+  readonly unwrittenQueries: readonly Query[];
+  readonly golden: readonly Query[];
+  /** What users ask; none of it is in the golden set. */
+  readonly live: readonly Query[];
+}
+
+const TOPICS = 6;
+/** Share of the sources that nobody wrote yet. */
+const UNWRITTEN = 0.08;
+const SEED = 20_260_301;
+
+export function topicOf(source: string): string {
+  return `topic-${hashText(source, 7) % TOPICS}`;
+}
+
+function toRow(document: CorpusDocument, embed: VectorOf): Row {
+  return { ...document, topic: topicOf(document.source), version: 'v1', vector: embed(document.text) };
+}
+
+function withTopic(query: CorpusQuery): Query {
+  return { ...query, topic: topicOf(query.source) };
+}
+
+const made = new Map<string, Material>();
+
+export function materialOf(shape: Shape): Material {
+  const name = shapeName(shape);
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const corpus = readCorpus(shape.corpus);
+  const { documents, queries } = corpus;
+  const embed = createEmbedder(shape.encoder, corpus);
+  const sources = [...new Set(documents.map(({ source }) => source))];
+  const count = sources.length < 20 ? 1 : Math.round(UNWRITTEN * sources.length);
+  const unwritten = new Set(drawn(sources, count, SEED));
+  const rows = documents.map((document) => toRow(document, embed));
+  const isAbout = ({ relevant }: CorpusQuery): boolean => {
+    const row = rows.find(({ id }) => relevant.includes(id));
+    return row !== undefined && unwritten.has(row.source);
+  };
+  const written = queries.filter((query) => !isAbout(query));
+  const golden = drawn(written, shape.golden, SEED + 1);
+  const labelled = new Set(golden.map(({ id }) => id));
+  const material: Material = {
+    shape,
+    embed,
+    rows: rows.filter(({ source }) => !unwritten.has(source)),
+    unwritten: rows.filter(({ source }) => unwritten.has(source)),
+    unwrittenQueries: queries.filter(isAbout).map(withTopic),
+    golden: golden.map(withTopic),
+    live: written.filter(({ id }) => !labelled.has(id)).map(withTopic),
+  };
+  made.set(name, material);
+  return material;
+}

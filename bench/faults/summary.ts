@@ -1,0 +1,228 @@
+/** What the worlds of a split come to, all told: who was right, how sure they were, and what was sent for nothing. */
+import type { Cause, Confidence } from '../../src/diagnosis/rules/cause.ts';
+import type { Evaluation, IncidentRecord, WorldRecord } from './record.ts';
+
+/** A share with what it is of. */
+export interface Share {
+  readonly right: number;
+  readonly of: number;
+}
+
+export interface CalibrationBin {
+  /** Probabilities from here up to the next bin. */
+  readonly from: number;
+  readonly n: number;
+  /** Mean of the stated probabilities; null without any. */
+  readonly stated: number | null;
+  readonly right: number;
+}
+
+export interface Summary {
+  readonly worlds: number;
+  /** Worlds that are left out, since a job of the daemon failed. */
+  readonly disturbed: number;
+  readonly faulty: number;
+  /** Of diagnoses said with each confidence, after every golden run under one fault: those whose cause is right. */
+  readonly byConfidence: Readonly<Record<Confidence, Share>>;
+  /** Single faults whose cause was named within three golden runs, and those that are named after the last of them. */
+  readonly namedWithinThree: Share;
+  readonly namedAtEnd: Share;
+  /** Single faults of which a wrong cause was said with high confidence at some time. */
+  readonly wrongWithHigh: Share;
+  /** Single faults that are an incident with an unknown cause after the last golden run. */
+  readonly unknownAtEnd: Share;
+  /** Single faults of which no incident told. */
+  readonly silent: Share;
+  /** Golden runs until the cause was right, of those that were. */
+  readonly runsToRight: Readonly<Record<string, number>>;
+  /** Single faults that lower nDCG@10 by 0.05 or more, with a critical incident within two golden runs. */
+  readonly pagedWithinTwo: Share;
+  /** Single losses of documents, named as a loss within two golden runs. */
+  readonly lossesWithinTwo: Share;
+  readonly pairsBothNamed: Share;
+  readonly pairsOneNamed: Share;
+  /** Worlds without a fault, the days that they were watched after the onset of nothing, and what was opened in them. */
+  readonly quiet: {
+    readonly worlds: number;
+    readonly days: number;
+    readonly incidents: number;
+    readonly pages: number;
+  };
+  /** Worlds whose healthy history ended with an open incident. */
+  readonly unhealthyHistories: number;
+  /** Messages after the repair, other than those that say that it is over. */
+  readonly messagesAfterRepair: number;
+  /** Worlds whose incidents did not all end. */
+  readonly unresolved: number;
+  readonly calibration: readonly CalibrationBin[];
+  /** By true cause: how often each cause was said after the last golden run; `none` without an incident. */
+  readonly confusion: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly byKind: Readonly<Record<string, KindSummary>>;
+}
+
+export interface KindSummary {
+  readonly worlds: number;
+  readonly named: number;
+  readonly incidents: number;
+  /** What was said after the last golden run, by cause. */
+  readonly said: Readonly<Record<string, number>>;
+}
+
+const BINS = [0, 0.5, 0.7, 0.85, 0.95];
+const LOSS: Cause = 'index_lost_documents';
+const LARGE_DROP = 0.05;
+
+type Accepted = readonly Cause[];
+
+/** The incident that a person would look at: the worst, and of those the newest. */
+export function mainIncident({ incidents }: Pick<Evaluation, 'incidents'>): IncidentRecord | null {
+  const [first = null] = incidents.toSorted(
+    (a, b) =>
+      Number(b.severity === 'critical') - Number(a.severity === 'critical') || (a.opened_at < b.opened_at ? 1 : -1),
+  );
+  return first;
+}
+
+function isRight(incident: IncidentRecord | null, accepted: Accepted): boolean {
+  return incident !== null && accepted.includes(incident.cause);
+}
+
+/** Everything that is named in an evaluation: causes of incidents, and of alerts that those cannot bring about. */
+function allNamed({ incidents }: Evaluation): Cause[] {
+  return incidents.flatMap(({ cause, also }) => [cause, ...also.map((one) => one.cause)]);
+}
+
+/** Without the harmless changes. */
+function faultsOf({ faults }: WorldRecord): WorldRecord['faults'] {
+  return faults.filter(({ causes }) => causes.length > 0);
+}
+
+function accepted(world: WorldRecord): Accepted {
+  return faultsOf(world)[0]?.causes ?? [];
+}
+
+function atEnd({ evaluations }: WorldRecord): IncidentRecord | null {
+  const last = evaluations.at(-1);
+  return last === undefined ? null : mainIncident(last);
+}
+
+function isNamedBy({ evaluations }: WorldRecord, causes: Accepted): boolean {
+  return evaluations.some((one) => allNamed(one).some((cause) => causes.includes(cause)));
+}
+
+/** Golden runs until the main incident has a right cause; null when it never has. */
+function firstRight(world: WorldRecord): number | null {
+  return world.evaluations.find((one) => isRight(mainIncident(one), accepted(world)))?.run ?? null;
+}
+
+function share<Item>(items: readonly Item[], isCounted: (item: Item) => boolean): Share {
+  return { right: items.filter(isCounted).length, of: items.length };
+}
+
+function count(values: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values.toSorted()) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+/** Worlds in which a job of the daemon failed are counted and otherwise left out: the machine was busy with something else. */
+export function summarise(all: readonly WorldRecord[]): Summary {
+  const records = all.filter(({ failedJobs }) => failedJobs.length === 0);
+  const single = records.filter((world) => faultsOf(world).length === 1);
+  const pairs = records.filter((world) => faultsOf(world).length > 1);
+  const quiet = records.filter((world) => faultsOf(world).length === 0);
+  const statements = single.flatMap((world) =>
+    world.evaluations.flatMap((one) => {
+      const incident = mainIncident(one);
+      return incident === null ? [] : [{ incident, isRight: isRight(incident, accepted(world)) }];
+    }),
+  );
+  const named = statements.filter(({ incident }) => incident.cause !== 'unknown');
+  const said = (confidence: Confidence): Share =>
+    share(
+      named.filter(({ incident }) => incident.confidence === confidence),
+      (one) => one.isRight,
+    );
+  const losses = single.filter((world) => accepted(world)[0] === LOSS);
+  const quietHours = quiet.reduce((sum, { evaluations }) => sum + evaluations.length, 0);
+  const quietIncidents = quiet.flatMap((world) => openedIn(world));
+  const kinds = [...new Set(single.flatMap((world) => faultsOf(world).map(({ kind }) => kind)))].toSorted();
+  return {
+    worlds: records.length,
+    disturbed: all.length - records.length,
+    faulty: single.length + pairs.length,
+    byConfidence: { high: said('high'), medium: said('medium'), low: said('low') },
+    namedWithinThree: share(single, (world) => firstRight(world) !== null),
+    namedAtEnd: share(single, (world) => isRight(atEnd(world), accepted(world))),
+    wrongWithHigh: share(single, (world) =>
+      world.evaluations.some((one) => {
+        const incident = mainIncident(one);
+        if (incident === null || incident.cause === 'unknown' || incident.confidence !== 'high') return false;
+        return !accepted(world).includes(incident.cause);
+      }),
+    ),
+    unknownAtEnd: share(single, (world) => atEnd(world)?.cause === 'unknown'),
+    silent: share(single, (world) => world.evaluations.every(({ incidents }) => incidents.length === 0)),
+    runsToRight: count(single.flatMap((world) => firstRight(world)?.toString() ?? [])),
+    pagedWithinTwo: share(
+      single.filter(({ drop }) => drop >= LARGE_DROP),
+      (world) => world.evaluations.some((one) => one.run <= 2 && mainIncident(one)?.severity === 'critical'),
+    ),
+    lossesWithinTwo: share(losses, (world) =>
+      world.evaluations.some((one) => one.run <= 2 && isRight(mainIncident(one), [LOSS])),
+    ),
+    pairsBothNamed: share(pairs, (world) => faultsOf(world).every(({ causes }) => isNamedBy(world, causes))),
+    pairsOneNamed: share(pairs, (world) => faultsOf(world).some(({ causes }) => isNamedBy(world, causes))),
+    quiet: {
+      worlds: quiet.length,
+      days: Math.round((10 * quietHours) / 24) / 10,
+      incidents: quietIncidents.length,
+      pages: quietIncidents.filter(({ severity }) => severity === 'critical').length,
+    },
+    unhealthyHistories: records.filter(({ incidentsBefore }) => incidentsBefore > 0).length,
+    messagesAfterRepair: records
+      .flatMap(({ messages }) => messages)
+      .filter(({ phase, event }) => phase === 'recovery' && event !== 'incident.closed').length,
+    unresolved: records.filter(({ resolvedAfter }) => resolvedAfter === null).length,
+    calibration: BINS.map((from, at) => {
+      const until = BINS[at + 1] ?? 2;
+      const own = named.filter(({ incident }) => incident.probability >= from && incident.probability < until);
+      const sum = own.reduce((total, { incident }) => total + incident.probability, 0);
+      return {
+        from,
+        n: own.length,
+        stated: own.length === 0 ? null : sum / own.length,
+        right: own.filter((one) => one.isRight).length,
+      };
+    }),
+    confusion: Object.fromEntries(
+      [...new Set(single.map((world) => accepted(world)[0] ?? ''))]
+        .toSorted()
+        .map((cause) => [
+          cause,
+          count(single.filter((world) => accepted(world)[0] === cause).map((world) => atEnd(world)?.cause ?? 'none')),
+        ]),
+    ),
+    byKind: Object.fromEntries(
+      kinds.map((kind) => {
+        const own = single.filter((world) => faultsOf(world)[0]?.kind === kind);
+        return [
+          kind,
+          {
+            worlds: own.length,
+            named: own.filter((world) => firstRight(world) !== null).length,
+            incidents: own.filter((world) => world.evaluations.some(({ incidents }) => incidents.length > 0)).length,
+            said: count(own.map((world) => atEnd(world)?.cause ?? 'none')),
+          },
+        ];
+      }),
+    ),
+  };
+}
+
+/** Each incident of a world once, as it was when it was seen last. */
+function openedIn({ evaluations }: WorldRecord): IncidentRecord[] {
+  const seen = new Map<string, IncidentRecord>();
+  for (const { incidents } of evaluations) for (const one of incidents) seen.set(one.opened_at, one);
+  return [...seen.values()];
+}

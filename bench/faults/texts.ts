@@ -1,0 +1,24 @@
+/** Forms of a text that faults bring into the store or into the traffic, each with a recorded vector. */
+
+/** Shares of the words that truncated chunks keep. */
+export const PREFIXES = [0.25, 0.1] as const;
+
+/** The two halves of a text, by words. */
+export function halvesOf(text: string): [string, string] {
+  const words = text.split(' ');
+  const half = Math.ceil(words.length / 2);
+  return [words.slice(0, half).join(' '), words.slice(half).join(' ') || text];
+}
+
+/** The first words of a text, at least three. */
+export function prefixOf(text: string, share: number): string {
+  const words = text.split(' ');
+  return words.slice(0, Math.max(3, Math.round(share * words.length))).join(' ');
+}
+
+/** The three longest words of a query, in their order: how people type who know search engines. */
+export function terse(text: string): string {
+  const words = text.replaceAll(/[?¿!¡.,;:"„“”()]/g, '').split(' ');
+  const longest = new Set(words.toSorted((a, b) => b.length - a.length).slice(0, 3));
+  return words.filter((word, at) => longest.has(word) && words.indexOf(word) === at).join(' ');
+}

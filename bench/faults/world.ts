@@ -1,0 +1,297 @@
+/** A world: the daemon on a turned clock, the service that it watches, and its users. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { commandSettings } from '../../src/app/commands/command-store.ts';
+import { type TimeLapse, withTimeLapse } from '../../src/app/time-lapse.ts';
+import { createTurnedClock } from '../../src/app/turned-clock.ts';
+import type { Feedback, LiveQuery } from '../../src/live/rules/live-query.ts';
+import { contextSize } from '../../src/text/context-size.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { GOLDEN_SET, PIPELINE, TIMEOUT_MS, worldConfig } from './config.ts';
+import { type Condition, type LiveAsk, type Reply, together } from './fault.ts';
+import type { RagServer, SentMessage } from './rag-service.ts';
+import { createService, goldenLines, type Service, segmentsOf } from './service.ts';
+import type { Material } from './shape.ts';
+import type { ServiceStore } from './stores.ts';
+
+/** The first hour of every history, a Monday. */
+export const START = new Date('2026-03-02T00:00:00Z');
+
+export interface WorldSettings {
+  readonly material: Material;
+  readonly store: ServiceStore;
+  readonly rag: RagServer;
+  readonly databaseUrl: string;
+  readonly apiKey: string;
+  readonly folder: string;
+  readonly seed: number;
+  /** Hours after START at which it begins. */
+  readonly firstHour: number;
+  readonly healthy: number;
+  readonly signal: AbortSignal;
+}
+
+export interface World {
+  readonly service: Service;
+  /** A full hour. */
+  readonly start: Date;
+  readonly now: () => Date;
+  /** Passes time until then with live traffic, and evaluates it. */
+  passUntil(at: Date): Promise<void>;
+  /** A full hour of traffic that is measured, without golden runs. */
+  passHour(at: Date): Promise<void>;
+  /** The golden run of a full hour, what follows it, and two diagnoses where `thorough`. */
+  goldenRun(at: Date, thorough: boolean): Promise<void>;
+  change(conditions: readonly Condition[]): Promise<void>;
+  importGolden(): Promise<void>;
+  read<Answer>(route: string): Promise<Answer>;
+  send(method: string, route: string, body: object): Promise<unknown>;
+  messages(): SentMessage[];
+  /** Jobs of the daemon that failed, since it began. */
+  failedJobs(): readonly string[];
+}
+
+/** Hour of the day, UTC, of what is done once a day; the last one of a history is before its end. */
+const SNAPSHOT_HOUR = 2;
+
+/** Probability that a user who rates an answer likes it. */
+function likes(found: boolean): number {
+  return found ? 0.9 : 0.3;
+}
+
+/** How many of the first results a user looks at. */
+const SEEN = 3;
+/** Chance that a session goes on after a query. */
+const GOES_ON = 0.2;
+/** How much more than the mean it is at the height of a day, and how much less at night. */
+const SWING = 0.3;
+
+export async function withWorld<T>(settings: WorldSettings, work: (world: World) => Promise<T>): Promise<T> {
+  const { material, store, rag, databaseUrl, apiKey, folder, seed, firstHour, healthy, signal } = settings;
+  const random = randomNumbers(seed);
+  const start = new Date(START.getTime() + firstHour * HOUR_MS);
+  const clock = createTurnedClock(start);
+  const service = createService(
+    material,
+    store,
+    (queries) => queries[random.below(queries.length)] as (typeof queries)[number],
+  );
+  await service.change({}, start);
+  rag.serve(service);
+  rag.takeMessages();
+  const configFile = path.join(folder, 'recalld.yaml');
+  const { shape } = material;
+  writeFileSync(configFile, worldConfig({ shape, databaseUrl, ragUrl: rag.url, store: store.config, healthy }));
+  const command = commandSettings(configFile, signal);
+  const failedJobs: string[] = [];
+  const passTime = async (lapse: TimeLapse): Promise<T> => {
+    let passed = start;
+    let ids = seed * 1e6;
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const traffic = createTraffic({ material, service, random, nextId: () => String(ids++) });
+    const looked = async (at: Date): Promise<void> => {
+      clock.set(at);
+      await lapse.run('measure-live-traffic');
+      await lapse.run('evaluate-checks', 'watch-measures');
+      await diagnose(lapse);
+    };
+    const pass = async (until: Date): Promise<void> => {
+      if (until <= passed) return;
+      const { queries, feedback } = traffic(passed, until);
+      clock.set(until);
+      await service.passUntil(until);
+      await lapse.ingestQueries(queries);
+      await lapse.ingestFeedback(feedback);
+      passed = until;
+    };
+    /** What builds on others comes after them. */
+    const measureHour = async (at: Date): Promise<void> => {
+      clock.set(later(at, 5));
+      await lapse.run('measure-query-coverage');
+      clock.set(later(at, 12));
+      await lapse.run('evaluate-density', 'measure-live-traffic', 'measure-ann-recall');
+      if (at.getUTCHours() === SNAPSHOT_HOUR) {
+        await lapse.run(
+          'keep-partitions',
+          'snapshot-stores',
+          'measure-golden-representativeness',
+          'record-golden-documents',
+        );
+      }
+      await lapse.run('find-uncovered-topics', 'evaluate-checks', 'watch-measures');
+    };
+    return work({
+      service,
+      start,
+      now: () => clock.now(),
+      async passUntil(at) {
+        await pass(at);
+        await looked(at);
+      },
+      async passHour(at) {
+        await pass(at);
+        await measureHour(at);
+      },
+      async goldenRun(at, thorough) {
+        await pass(at);
+        const { daemon } = service.condition();
+        if (daemon?.skipsGolden !== true) await lapse.tickGoldenSets(at);
+        const ending = stallLoop(daemon?.stallMs ?? 0);
+        try {
+          await lapse.run('probe-stores', 'probe-embedders');
+          await lapse.checkIndexes();
+        } finally {
+          ending();
+        }
+        await measureHour(at);
+        if (!thorough) return;
+        await diagnose(lapse);
+        clock.set(later(at, 13));
+        await lapse.run('evaluate-checks');
+        await diagnose(lapse);
+      },
+      async change(conditions) {
+        const before = service.condition();
+        const condition = together(conditions);
+        await service.change(condition, clock.now());
+        const lines = goldenLines(material);
+        if (condition.golden !== undefined) await lapse.importGolden(GOLDEN_SET, condition.golden(lines));
+        else if (before.golden !== undefined) await lapse.importGolden(GOLDEN_SET, lines);
+        for (const { kind, version } of condition.deployments ?? [])
+          await send('POST', '/v1/deployments', { pipeline: PIPELINE, kind, version });
+      },
+      importGolden: async () => void (await lapse.importGolden(GOLDEN_SET, goldenLines(material))),
+      read: async <Answer>(route: string) => (await send('GET', route)) as Answer,
+      send,
+      messages: () => rag.takeMessages(),
+      failedJobs: () => failedJobs,
+    });
+
+    async function send(method: string, route: string, body?: object): Promise<unknown> {
+      const response = await fetch(`${lapse.url}${route}`, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (!response.ok) throw new Error(`${method} ${route}: ${response.status} ${await response.text()}`);
+      return response.json();
+    }
+  };
+  // A daemon goes on when a job fails, and tries again at its next time.
+  return withTimeLapse(command, clock, passTime, (name) => void failedJobs.push(name));
+}
+
+function later(at: Date, minutes: number): Date {
+  return new Date(at.getTime() + minutes * MINUTE_MS);
+}
+
+async function diagnose(lapse: TimeLapse): Promise<void> {
+  await lapse.run('diagnose-alarms');
+  await lapse.run('send-notifications');
+}
+
+/** Holds the event loop up for so long at a time, with as long between; as a machine that is short of processor time. */
+function stallLoop(ms: number): () => void {
+  if (ms === 0) return () => undefined;
+  const timer = setInterval(() => {
+    const until = performance.now() + ms;
+    while (performance.now() < until);
+  }, ms);
+  return () => clearInterval(timer);
+}
+
+interface TrafficSettings {
+  readonly material: Material;
+  readonly service: Service;
+  readonly random: RandomNumbers;
+  readonly nextId: () => string;
+}
+
+interface Arrived {
+  readonly queries: LiveQuery[];
+  readonly feedback: Feedback[];
+}
+
+/** Users who ask, and some who rate what they got. */
+function createTraffic({ material, service, random, nextId }: TrafficSettings): (from: Date, until: Date) => Arrived {
+  let session = '';
+  return (from, until) => {
+    const { volume = 1, opinion = (same) => same } = service.condition();
+    const hours = (until.getTime() - from.getTime()) / HOUR_MS;
+    const swing = 1 - SWING * Math.cos((2 * Math.PI * from.getUTCHours()) / 24);
+    const count = random.poisson(material.shape.traffic * volume * hours * swing);
+    const queries: LiveQuery[] = [];
+    const feedback: Feedback[] = [];
+    const chance = opinion(likes);
+    for (let at = 0; at < count; at++) {
+      const ask = service.drawLive();
+      const segments = segmentsOf(material, ask.query);
+      const reply = service.call({ text: ask.text, k: 10, segments, origin: 'live' });
+      const id = nextId();
+      if (session === '' || random.uniform() > GOES_ON) session = id;
+      const occurredAt = new Date(
+        from.getTime() + ((at + random.uniform()) / count) * (until.getTime() - from.getTime()),
+      );
+      queries.push(toLiveQuery({ id, session, occurredAt, ask, reply, segments, random }));
+      if (random.uniform() >= material.shape.rated) continue;
+      const found =
+        reply.kind === 'hits' && reply.hits.slice(0, SEEN).some((hit) => ask.query.relevant.includes(hit.id));
+      feedback.push(toFeedback(id, random.uniform() < chance(found), occurredAt));
+    }
+    return { queries, feedback };
+  };
+}
+
+interface Answered {
+  readonly id: string;
+  readonly session: string;
+  readonly occurredAt: Date;
+  readonly ask: LiveAsk;
+  readonly reply: Reply;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly random: RandomNumbers;
+}
+
+/** What a healthy search takes, in milliseconds, for users. */
+const USUAL_MS = 20;
+
+function toLiveQuery({ id, session, occurredAt, ask, reply, segments, random }: Answered): LiveQuery {
+  const late = reply.latencyMs > TIMEOUT_MS;
+  const hits = reply.kind === 'hits' && !late ? reply.hits : [];
+  const error = late ? 'timeout' : reply.kind === 'body' && reply.status >= 400 ? `http_${reply.status}` : null;
+  return {
+    id,
+    pipeline: PIPELINE,
+    occurredAt,
+    text: ask.text,
+    context: contextSize(hits.map(({ text }) => text)),
+    stages: [],
+    embedding: null,
+    topK: 10,
+    sessionId: session,
+    traceId: null,
+    results: hits.map((hit) => ({ id: hit.id, score: hit.score })),
+    latencyMs: Math.min(TIMEOUT_MS, reply.latencyMs + USUAL_MS * Math.exp(0.4 * random.normal())),
+    error: reply.kind === 'body' && reply.status < 400 ? 'unreadable answer' : error,
+    segments,
+    userId: null,
+    versions: { index: null, embedder: null, retriever: null },
+    upstreamProbability: 1,
+  };
+}
+
+function toFeedback(queryId: string, isGood: boolean, at: Date): Feedback {
+  return {
+    id: null,
+    queryId,
+    pipeline: PIPELINE,
+    kind: 'thumb',
+    value: isGood,
+    documentId: null,
+    rank: null,
+    occurredAt: at,
+    userId: null,
+    comment: null,
+  };
+}

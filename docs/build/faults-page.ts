@@ -1,0 +1,109 @@
+/** docs/faults.md: what the fault benchmark came to on each of its splits. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Share, Summary } from '../../bench/faults/summary.ts';
+import type { Provenance } from '../../bench/result-file.ts';
+import { code, generatedPage, type Page, table } from './page.ts';
+
+interface FaultsResult {
+  readonly provenance: Provenance;
+  readonly split: string;
+  /** SHA-256 of the test split; null for training. */
+  readonly seal: string | null;
+  readonly summary: Summary;
+}
+
+const results = path.resolve(import.meta.dirname, '../../bench/results');
+const titles = { test: 'Test split', training: 'Training split' } as const;
+
+/** The page, or none while nothing was measured. */
+export function faultsPages(): Page[] {
+  const found = (['test', 'training'] as const).flatMap((split) => {
+    const file = path.join(results, `faults-${split}.json`);
+    return existsSync(file)
+      ? [{ title: titles[split], result: JSON.parse(readFileSync(file, 'utf8')) as FaultsResult }]
+      : [];
+  });
+  if (found.length === 0) return [];
+  return [
+    generatedPage(
+      'docs/faults.md',
+      ['bench/results/faults-*.json'],
+      [
+        '# Faults',
+        'How often recalld names the right cause, in worlds of real texts, retrievers and stores under faults that were written without sight of the diagnosis. [The benchmark](../bench/faults/README.md) tells what a world is, what counts as right, and how to add a fault. The diagnosis is improved on the training split alone; the test split is sealed, and is run once for each version.',
+        ...found.flatMap(({ title, result }) => sectionOf(title, result)),
+      ],
+    ),
+  ];
+}
+
+function percent({ right, of }: Share): string {
+  return of === 0 ? 'none' : `${Math.round((1000 * right) / of) / 10} % (${right} of ${of})`;
+}
+
+function countsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .toSorted((a, b) => b[1] - a[1])
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}
+
+function sectionOf(title: string, { provenance, seal, summary }: FaultsResult): string[] {
+  const { quiet } = summary;
+  const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
+  const rows: [string, string][] = [
+    ['right, of diagnoses with high confidence', percent(summary.byConfidence.high)],
+    ['right, of diagnoses with medium confidence', percent(summary.byConfidence.medium)],
+    ['right, of diagnoses with low confidence', percent(summary.byConfidence.low)],
+    ['single faults named rightly within three golden runs', percent(summary.namedWithinThree)],
+    ['single faults named rightly after the last golden run', percent(summary.namedAtEnd)],
+    ['single faults of which a wrong cause was said with high confidence', percent(summary.wrongWithHigh)],
+    ['single faults with an unknown cause after the last golden run', percent(summary.unknownAtEnd)],
+    ['single faults without any incident', percent(summary.silent)],
+    ['golden runs until the cause was right', countsText(summary.runsToRight)],
+    ['drops of nDCG@10 by 0.05 or more that paged within two golden runs', percent(summary.pagedWithinTwo)],
+    ['losses of documents named as such within two golden runs', percent(summary.lossesWithinTwo)],
+    ['pairs of faults of which both were named', percent(summary.pairsBothNamed)],
+    ['pairs of faults of which at least one was named', percent(summary.pairsOneNamed)],
+    [
+      'quiet worlds and harmless changes',
+      `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`,
+    ],
+    ['worlds left out, since something else disturbed the machine', String(summary.disturbed)],
+    ['worlds whose healthy history ended with an open incident', String(summary.unhealthyHistories)],
+    ['messages after the repair that did not say that it is over', String(summary.messagesAfterRepair)],
+    ['worlds with an open incident three hours after the repair', String(summary.unresolved)],
+  ];
+  return [
+    `## ${title}`,
+    `${code(provenance.command)}, ${provenance.date}, ${summary.worlds} worlds, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`,
+    table(['What', 'Result'], rows),
+    '### Calibration',
+    table(
+      ['Stated probability from', 'diagnoses', 'mean of the stated', 'right'],
+      summary.calibration.map(({ from, n, stated, right }) => [
+        String(from),
+        String(n),
+        stated === null ? '' : stated.toFixed(2),
+        n === 0 ? '' : (right / n).toFixed(2),
+      ]),
+    ),
+    '### What was said, by true cause',
+    table(
+      ['True cause', 'said after the last golden run'],
+      Object.entries(summary.confusion).map(([cause, said]) => [cause, countsText(said)]),
+    ),
+    '### By kind of fault',
+    table(
+      ['Kind', 'worlds', 'with an incident', 'named rightly', 'said after the last golden run'],
+      Object.entries(summary.byKind).map(([kind, one]) => [
+        kind,
+        String(one.worlds),
+        String(one.incidents),
+        String(one.named),
+        countsText(one.said),
+      ]),
+    ),
+  ];
+}

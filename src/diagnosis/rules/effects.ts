@@ -1,0 +1,199 @@
+/** What can be in alarm, and which of it each cause can bring about: a cause that cannot is not offered. */
+import type { NamedCause } from './cause.ts';
+
+/** What can be in alarm. */
+export const effectKinds = [
+  'score',
+  'failures',
+  'latency',
+  'labels',
+  'forbidden',
+  'live_errors',
+  'live_empty',
+  'feedback',
+  'relevance',
+  'judge',
+  'density',
+  'recall',
+  'canary',
+  'index_missing',
+  'index_retrieval',
+  'index_leftovers',
+  'index_late',
+  'index_models',
+  'store',
+  'results',
+  'context',
+  'repeats',
+  'traffic',
+  'runs',
+] as const;
+
+export type EffectKind = (typeof effectKinds)[number];
+
+/** What to call each, as the object of "likely cause of". */
+export const effectTitles: Readonly<Record<EffectKind, string>> = {
+  score: 'the lower scores',
+  failures: 'the failed queries',
+  latency: 'the slow answers',
+  labels: 'the missing judged documents',
+  forbidden: 'the forbidden documents',
+  live_errors: 'the failed live queries',
+  live_empty: 'the live queries without a document',
+  feedback: 'the negative feedback',
+  relevance: 'the lower live relevance',
+  judge: 'the other grades of the judge',
+  density: 'the lower query density',
+  recall: 'the lower recall of the index',
+  canary: 'the changed embedding canary',
+  index_missing: 'the documents that are missing in the index',
+  index_retrieval: 'the documents that are not returned for their own text',
+  index_leftovers: 'the leftovers in the index',
+  index_late: 'the late changes of the index',
+  index_models: 'the vectors of another model',
+  store: 'the changed vectors of the store',
+  results: 'the other number of results per answer',
+  context: 'the other length of the context',
+  repeats: 'the repeated results',
+  traffic: 'the other mix of live queries',
+  runs: 'the golden runs that did not end',
+};
+
+/** The queries that lost a score between two runs. */
+const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers'] as const;
+
+export type LossPart = (typeof lossParts)[number];
+
+/** What a drop or a rise is made of; `level`: the score never was higher. */
+export type EffectPart = LossPart | 'level';
+
+/** How much of something is in alarm, and, where it is known, which queries make it up; the parts sum to the size. */
+export interface Effect {
+  readonly kind: EffectKind;
+  /** Above 0; 0 where the measure in alarm is as it was before. */
+  readonly size: number;
+  readonly parts: Readonly<Partial<Record<EffectPart, number>>> | null;
+}
+
+interface Reach {
+  readonly moves: readonly EffectKind[];
+  /** The parts of a score or of failures that it moves. */
+  readonly through: readonly EffectPart[];
+  /** Least share of the queries that must have failed. */
+  readonly leastFailed?: number;
+}
+
+/** Below this share of failed queries nobody is down. */
+const DOWN = 0.9;
+
+const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs'] as const;
+const answers = ['score', 'feedback', 'relevance', 'live_empty'] as const;
+const judged = ['score', 'feedback', 'relevance'] as const;
+/** What an index of other documents changes. */
+const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_leftovers', 'index_late'] as const;
+
+const lost = lossParts.filter((part) => part !== 'unshared');
+
+export const reaches: Readonly<Record<NamedCause, Reach>> = {
+  retriever_outage: { moves: [...calls, 'latency'], through: ['failed', 'timed_out'], leastFailed: DOWN },
+  retriever_failing: { moves: calls, through: ['failed'] },
+  retriever_slow: { moves: [...calls, 'latency'], through: ['timed_out'] },
+  cold_cache: { moves: ['score', 'failures', 'latency', 'live_errors'], through: ['timed_out'] },
+  access_denied: { moves: calls, through: ['failed'] },
+  rate_limited: { moves: calls, through: ['failed'] },
+  error_page: { moves: calls, through: ['failed'] },
+  empty_lists: { moves: answers, through: ['empty'] },
+  filter: { moves: [...answers, 'results', 'context'], through: ['empty', 'answers'] },
+  live_traffic: {
+    moves: ['live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context'],
+    through: [],
+  },
+  repeated_query: {
+    moves: [
+      'traffic',
+      'live_errors',
+      'live_empty',
+      'latency',
+      'feedback',
+      'relevance',
+      'density',
+      'results',
+      'context',
+    ],
+    through: [],
+  },
+  other_language: {
+    moves: ['traffic', 'density', 'live_empty', 'feedback', 'relevance', 'results', 'context'],
+    through: [],
+  },
+  index_parameters: { moves: [...judged, 'recall', 'latency', 'index_retrieval'], through: ['answers'] },
+  index_lost_documents: {
+    moves: [...answers, 'labels', 'density', 'store', 'index_missing'],
+    through: ['empty', 'stale', 'answers'],
+  },
+  index_behind: { moves: ['index_late', 'index_missing', 'density', 'feedback', 'relevance'], through: [] },
+  truncated_texts: { moves: [...judged, 'context', 'density', 'store'], through: ['answers'] },
+  duplicate_results: {
+    moves: [...judged, 'repeats', 'context', 'store', 'index_leftovers'],
+    through: ['answers'],
+  },
+  corpus_changed: { moves: [...judged, ...contents], through: ['stale', 'answers'] },
+  ids_renamed: {
+    moves: ['score', 'labels', 'density', 'index_missing', 'index_leftovers'],
+    through: ['stale', 'answers'],
+  },
+  old_index: { moves: [...answers, ...contents], through: ['empty', 'stale', 'answers'] },
+  split_index: { moves: [...answers, ...contents], through: ['empty', 'stale', 'answers'] },
+  one_segment: { moves: [...answers, 'failures', 'live_errors', 'labels', 'results', 'context'], through: lost },
+  one_kind_of_query: {
+    moves: [...answers, 'failures', 'live_errors', 'density', 'results', 'context'],
+    through: lost,
+  },
+  foreign_answers: { moves: judged, through: ['answers'] },
+  random_answers: { moves: judged, through: ['answers'] },
+  cut_off_answers: { moves: [...judged, 'results', 'context'], through: ['answers'] },
+  ranking: { moves: judged, through: ['answers'] },
+  deployment: {
+    moves: effectKinds.filter((kind) => kind !== 'runs' && kind !== 'judge' && kind !== 'traffic'),
+    through: lost,
+  },
+  embedding_model: {
+    moves: [...answers, 'density', 'canary', 'store', 'index_models', 'index_retrieval'],
+    through: ['empty', 'answers'],
+  },
+  uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance'], through: [] },
+  unlike_golden: { moves: ['feedback', 'relevance'], through: [] },
+  generator: { moves: ['feedback'], through: [] },
+  judge: { moves: ['judge', 'relevance'], through: [] },
+  forbidden_documents: { moves: ['forbidden'], through: [] },
+  golden_labels: { moves: ['score', 'labels'], through: ['stale', 'unshared', 'level'] },
+  recalld: { moves: ['runs', 'latency'], through: [] },
+};
+
+/** The share of an effect that a cause can bring about, 0..1. */
+function explains(cause: NamedCause, { kind, size, parts }: Effect, failedShare: number | null): number {
+  const { moves, through, leastFailed = 0 } = reaches[cause];
+  if (!moves.includes(kind) || size <= 0) return 0;
+  if (failedShare !== null && failedShare < leastFailed) return 0;
+  if (parts === null) return 1;
+  const moved = through.reduce((sum, part) => sum + Math.max(0, parts[part] ?? 0), 0);
+  return Math.min(1, moved / size);
+}
+
+/** A cause that brings about less than this share of everything in alarm is not offered. */
+const MIN_EXPLAINED = 0.5;
+
+/** Whether a cause can bring about most of one thing that is in alarm. */
+export function canExplain(cause: NamedCause, effect: Effect, failedShare: number | null): boolean {
+  return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
+}
+
+/** Whether a cause can be behind at least one thing that is in alarm; without knowing of any, every cause can. */
+export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
+  return effects.length === 0 || effects.some((effect) => canExplain(cause, effect, failedShare));
+}
+
+/** How many of the things in alarm a cause cannot bring about. */
+export function unexplainedBy(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): number {
+  return effects.filter((effect) => effect.size > 0 && !canExplain(cause, effect, failedShare)).length;
+}

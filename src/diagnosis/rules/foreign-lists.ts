@@ -1,0 +1,47 @@
+/** Answers that are the list of another query, as a cache with a wrong key returns them. */
+
+/** The documents of one query before and now, best first, as far as both runs were asked for. */
+export interface Lists {
+  readonly old: readonly string[];
+  readonly now: readonly string[];
+}
+
+export interface ForeignLists {
+  /** Answers that are long enough to be told apart. */
+  readonly compared: number;
+  /** Of those, not what the query got before, and the list that another query got before or gets now. */
+  readonly foreign: number;
+  /** Of those, the list of another query before already: of queries that ask the same. */
+  readonly usual: number;
+}
+
+/** Shorter lists are alike by chance. */
+const MIN_DOCUMENTS = 3;
+
+/** Lists are compared in their order, those of before as far as the answer of now goes. */
+export function foreignLists(lists: readonly Lists[]): ForeignLists {
+  const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
+  const lengths = [...new Set(compared.map(({ now }) => now.length))];
+  const before = countLists(compared.flatMap(({ old }) => lengths.map((length) => keyOf(old.slice(0, length)))));
+  const now = countLists(compared.map((list) => keyOf(list.now)));
+  let [foreign, usual] = [0, 0];
+  for (const list of compared) {
+    const own = keyOf(list.old.slice(0, list.now.length));
+    const key = keyOf(list.now);
+    const cut = Math.min(list.now.length, list.old.length);
+    const ofItself = lengths.filter((length) => Math.min(length, list.old.length) === cut).length;
+    if ((before.get(own) ?? 0) > ofItself) usual += 1;
+    if (key !== own && (before.has(key) || (now.get(key) ?? 0) > 1)) foreign += 1;
+  }
+  return { compared: compared.length, foreign, usual };
+}
+
+function keyOf(ids: readonly string[]): string {
+  return JSON.stringify(ids);
+}
+
+function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}

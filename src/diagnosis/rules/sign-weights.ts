@@ -1,0 +1,35 @@
+/** What weights of signs are made of, and what several causes have in common. */
+import type { SignName, signStates } from './signs.ts';
+
+/** By sign and state, in nats. */
+export type SignWeights = {
+  readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
+};
+
+/** What is not seen while each query gets its own texts, whole and once. */
+export const textsAsBefore: SignWeights = {
+  foreign_lists: { some: -4 },
+  query_kind: { one: -2.5 },
+  repeats: { rose: -2.5 },
+  text_length: { fell: -2.5 },
+};
+
+/** What is not seen while the retriever answers as it did before. */
+export const answersAsBefore: SignWeights = {
+  empty_answers: { some: -1.5, most: -4 },
+  answer_length: { cut: -2, thinned: -2 },
+  score: { fell: -2.5 },
+  results: { disturbed: -1, scrambled: -2.5 },
+  documents: { vanished: -1.5, replaced: -2.5 },
+  variety: { collapsed: -4 },
+  ...textsAsBefore,
+};
+
+/** What is not seen while the documents are where they were. */
+export const documentsAsBefore: SignWeights = {
+  labels: { many_gone: -3, some_gone: -1, alive: 0.5 },
+  store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
+};
+
+/** A retriever that fails hides what else may be wrong. */
+export const answered: SignWeights = { failures: { most: -3 } };

@@ -1,0 +1,74 @@
+/** What is asked in a window of live traffic: how much of it one query makes up, and in which language it is. */
+
+import { wilsonInterval } from '../math/stats/intervals.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import type { Clock } from '../time.ts';
+import { languageOrScript, languageShare, type UsualLanguage } from './rules/asked-languages.ts';
+import type { LiveWindow, LiveWindows } from './sql/live-windows.ts';
+
+export const TOP_QUERY = 'top_query_ratio';
+export const MAIN_LANGUAGE = 'main_language_ratio';
+
+/** Texts whose language is looked for: some 0.2 ms each. */
+const MAX_TEXTS = 300;
+const TEXTS_PER_TURN = 50;
+/** Of fewer queries the most frequent one is so by chance. */
+const MIN_QUERIES = 50;
+
+interface MeasureAskedDeps {
+  readonly windows: Pick<LiveWindows, 'topQuery' | 'texts'>;
+  readonly clock: Clock;
+}
+
+/** @param latest of the pipeline */
+export async function measureAsked(
+  { windows, clock }: MeasureAskedDeps,
+  window: LiveWindow,
+  latest: readonly LatestMeasurement[],
+  signal: AbortSignal,
+): Promise<MeasurementOutcome[]> {
+  const measuredAt = clock.now();
+  const { pipeline, from, until } = window;
+  const frame = { pipeline, segment: ALL_SEGMENT, windowStart: from, windowEnd: until, measuredAt };
+  const top = await windows.topQuery(window);
+  const asked = [];
+  for (const { text, probability } of top.queries === 0 ? [] : await windows.texts(window, MAX_TEXTS)) {
+    // Requests share this thread.
+    if (asked.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
+    asked.push({ language: languageOrScript(text), probability });
+  }
+  const known = latest.find(({ measure, segment }) => measure === MAIN_LANGUAGE && segment === ALL_SEGMENT);
+  const language = languageShare(asked, usualOf(known?.newest?.details), measuredAt);
+  const gap = (measure: string, n: number): MeasurementOutcome => {
+    const reason = n === 0 ? 'no_query_texts' : 'too_few_queries';
+    return { kind: 'no_data', ...frame, measure, reason, details: {} };
+  };
+  const { share, queries, sessions } = top;
+  const { low, high } = wilsonInterval(share, Math.max(1, sessions), 0.95);
+  const ofTop = { value: share, ciLow: Math.min(low, share), ciHigh: Math.max(high, share), n: queries };
+  return [
+    queries < MIN_QUERIES
+      ? gap(TOP_QUERY, queries)
+      : { kind: 'value', ...frame, measure: TOP_QUERY, ...ofTop, ciMethod: 'sessions_wilson', details: {} },
+    language === null
+      ? gap(MAIN_LANGUAGE, asked.length)
+      : {
+          kind: 'value',
+          ...frame,
+          measure: MAIN_LANGUAGE,
+          value: language.value,
+          ciLow: language.ciLow,
+          ciHigh: language.ciHigh,
+          ciMethod: 'wilson',
+          n: language.n,
+          details: { language: language.usual.language, since: language.usual.since.toISOString() },
+        },
+  ];
+}
+
+function usualOf(details: Readonly<Record<string, unknown>> | undefined): UsualLanguage | null {
+  const { language, since } = details ?? {};
+  return typeof language === 'string' && typeof since === 'string' ? { language, since: new Date(since) } : null;
+}

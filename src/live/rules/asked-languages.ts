@@ -1,0 +1,64 @@
+/** In which languages live queries are asked. */
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import { languageName, languageOf } from '../../text/language.ts';
+import { scriptOf } from '../../text/query-kinds.ts';
+import { DAY_MS } from '../../time.ts';
+
+/** Most queries are short, and what is compared is the share of now with that of before. */
+const MIN_LETTERS = 20;
+/** A share of fewer says little. */
+const MIN_TOLD = 30;
+/** A language that half of the traffic no longer has is given up after so long. */
+const KEPT_MS = 14 * DAY_MS;
+
+export interface UsualLanguage {
+  readonly language: string;
+  readonly since: Date;
+}
+
+interface LanguageShare {
+  readonly value: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  /** Texts whose language or script is told apart. */
+  readonly n: number;
+  readonly usual: UsualLanguage;
+}
+
+/** The script of a text that is not in Latin script, else its language; null where it does not tell. */
+export function languageOrScript(text: string): string | null {
+  const script = scriptOf(text);
+  if (script === null || script !== 'Latin') return script;
+  const code = languageOf(text, MIN_LETTERS);
+  return code === null ? null : languageName(code);
+}
+
+/**
+ * Weighted share of the usual language, with 95 % bounds (Wilson, over the effective sample size of Kish). The usual
+ * language is the most frequent one when it is first measured.
+ *
+ * @returns null for fewer than 30 texts that tell
+ */
+export function languageShare(
+  asked: readonly { readonly language: string | null; readonly probability: number }[],
+  known: UsualLanguage | null,
+  now: Date,
+): LanguageShare | null {
+  const told = asked.filter(({ language }) => language !== null);
+  if (told.length < MIN_TOLD) return null;
+  const weights = new Map<string, number>();
+  let [sum, squares] = [0, 0];
+  for (const { language, probability } of told) {
+    const weight = 1 / probability;
+    weights.set(language ?? '', (weights.get(language ?? '') ?? 0) + weight);
+    sum += weight;
+    squares += weight ** 2;
+  }
+  const shareOf = (language: string): number => (weights.get(language) ?? 0) / sum;
+  const [[most] = ['']] = [...weights].toSorted(([, a], [, b]) => b - a);
+  const isKept = known !== null && (shareOf(known.language) >= 0.5 || now.getTime() - known.since.getTime() < KEPT_MS);
+  const usual = isKept ? known : { language: most, since: now };
+  const value = shareOf(usual.language);
+  const { low, high } = wilsonInterval(value, sum ** 2 / squares, 0.95);
+  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), n: told.length, usual };
+}

@@ -1,0 +1,83 @@
+/** Kinds of queries that a retriever may treat otherwise than others, told from their texts alone. */
+import { languageName, languageOf } from './language.ts';
+
+/** Languages of more texts would keep the event loop waiting: some 0.2 ms each. */
+const MAX_LANGUAGES = 500;
+
+/** A kind, and the places of the texts that are of it. */
+interface QueryKind {
+  /** Goes on behind "a query": `in German`, `of 14 words and more`. */
+  readonly name: string;
+  readonly members: readonly number[];
+}
+
+const scripts = [
+  ['Latin', /\p{sc=Latin}/u],
+  ['Cyrillic', /\p{sc=Cyrillic}/u],
+  ['Greek', /\p{sc=Greek}/u],
+  ['Arabic', /\p{sc=Arabic}/u],
+  ['Hebrew', /\p{sc=Hebrew}/u],
+  ['Devanagari', /\p{sc=Devanagari}/u],
+  ['Thai', /\p{sc=Thai}/u],
+  ['Korean', /\p{sc=Hangul}/u],
+  ['Japanese', /[\p{sc=Hiragana}\p{sc=Katakana}]/u],
+  ['Chinese', /\p{sc=Han}/u],
+] as const;
+
+/** The script of the first letter that is of a known one; null without. */
+export function scriptOf(text: string): string | null {
+  // Japanese texts have Chinese characters too.
+  if (/[\p{sc=Hiragana}\p{sc=Katakana}]/u.test(text)) return 'Japanese';
+  const letter = /\p{L}/u.exec(text)?.[0];
+  return letter === undefined ? null : (scripts.find(([, pattern]) => pattern.test(letter))?.[0] ?? null);
+}
+
+const traits = [
+  ['with digits', /\p{Nd}/u],
+  ['with accents', /[à-öø-ÿĀ-ɏ]|\p{Mn}/u],
+  ['with a question mark', /[?？؟]/u],
+  ['with an identifier', /\b(?=\w*\d)(?=\w*\p{Lu})[\w-]{4,}\b|\w_\w|\b\w+\(\)/u],
+] as const;
+
+/** By script, language, length (the shortest and the longest third) and traits; a text is of several kinds. */
+export function queryKinds(texts: readonly string[]): QueryKind[] {
+  const lengths = texts.map(wordsIn);
+  const sorted = lengths.toSorted((a, b) => a - b);
+  const [low, high] = [sorted[Math.floor(sorted.length / 3)], sorted[Math.floor((2 * sorted.length) / 3)]];
+  const byScript = namedBy(texts, scriptOf, (script) => `in ${script} script`);
+  const byLanguage =
+    texts.length > MAX_LANGUAGES ? [] : namedBy(texts, languageOf, (code) => `in ${languageName(code)}`);
+  const byLength =
+    low === undefined || high === undefined || low === high
+      ? []
+      : [
+          { name: `of ${low} words and fewer`, members: placesOf(lengths, (words) => words <= low) },
+          { name: `of ${high} words and more`, members: placesOf(lengths, (words) => words >= high) },
+        ];
+  const byTrait = traits.map(([name, pattern]) => ({ name, members: placesOf(texts, (text) => pattern.test(text)) }));
+  return [...byScript, ...byLanguage, ...byLength, ...byTrait];
+}
+
+/** Runs of letters and digits; of scripts without spaces each two characters count as a word. */
+function wordsIn(text: string): number {
+  const unspaced = text.match(/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/gu)?.length ?? 0;
+  const words = text.match(/[\p{L}\p{M}\p{N}]+/gu)?.length ?? 0;
+  return unspaced === 0 ? words : words + Math.floor(unspaced / 2);
+}
+
+function placesOf<Value>(values: readonly Value[], holds: (value: Value) => boolean): number[] {
+  return values.flatMap((value, place) => (holds(value) ? [place] : []));
+}
+
+function namedBy(
+  texts: readonly string[],
+  read: (text: string) => string | null,
+  spell: (name: string) => string,
+): QueryKind[] {
+  const members = new Map<string, number[]>();
+  for (const [place, text] of texts.entries()) {
+    const name = read(text);
+    if (name !== null) members.set(name, [...(members.get(name) ?? []), place]);
+  }
+  return [...members].map(([name, places]) => ({ name: spell(name), members: places }));
+}
