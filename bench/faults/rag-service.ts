@@ -20,7 +20,8 @@ export interface SentMessage {
   readonly event: string;
   readonly severity: string;
   readonly summary: string;
-  readonly cause: string | null;
+  /** What it says of the cause, in a sentence. */
+  readonly diagnosis: string;
 }
 
 export interface RagServer {
@@ -41,7 +42,7 @@ interface MessageBody {
   readonly event: string;
   readonly incident: { readonly severity: string };
   readonly summary: string;
-  readonly diagnosis: { readonly cause: string } | null;
+  readonly diagnosis: string;
 }
 
 export async function startRagServer(): Promise<RagServer> {
@@ -72,7 +73,7 @@ export async function startRagServer(): Promise<RagServer> {
   server.get('/manifest', () => Promise.resolve({ items: current().manifest(), next_cursor: null }));
   server.post<{ Body: MessageBody }>('/hook', ({ body }) => {
     const { event, incident, summary, diagnosis } = body;
-    messages.push({ event, severity: incident.severity, summary, cause: diagnosis?.cause ?? null });
+    messages.push({ event, severity: incident.severity, summary, diagnosis });
     return Promise.resolve({});
   });
   const url = await server.listen({ host: '127.0.0.1', port: 0 });

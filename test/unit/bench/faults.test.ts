@@ -117,7 +117,7 @@ describe('summary of the fault benchmark', () => {
 
   it('counts incidents of quiet worlds once, and messages after the repair but for the one that it is over', () => {
     const quiet = { faults: [{ kind: 'quiet', size: 'small', causes: [] }] } as const;
-    const message = { severity: 'critical', summary: '', cause: null, minutes: 200 };
+    const message = { severity: 'critical', summary: '', diagnosis: '', minutes: 200 };
     const messages = [
       { ...message, phase: 'fault', event: 'incident.opened' },
       { ...message, phase: 'recovery', event: 'incident.updated' },
