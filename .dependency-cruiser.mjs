@@ -1,5 +1,5 @@
-// The dependency rule: who may import what. Everything that is not listed here is an error, so a new folder must be
-// given a place before anything can import it. test/architecture/layers.test.ts proves that the rule bites.
+// The dependency rule: which folder may import which. What is not listed here is an error, so a new folder must be given
+// a place before anything can import it. test/architecture/layers.test.ts proves that the rule bites.
 
 import swc from '@swc/core';
 
@@ -7,11 +7,8 @@ import swc from '@swc/core';
 const { parseFileSync } = swc;
 swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: file.endsWith('.tsx') });
 
-/** Pure, and known to everybody: the words of recalld, its errors, time, texts. */
-const words = ['(model|errors|time|logger)[.]ts$', 'text/'];
-const mathematics = ['math/'];
-/** Without a word of any subject; what each may use of npm. */
-const machinery = {
+/** Machinery without a word of any subject, and what each folder of it may use of npm. */
+const platform = {
   config: ['zod', 'cron-parser'],
   files: ['node'],
   threads: ['node'],
@@ -21,58 +18,55 @@ const machinery = {
   metrics: ['node', 'prom-client'],
   dashboards: ['@grafana/grafana-foundation-sdk'],
   http: ['node', 'fastify', '@fastify/.*', 'zod'],
-  console: ['node', 'fastify', '@fastify/.*', 'preact', 'preact-render-to-string', 'd3-scale', 'd3-shape'],
-  // Who may: asked by every route and page.
-  access: ['node', 'pg', 'zod', 'fastify', '@fastify/.*', 'preact'],
+  access: ['node', 'pg', 'zod', 'fastify', '@fastify/.*'],
 };
-/** The outside: stores, retrievers, embedders, models, one file or small folder a product, and one throttle in front. */
-const connectors = ['node', 'pg', 'ioredis', 'zod', '@lancedb/lancedb', '@jmespath-community/jmespath'];
-/** One folder a subject; each may import those before it, and everybody's rules. */
+/** The outside, where it has many implementations. */
+const connectors = {
+  stores: ['node', 'pg', 'ioredis', 'zod', '@lancedb/lancedb'],
+  retrievers: ['node', '@jmespath-community/jmespath', 'zod'],
+  embedders: ['node', 'zod'],
+  models: ['node', 'zod'],
+  throttle: ['pg'],
+};
+/** One folder a subject; each may import those before it, and the rules of all. */
 const subjects = [
   'measures',
-  'deployments',
-  'privacy',
+  'live/deployments',
+  'live/privacy',
   'live',
-  'probes',
+  'index/probes',
   'golden',
-  'erasure',
   'density',
   'judging',
   'experiments',
-  'explain',
-  'index-truth',
+  'incidents/explain',
+  'index/truth',
   'checks',
-  'diagnosis',
-  'notifications',
-  'status',
-  'mcp',
+  'incidents/diagnosis',
+  'incidents/notifications',
 ];
 /** What a subject may use of npm outside its rules, which use nothing (but a hash). */
+const subjectPackages = ['node', 'pg', 'zod', 'csv-parse', 'protobufjs'];
+/** What its edge uses beside: routes, commands, pages, panels. */
 const edgePackages = [
   'node',
-  'pg',
   'zod',
   'fastify',
   '@fastify/.*',
   'preact',
-  'preact-render-to-string',
   'd3-scale',
   'commander',
-  'csv-parse',
-  'protobufjs',
-  '@modelcontextprotocol/server',
   '@grafana/grafana-foundation-sdk',
 ];
-/** Where a subject meets people: what is shown or asked there may be of any subject, and of what the program has open. */
-const edge =
-  '((edge|pages|commands)/.*|[^/]*(pages?|sections?|table|routes|commands?|report|json|dashboard|api|reads|data)[.]tsx?)$';
 /** The config as a whole, whose parts are the subjects' own. */
 const wholeConfig = 'app/config/(schema|alerts)[.]ts$';
 
 const folders = (names) => names.map((name) => `${name}/`);
-const below = [...words, ...mathematics];
+const pure = ['core/', 'math/'];
+const tools = [...pure, 'platform/', 'connectors/'];
 const allRules = subjects.map((name) => `${name}/rules/`);
-const tools = [...below, '(system-clock|cleanup-stack)[.]ts$', ...folders(Object.keys(machinery)), 'connectors/'];
+/** Who may look sideways: the edge of a subject, and what people are shown. */
+const people = [...folders(subjects), 'report/', 'app/', 'cli/'];
 
 const npmPackage = (name) => `(^|/)node_modules/${name}/`;
 
@@ -85,42 +79,49 @@ function allow(from, sources, packages = []) {
   return rules;
 }
 
-const inFolder = (name) => ({ path: `^src/${name}/` });
-const rulesOf = (name) => `^src/${name}/rules/`;
+const within = (name) => ({ path: `^src/${name}/` });
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   allowed: [
-    ...allow({ path: words.map((word) => `^src/${word}`) }, words),
-    // The one that needs tables: of the trigrams of languages.
-    ...allow({ path: '^src/text/language[.]ts$' }, words, ['franc-min', 'trigram-utils']),
-    ...allow({ path: mathematics.map((name) => `^src/${name}`) }, below),
-    ...Object.entries(machinery).flatMap(([name, packages]) =>
-      allow(inFolder(name), [...below, ...folders(Object.keys(machinery))], packages),
+    ...allow(within('core'), ['core/']),
+    ...allow({ path: '^src/core/(system-clock|cleanup-stack)[.]ts$' }, [], ['node']),
+    // The one text that needs tables: of the trigrams of languages.
+    ...allow({ path: '^src/core/text/language[.]ts$' }, [], ['franc-min', 'trigram-utils']),
+    ...allow(within('math'), pure),
+    ...Object.entries(platform).flatMap(([name, packages]) =>
+      allow(within(`platform/${name}`), [...pure, 'platform/'], packages),
     ),
-    // The commands that make, list and revoke keys.
-    ...allow({ path: '^src/access/[^/]*commands[.]ts$' }, ['app/', 'cli/'], ['commander']),
-    ...allow(inFolder('connectors'), tools, connectors),
-    ...subjects.flatMap((name, index) => {
-      const earlier = subjects.slice(0, index + 1);
-      return [
-        ...allow({ path: rulesOf(name) }, [...below, ...allRules]),
-        ...allow(
-          { path: `^src/${name}/`, pathNot: rulesOf(name) },
-          [...tools, ...folders(earlier), ...allRules, wholeConfig],
-          edgePackages,
-        ),
-        ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, [...folders(subjects), 'app/', 'cli/']),
-      ];
-    }),
-    ...allow({ path: '^src/(system-clock|cleanup-stack)[.]ts$' }, below, ['node']),
+    // The pages, routes and commands of sign-in, keys and the audit log.
+    ...allow(within('platform/access/edge'), people, edgePackages),
     // The one list of all metrics: their names are checked wherever one is counted or shown.
-    ...allow({ path: '^src/metrics/catalogue[.]ts$' }, [...allRules, ...subjects.map((name) => `${name}/metrics`)]),
+    ...allow({ path: '^src/platform/metrics/catalogue[.]ts$' }, [
+      ...allRules,
+      ...[...subjects, 'report/status'].map((name) => `${name}/metrics[.]ts$`),
+    ]),
+    ...Object.entries(connectors).flatMap(([name, packages]) => allow(within(`connectors/${name}`), tools, packages)),
+    ...subjects.flatMap((name, index) => [
+      ...allow(within(`${name}/rules`), [...pure, ...allRules]),
+      ...allow(
+        { path: `^src/${name}/`, pathNot: `^src/${name}/(rules|edge)/` },
+        [...tools, ...subjects.slice(0, index + 1).map((earlier) => `${earlier}/(?!edge/)`), ...allRules, wholeConfig],
+        subjectPackages,
+      ),
+      ...allow(within(`${name}/edge`), [...tools, ...people], edgePackages),
+    ]),
     // The pure computations that need a cryptographic hash.
-    { from: { path: [...subjects.map(rulesOf), '^src/text/content-id[.]ts$'] }, to: { path: '^crypto$' } },
+    {
+      from: { path: [...allRules.map((name) => `^src/${name}`), '^src/core/text/content-id[.]ts$'] },
+      to: { path: '^crypto$' },
+    },
     ...allow(
-      inFolder('app'),
-      ['app/', ...tools, ...folders(subjects)],
+      within('report'),
+      [...tools, ...people],
+      [...edgePackages, 'preact-render-to-string', 'd3-scale', 'd3-shape'],
+    ),
+    ...allow(
+      within('app'),
+      [...tools, ...people, 'mcp/'],
       [
         'node',
         'pg',
@@ -134,19 +135,20 @@ export default {
         '@grafana/grafana-foundation-sdk',
       ],
     ),
+    ...allow(within('mcp'), [...tools, ...people, 'mcp/'], [...edgePackages, '@modelcontextprotocol/server']),
     // Its only part that is shared: documents without an id are called alike on both sides.
-    ...allow(inFolder('client'), ['client/', 'text/content-id[.]ts$'], ['node']),
+    ...allow(within('client'), ['client/', 'core/text/content-id[.]ts$'], ['node']),
     ...allow(
-      inFolder('demo'),
-      ['demo/', 'app/', 'client/', ...tools, ...folders(subjects)],
+      within('demo'),
+      ['demo/', 'client/', ...tools, ...people],
       ['node', 'fastify', 'pg', 'yaml', '@electric-sql/.*'],
     ),
     ...allow(
-      inFolder('cli'),
-      ['cli/', 'app/', 'demo/', ...tools, ...folders(subjects)],
+      within('cli'),
+      ['demo/', 'mcp/', ...tools, ...people],
       ['node', 'commander', 'cli-table3', 'cli-progress', 'yaml'],
     ),
-    ...allow({ path: '^src/index[.]ts$' }, ['app/', ...below, ...folders(subjects)]),
+    ...allow({ path: '^src/index[.]ts$' }, ['app/', ...tools, ...folders(subjects)]),
   ],
   allowedSeverity: 'error',
   forbidden: [
@@ -155,7 +157,7 @@ export default {
     {
       name: 'measured-before-checked',
       severity: 'error',
-      from: { path: '^src/(density|golden)/', pathNot: `^src/[a-z]+/${edge}` },
+      from: { path: '^src/(density|golden)/', pathNot: '^src/[a-z]+/edge/' },
       to: { path: '^src/checks/', pathNot: '^src/checks/rules/' },
     },
   ],

@@ -35,7 +35,7 @@ COPY migrations ./migrations
 COPY deploy/postgres ./deploy/postgres
 COPY src/demo/data ./src/demo/data
 COPY docs/runbooks ./docs/runbooks
-COPY src/console/assets ./src/console/assets
+COPY src/report/console/assets ./src/console/assets
 # As a number, so that Kubernetes sees by itself that it is not root.
 USER 1000:1000
 EXPOSE 8321

@@ -7,14 +7,14 @@
  *         [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
  *
  * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. `--from` is fitted
- * on, `--check` is only ranked. `--out` is src/diagnosis/rules/fitted-weights.ts, `--report` is
+ * on, `--check` is only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts, `--report` is
  * bench/results/diagnosis-fit.json. Same files and day, same bytes. The method is in docs/diagnosis.md.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { judgedEstimates } from '../src/diagnosis/rules/estimates.ts';
+import { judgedEstimates } from '../src/incidents/diagnosis/rules/estimates.ts';
 import {
   countKinds,
   fittingTemperature,
@@ -59,7 +59,7 @@ const { values, positionals } = parseArgs({
   options: {
     from: { type: 'string', multiple: true, default: [] },
     check: { type: 'string', multiple: true, default: [] },
-    out: { type: 'string', default: path.join(root, 'src/diagnosis/rules/fitted-weights.ts') },
+    out: { type: 'string', default: path.join(root, 'src/incidents/diagnosis/rules/fitted-weights.ts') },
     report: { type: 'string', default: path.join(root, 'bench/results/diagnosis-fit.json') },
     spread: { type: 'string', default: `${fitSettings.spread}` },
     day: { type: 'string', default: new Date().toISOString().slice(0, 10) },

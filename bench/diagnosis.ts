@@ -9,9 +9,9 @@
  * docs/diagnosis.md.
  */
 import { pathToFileURL } from 'node:url';
-import type { Cause } from '../src/diagnosis/rules/cause.ts';
-import { diagnose } from '../src/diagnosis/rules/diagnose.ts';
-import { besideOf } from '../src/diagnosis/rules/rank-causes.ts';
+import type { Cause } from '../src/incidents/diagnosis/rules/cause.ts';
+import { diagnose } from '../src/incidents/diagnosis/rules/diagnose.ts';
+import { besideOf } from '../src/incidents/diagnosis/rules/rank-causes.ts';
 import { demoCorpus, evenCorpus, unevenCorpus } from './diagnosis/corpus.ts';
 import type { Fault } from './diagnosis/fault.ts';
 import { faults, quietStreams } from './diagnosis/faults.ts';

@@ -7,8 +7,8 @@
  * takes four times as many draws.
  */
 import { pathToFileURL } from 'node:url';
-import { isLate, isWrong } from '../src/index-truth/rules/findings.ts';
-import { type Arrival, lagOf, lookTwice, shareOf, type Tally } from '../src/index-truth/rules/looks.ts';
+import { isLate, isWrong } from '../src/index/truth/rules/findings.ts';
+import { type Arrival, lagOf, lookTwice, shareOf, type Tally } from '../src/index/truth/rules/looks.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type ArrivalWorld, followedDay, lagWorlds, stream } from './index-truth/arrivals.ts';
 import { type Item, type StoreWorld, storeWorlds } from './index-truth/stores.ts';

@@ -12,9 +12,9 @@
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
 import type { VectorStore } from '../src/connectors/stores/vector-store.ts';
-import { isLate, isWrong } from '../src/index-truth/rules/findings.ts';
-import { migrate } from '../src/postgres/migrate.ts';
-import { createPool } from '../src/postgres/pool.ts';
+import { isLate, isWrong } from '../src/index/truth/rules/findings.ts';
+import { migrate } from '../src/platform/postgres/migrate.ts';
+import { createPool } from '../src/platform/postgres/pool.ts';
 import { IndexWorld, START } from '../test/support/index-world.ts';
 import { silentLogger } from '../test/support/log.ts';
 import { startOwnPostgres } from '../test/support/own-postgres.ts';

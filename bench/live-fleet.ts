@@ -13,17 +13,17 @@ import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
+import { systemClock } from '../src/core/system-clock.ts';
+import { DAY_MS } from '../src/core/time.ts';
 import { liveJobs, MAX_SAMPLES } from '../src/live/live-jobs.ts';
 import { measureFeedback } from '../src/live/measure-feedback.ts';
 import { measureLiveTraffic } from '../src/live/measure-live-traffic.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../src/live/sql/live-windows.ts';
 import { createMeasurements } from '../src/measures/measurements.ts';
-import { openEmbeddedPostgres } from '../src/postgres/embedded/open.ts';
-import { migrate } from '../src/postgres/migrate.ts';
-import { createPool } from '../src/postgres/pool.ts';
-import { systemClock } from '../src/system-clock.ts';
-import { DAY_MS } from '../src/time.ts';
+import { openEmbeddedPostgres } from '../src/platform/postgres/embedded/open.ts';
+import { migrate } from '../src/platform/postgres/migrate.ts';
+import { createPool } from '../src/platform/postgres/pool.ts';
 
 const { values } = parseArgs({
   options: {

@@ -14,9 +14,9 @@ import type { Pool } from 'pg';
 import { type StoredFeedback } from '../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../src/live/sql/record-arrivals.ts';
-import { openEmbeddedPostgres } from '../src/postgres/embedded/open.ts';
-import { migrate } from '../src/postgres/migrate.ts';
-import { createPool } from '../src/postgres/pool.ts';
+import { openEmbeddedPostgres } from '../src/platform/postgres/embedded/open.ts';
+import { migrate } from '../src/platform/postgres/migrate.ts';
+import { createPool } from '../src/platform/postgres/pool.ts';
 import { randomNumbers } from './random-numbers.ts';
 import { type Provenance, provenance, writeResult } from './result-file.ts';
 

@@ -8,9 +8,9 @@
  * times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
+import { DAY_MS } from '../src/core/time.ts';
 import { evidenceOfPairs, type LivePair, statusOfPairs, sumPairs } from '../src/experiments/rules/live-pairs.ts';
 import type { SummedDay } from '../src/experiments/rules/summed-days.ts';
-import { DAY_MS } from '../src/time.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';

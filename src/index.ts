@@ -11,12 +11,13 @@
 export { loadConfig } from './app/config/load.ts';
 export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/serve.ts';
 export { version } from './app/version.ts';
+export { RecalldError } from './core/errors.ts';
+export type { Logger } from './core/logger.ts';
 export {
   compareVectorFiles,
   type OfflineDrift,
   type OfflineDriftRequest,
 } from './density/offline-drift.ts';
-export { RecalldError } from './errors.ts';
 export {
   compareRuns,
   type RunComparison,
@@ -33,7 +34,6 @@ export {
   type OfflineEvaluation,
   type OfflineEvaluationRequest,
 } from './golden/trec/score-runs.ts';
-export type { Logger } from './logger.ts';
 export {
   createEvaluator,
   type Evaluator,

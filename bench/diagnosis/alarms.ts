@@ -1,10 +1,11 @@
 /** What is in alarm in a world, by the rules of the daemon and by checks that not every config has. */
-import type { EffectKind } from '../../src/diagnosis/rules/effects.ts';
-import type { Observations, ObservedShare } from '../../src/diagnosis/rules/observations.ts';
+
 import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import { scoresBy } from '../../src/golden/rules/score-run.ts';
 import { storedComparison } from '../../src/golden/rules/verdict.ts';
+import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
+import type { Observations, ObservedShare } from '../../src/incidents/diagnosis/rules/observations.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Shape } from './shape.ts';
 import { changesOf } from './traffic.ts';

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { GoldenQuery } from '../../src/core/model.ts';
 import { demoDataPath, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/hashed-tfidf.ts';
-import type { GoldenQuery } from '../../src/model.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface Chunk {

@@ -15,7 +15,7 @@ import {
   tailShare,
   tiedRanks,
 } from '../../src/density/rules/query-score.ts';
-import type { ObservedDensity, ObservedTopic } from '../../src/diagnosis/rules/observations.ts';
+import type { ObservedDensity, ObservedTopic } from '../../src/incidents/diagnosis/rules/observations.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { matrixOf, meanDirection } from '../../src/math/vector/matrix.ts';
 import type { RandomNumbers } from '../random-numbers.ts';

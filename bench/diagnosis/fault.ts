@@ -1,7 +1,8 @@
 /** A fault: what it makes of a healthy pipeline, in sizes that are drawn anew for each world. */
-import type { DeploymentKind } from '../../src/deployments/rules/deployment.ts';
-import type { Cause } from '../../src/diagnosis/rules/cause.ts';
-import type { OwnWork } from '../../src/diagnosis/rules/observations.ts';
+
+import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
+import type { OwnWork } from '../../src/incidents/diagnosis/rules/observations.ts';
+import type { DeploymentKind } from '../../src/live/deployments/rules/deployment.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Chunk, Question } from './corpus.ts';
 import type { TrafficShape } from './traffic.ts';

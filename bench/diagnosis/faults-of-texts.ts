@@ -1,5 +1,5 @@
 /** Faults of what answers hold for whom: a cache, texts that were cut, copies, one kind of query, labels. */
-import { queryKinds } from '../../src/text/query-kinds.ts';
+import { queryKinds } from '../../src/core/text/query-kinds.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Question } from './corpus.ts';
 import { among, between, type Fault, isIn, some } from './fault.ts';

@@ -1,5 +1,5 @@
 /** What a pipeline is like that something goes wrong with: drawn anew for each world. */
-import type { DeploymentKind } from '../../src/deployments/rules/deployment.ts';
+import type { DeploymentKind } from '../../src/live/deployments/rules/deployment.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 /** `training`: where the weights were set. `calibrating`: where the temperature was. `judging`: where nothing was. */

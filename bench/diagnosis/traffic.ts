@@ -1,5 +1,8 @@
 /** Live traffic of a world: what its queries come to, what users say of it, and what is asked; and what texts answers hold. */
-import type { EffectKind } from '../../src/diagnosis/rules/effects.ts';
+
+import type { ContextSize } from '../../src/core/text/context-size.ts';
+import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
+import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
 import {
   type AnswerTexts,
   nothingLive,
@@ -7,11 +10,9 @@ import {
   type ObservedLevel,
   type ObservedShare,
   type ObservedValue,
-} from '../../src/diagnosis/rules/observations.ts';
-import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
+} from '../../src/incidents/diagnosis/rules/observations.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { wilsonInterval } from '../../src/math/stats/intervals.ts';
-import type { ContextSize } from '../../src/text/context-size.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Broken } from './fault.ts';
 import type { Shape } from './shape.ts';

@@ -1,10 +1,11 @@
 /** One world: a pipeline, what goes wrong with it, what is in alarm, and what the daemon would know of it. */
-import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
-import { type Observations, observedRun } from '../../src/diagnosis/rules/observations.ts';
+
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
 import { type DocumentFate, judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { AnsweredStage, QueryAnswer } from '../../src/golden/rules/run.ts';
 import { answeredStages } from '../../src/golden/rules/stages.ts';
+import { type Observations, observedRun } from '../../src/incidents/diagnosis/rules/observations.ts';
+import type { Deployment, DeploymentKind } from '../../src/live/deployments/rules/deployment.ts';
 import { mean, summarize } from '../../src/math/stats/descriptive.ts';
 import { neighbourRecall } from '../../src/math/vector/nearest-neighbours.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';

@@ -5,9 +5,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { apiScopes, createApiKeys } from '../../src/access/credentials.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
-import { HOUR_MS } from '../../src/time.ts';
+import { HOUR_MS } from '../../src/core/time.ts';
+import { apiScopes, createApiKeys } from '../../src/platform/access/credentials.ts';
+import { migrate } from '../../src/platform/postgres/migrate.ts';
 import { aCluster, aPostgresServer } from '../../test/support/postgres-server.ts';
 import { withPool } from '../../test/support/with-pool.ts';
 import { PIPELINE } from './config.ts';

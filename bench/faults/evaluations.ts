@@ -1,5 +1,5 @@
 /** What the weights of the diagnosis are fitted to: the evidence of each diagnosis of a world, and what was truly wrong. */
-import type { Sign } from '../../src/diagnosis/rules/signs.ts';
+import type { Sign } from '../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from '../diagnosis/fit/evaluation.ts';
 import type { WorldRecord } from './record.ts';
 import { shapeName } from './shape.ts';

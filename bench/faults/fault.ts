@@ -4,7 +4,7 @@
  */
 
 import { hashText } from '../../src/demo/rag/hashed-tfidf.ts';
-import type { Cause } from '../../src/diagnosis/rules/cause.ts';
+import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Asked, Search } from './search.ts';
 import type { Material, Query, Row } from './shape.ts';

@@ -1,6 +1,6 @@
 /** What is kept of a world: what was wrong, and what recalld said of it and when. */
-import type { Cause, Confidence } from '../../src/diagnosis/rules/cause.ts';
-import type { Effect } from '../../src/diagnosis/rules/effects.ts';
+import type { Cause, Confidence } from '../../src/incidents/diagnosis/rules/cause.ts';
+import type { Effect } from '../../src/incidents/diagnosis/rules/effects.ts';
 import type { Size } from './fault.ts';
 import type { SentMessage } from './rag-service.ts';
 import type { Shape } from './shape.ts';

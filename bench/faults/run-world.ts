@@ -1,5 +1,5 @@
 /** Runs one world: healthy, then under its faults for three golden runs or more, then repaired until all is resolved. */
-import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import type { Bench } from './bench.ts';
 import { PIPELINE } from './config.ts';

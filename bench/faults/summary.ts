@@ -1,5 +1,5 @@
 /** What the worlds of a split come to, all told: who was right, how sure they were, and what was sent for nothing. */
-import type { Cause, Confidence } from '../../src/diagnosis/rules/cause.ts';
+import type { Cause, Confidence } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { Evaluation, IncidentRecord, WorldRecord } from './record.ts';
 
 /** A share with what it is of. */

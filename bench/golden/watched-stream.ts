@@ -8,7 +8,7 @@ import {
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
-
+import { ALL_SEGMENT } from '../../src/core/model.ts';
 import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
 import {
   acceptedFallVariance,
@@ -23,7 +23,6 @@ import { formatMetricKey, type MetricKey } from '../../src/math/ir/metric-key.ts
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import { pairedT } from '../../src/math/stats/paired-tests.ts';
-import { ALL_SEGMENT } from '../../src/model.ts';
 import type { ScoredRun } from './noisy-retriever.ts';
 
 /** Runs by which a baseline is pinned: itself and those right before it, as `recalld baselines pin` takes them. */

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { openDatabase } from '../../src/app/database.ts';
 import { jobCatalogue } from '../../src/app/jobs.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
+import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
 import { type Daemon, databaseOf, program } from '../speed/child.ts';
 
 /** How long something took, in milliseconds, and how much came back. */

@@ -1,7 +1,7 @@
 /** Rows of a fleet that ran for weeks, written by the database itself: to send them all would take a day. */
 import type { Client } from 'pg';
-import { causes } from '../../src/diagnosis/rules/cause.ts';
-import { signNames } from '../../src/diagnosis/rules/signs.ts';
+import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
+import { signNames } from '../../src/incidents/diagnosis/rules/signs.ts';
 import { asNumbers } from '../../src/measures/measurement-history.ts';
 
 export interface HistoryShape {

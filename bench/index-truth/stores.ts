@@ -1,5 +1,5 @@
 /** Stores of which a share is wrong in one way, and what the verdicts of the daemon make of each document. */
-import { isOfOtherModel, isSuperseded } from '../../src/index-truth/rules/findings.ts';
+import { isOfOtherModel, isSuperseded } from '../../src/index/truth/rules/findings.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 /** A document, or a chunk where chunks are drawn. */

@@ -152,6 +152,8 @@ function plainDirections(rows: Matrix, centroids: Float64Array): Int32Array {
   return labels;
 }
 
+const rounded = (means: readonly number[]): string[] => means.map((mean) => mean.toFixed(12));
+
 function evaluations(quick: boolean, isShuffled: boolean): Promise<Pair> {
   return withFolder(async (folder) => {
     const size = quick ? 200 : 10_000;
@@ -161,7 +163,6 @@ function evaluations(quick: boolean, isShuffled: boolean): Promise<Pair> {
     const dist = path.resolve(path.dirname(program), '..');
     const evaluate = (reader: 'bytes' | 'plain'): { readonly means: readonly number[]; readonly ms: number } =>
       JSON.parse(execFileSync(process.execPath, [script, dist, reader, qrels, results, metrics], { encoding: 'utf8' }));
-    const rounded = (means: readonly number[]): string[] => means.map((mean) => mean.toFixed(12));
     refuseOther('evaluations', rounded(evaluate('bytes').means), rounded(evaluate('plain').means));
     const ms = await alternate(quick ? 1 : 3, {
       own: () => evaluate('bytes').ms,

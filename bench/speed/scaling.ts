@@ -5,11 +5,11 @@ import { type ComparedSide, compareGoldenRuns } from '../../src/golden/rules/com
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import type { RunSettings } from '../../src/golden/rules/run.ts';
 import { scoreRun } from '../../src/golden/rules/score-run.ts';
+import { createRedactor } from '../../src/live/privacy/rules/redactor.ts';
 import { createEvaluator } from '../../src/math/ir/evaluate.ts';
 import { parseMetricKey } from '../../src/math/ir/metric-key.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
-import { createRedactor } from '../../src/privacy/rules/redactor.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { randomMatrix, windowOf } from './drift-pass.ts';
 import { judgedRankings, measures } from './evaluation.ts';

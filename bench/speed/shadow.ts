@@ -1,6 +1,6 @@
 import { jobCatalogue } from '../../src/app/jobs.ts';
 import { createClient } from '../../src/client/client.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
+import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
 import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';
 import { timeCalls } from './client-call.ts';
 import { sendLoad } from './http-load.ts';

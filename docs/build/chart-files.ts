@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
-import { defaultDashboardSettings } from '../../src/dashboards/promql.ts';
+import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
 /** The name of the job is that of the program, the same in every namespace. */

@@ -1,6 +1,6 @@
 /** The dashboards for Grafana, made for no config in particular. */
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
-import { defaultDashboardSettings } from '../../src/dashboards/promql.ts';
+import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
 export function dashboardFiles(): readonly Page[] {

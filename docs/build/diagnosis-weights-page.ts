@@ -1,9 +1,9 @@
 /** docs/diagnosis-weights.md: what each sign says of each cause. */
-import { causeTexts, namedCauses } from '../../src/diagnosis/rules/cause.ts';
-import { reaches } from '../../src/diagnosis/rules/effects.ts';
-import { judgedEstimates, judgedWeightOf, priorOf, weightOf } from '../../src/diagnosis/rules/estimates.ts';
-import { fittedEstimates } from '../../src/diagnosis/rules/fitted-weights.ts';
-import { type Sign, signNames, signStates } from '../../src/diagnosis/rules/signs.ts';
+import { causeTexts, namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
+import { reaches } from '../../src/incidents/diagnosis/rules/effects.ts';
+import { judgedEstimates, judgedWeightOf, priorOf, weightOf } from '../../src/incidents/diagnosis/rules/estimates.ts';
+import { fittedEstimates } from '../../src/incidents/diagnosis/rules/fitted-weights.ts';
+import { type Sign, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function diagnosisWeightsPage(): Page {
@@ -38,7 +38,7 @@ export function diagnosisWeightsPage(): Page {
   });
   return generatedPage(
     'docs/diagnosis-weights.md',
-    ['src/diagnosis/rules'],
+    ['src/incidents/diagnosis/rules'],
     [
       '# What each sign says of each cause',
       'How these are put together is in [diagnosis.md](diagnosis.md).',

@@ -1,7 +1,7 @@
 /** docs/errors.md: every error that a user or an operator can meet. */
 import { exitCodeOfKind } from '../../src/cli/exit.ts';
-import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';
-import { problemOf } from '../../src/http/wire.ts';
+import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
+import { problemOf } from '../../src/platform/http/wire.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function errorsPage(): Page {
@@ -19,7 +19,7 @@ export function errorsPage(): Page {
   });
   return generatedPage(
     'docs/errors.md',
-    ['src/errors.ts'],
+    ['src/core/errors.ts'],
     [
       '# Errors',
       'Commands print one sentence that names the field, file or service and the way out, and end with the exit code. The HTTP API answers with a problem document (RFC 9457) that holds the same sentence as `detail` and the code as `code`. A job that fails is tried again only where a retry may help.',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
-import { type Endpoint, type EndpointTag, endpointTags } from '../../src/http/wire.ts';
+import { type Endpoint, type EndpointTag, endpointTags } from '../../src/platform/http/wire.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const rules = `JSON in and out, names in snake case, times in RFC 3339. \`/openapi.json\` says the same for machines.

@@ -1,6 +1,6 @@
 /** docs/jobs.md: every job, how often it is tried and how long it may take. */
 import { jobCatalogue } from '../../src/app/jobs.ts';
-import type { JobDefinition } from '../../src/queue/job-queue.ts';
+import type { JobDefinition } from '../../src/platform/queue/job-queue.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function jobsPage(): Page {

@@ -1,4 +1,4 @@
-import { namedCauses } from '../../src/diagnosis/rules/cause.ts';
+import { namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
 
 /** What the values of each label are, and so what keeps them few. A label that is not here has no bound. */
 export const labelMeanings: Readonly<Record<string, string>> = {

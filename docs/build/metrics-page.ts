@@ -2,8 +2,8 @@
 
 import { gainMeasures } from '../../src/golden/rules/run.ts';
 import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
-import { metricCatalogue } from '../../src/metrics/catalogue.ts';
-import type { MetricDefinition } from '../../src/metrics/definition.ts';
+import { metricCatalogue } from '../../src/platform/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/platform/metrics/definition.ts';
 import { labelMeanings } from './label-meanings.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -86,7 +86,7 @@ export function metricsPage(): Page {
   const labels = [...new Set(metrics.flatMap((metric) => metric.labels))];
   return generatedPage(
     'docs/metrics.md',
-    ['src/metrics/catalogue.ts'],
+    ['src/platform/metrics/catalogue.ts'],
     [
       '# Metrics',
       'What `/metrics` exports, in the Prometheus text format.',

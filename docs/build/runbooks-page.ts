@@ -1,6 +1,6 @@
 /** docs/runbooks/README.md: every alert, with its severity and its page. */
 import { defaultRuleSettings, ruleGroups } from '../../src/app/alerts/rule-file.ts';
-import type { AlertRule, RulePipeline } from '../../src/metrics/alert-rules.ts';
+import type { AlertRule, RulePipeline } from '../../src/platform/metrics/alert-rules.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
 /** A pipeline with all that a config may ask for, so that no alert is left out. */

@@ -4,11 +4,11 @@
  * just begun.
  */
 
-import { messageOf } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Clock } from '../core/time.ts';
 import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../math/schedule/clock-skew.ts';
-import type { Meter } from '../metrics/meter.ts';
-import type { Clock } from '../time.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
 
 export interface ClockWatchDeps {
   readonly clock: Clock;

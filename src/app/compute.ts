@@ -1,7 +1,7 @@
 /** What the threads that compute can be asked, and their pool. */
 import { densityTasks } from '../density/compute.ts';
 import { goldenTasks } from '../golden/golden-statistics.ts';
-import { createThreadPool, type ThreadPool, type ThreadPoolSettings } from '../threads/thread-pool.ts';
+import { createThreadPool, type ThreadPool, type ThreadPoolSettings } from '../platform/threads/thread-pool.ts';
 
 export const tasks = { ...goldenTasks, ...densityTasks } as const;
 

@@ -4,18 +4,18 @@
  */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
+import { RecalldError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
-import { RecalldError } from '../errors.ts';
 import { createVariantPlans, type VariantPlan } from '../experiments/plan.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { createIndexPlans, type IndexPlan } from '../index-truth/plan.ts';
+import { createReceivers, type Receiver } from '../incidents/notifications/receivers.ts';
+import { createIndexPlans, type IndexPlan } from '../index/truth/plan.ts';
 import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
-import type { Logger } from '../logger.ts';
-import { createOtlpEndpoint, type OtlpEndpoint } from '../metrics/otlp.ts';
-import { createReceivers, type Receiver } from '../notifications/receivers.ts';
-import { readDatabaseUrl } from '../postgres/database-url.ts';
-import { assertUsablePrivacy } from '../privacy/personal-data.ts';
-import { assertRedisUrl } from '../queue/redis-connection.ts';
+import { assertUsablePrivacy } from '../live/privacy/personal-data.ts';
+import { createOtlpEndpoint, type OtlpEndpoint } from '../platform/metrics/otlp.ts';
+import { readDatabaseUrl } from '../platform/postgres/database-url.ts';
+import { assertRedisUrl } from '../platform/queue/redis-connection.ts';
 import { createAlertRules } from './commands/alert-rules.ts';
 import type { Config } from './config/schema.ts';
 import { redisSettings } from './database.ts';

@@ -1,28 +1,29 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
-import { createAuthentication } from '../access/authentication.ts';
+
 import { readDensityVerdict } from '../checks/check-store.ts';
-import type { CleanupStack } from '../cleanup-stack.ts';
-import { createDensityApi } from '../density/routes.ts';
-import { createErasure } from '../erasure/erase.ts';
-import { messageOf, rejectionTable } from '../errors.ts';
-import { createExplainBudget } from '../explain/explain-budget.ts';
-import { createGoldenApi } from '../golden/golden-routes.ts';
-import type { Readiness, Unready } from '../http/operations.ts';
-import { createMemoryBudget } from '../http/request-bodies.ts';
+import type { CleanupStack } from '../core/cleanup-stack.ts';
+import { messageOf, rejectionTable } from '../core/errors.ts';
+import { createDensityApi } from '../density/edge/routes.ts';
+import { createGoldenApi } from '../golden/edge/golden-routes.ts';
+import { createExplainBudget } from '../incidents/explain/explain-budget.ts';
+import { createOtlpReceiver } from '../live/edge/otlp/receiver.ts';
 import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
-import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
-import { labelValues } from '../metrics/catalogue.ts';
-import type { Meter } from '../metrics/meter.ts';
-import { outageOf } from '../postgres/outage.ts';
-import { assertWritable } from '../postgres/sessions.ts';
-import { createStatusApi } from '../status/status-api.ts';
+import { createAuthentication } from '../platform/access/authentication.ts';
+import type { Readiness, Unready } from '../platform/http/operations.ts';
+import { createMemoryBudget } from '../platform/http/request-bodies.ts';
+import { labelValues } from '../platform/metrics/catalogue.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
+import { outageOf } from '../platform/postgres/outage.ts';
+import { assertWritable } from '../platform/postgres/sessions.ts';
+import { createStatusApi } from '../report/status/status-api.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { createConsoleApi } from './console/console-api.ts';
 import type { Dependencies } from './dependencies.ts';
+import { createErasure } from './erasure/erase.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 

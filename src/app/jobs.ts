@@ -3,20 +3,23 @@
  * theirs. Any number may run.
  */
 import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.ts';
+import { messageOf, RecalldError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Clock } from '../core/time.ts';
 import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
-import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnose-job.ts';
-import { messageOf, RecalldError } from '../errors.ts';
 import { type ExperimentJobDeps, experimentJobs } from '../experiments/jobs.ts';
 import type { Timetable } from '../golden/gauges.ts';
 import { type GoldenJobDeps, goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
 import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { checkIndexJob, type IndexJobDeps, indexJobs } from '../index-truth/check-index.ts';
-import type { IndexPlan } from '../index-truth/plan.ts';
+import { type DiagnosisJobDeps, diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
+import { type NotificationJobDeps, notificationJobs } from '../incidents/notifications/notification-jobs.ts';
+import { type ProbeJobDeps, probeJobs } from '../index/probes/probe-jobs.ts';
+import { checkIndexJob, type IndexJobDeps, indexJobs } from '../index/truth/check-index.ts';
+import type { IndexPlan } from '../index/truth/plan.ts';
 import { type JudgingJobDeps, judgingJobs } from '../judging/judging-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
-import type { Logger } from '../logger.ts';
 import {
   type Cron,
   latestOccurrence,
@@ -26,12 +29,9 @@ import {
 } from '../math/schedule/occurrences.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { type WatchChangesJobDeps, watchChangesJob } from '../measures/watch-changes.ts';
-import type { Meter } from '../metrics/meter.ts';
-import { type NotificationJobDeps, notificationJobs } from '../notifications/notification-jobs.ts';
-import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
-import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
-import type { Schedule } from '../queue/node-cron.ts';
-import type { Clock } from '../time.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
+import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
+import type { Schedule } from '../platform/queue/node-cron.ts';
 import type { ClockWatch } from './clock-watch.ts';
 
 /** What all of their handlers work with. */

@@ -1,7 +1,7 @@
 /** Structured log as JSON lines on stderr, so that stdout stays free for what a command answers. */
 import pino from 'pino';
-import type { Logger } from '../logger.ts';
-import { visibleJson } from '../text/visible-text.ts';
+import type { Logger } from '../core/logger.ts';
+import { visibleJson } from '../core/text/visible-text.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 

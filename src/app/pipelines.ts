@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
-import { durationMs } from '../config/times.ts';
 import { createEmbedder } from '../connectors/embedders/open-embedder.ts';
 import { createRetriever } from '../connectors/retrievers/open-retriever.ts';
 import { createVectorStore } from '../connectors/stores/open-store.ts';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import type { ShadowConfig } from '../experiments/config.ts';
 import { minuteOfDay } from '../golden/config.ts';
 import {
@@ -17,8 +17,8 @@ import {
   shadowPipelineName,
   type WatchedPipeline,
 } from '../golden/watched-pipeline.ts';
-import type { Logger } from '../logger.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
+import { durationMs } from '../platform/config/times.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 

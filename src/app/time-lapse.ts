@@ -2,20 +2,20 @@
  * The daemon on a clock that its caller turns, in this process: its jobs start when the caller says, in place of when
  * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
  */
-import { createCleanupStack } from '../cleanup-stack.ts';
-import { readAlarms } from '../diagnosis/diagnose-pipeline.ts';
-import type { Alarm } from '../diagnosis/rules/incident.ts';
-import { RecalldError } from '../errors.ts';
+import { createCleanupStack } from '../core/cleanup-stack.ts';
+import { RecalldError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Clock } from '../core/time.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
 import { type ImportReport, importGoldenQueries } from '../golden/sets/import-golden-set.ts';
-import { checkIndexJob } from '../index-truth/check-index.ts';
+import { readAlarms } from '../incidents/diagnosis/diagnose-pipeline.ts';
+import type { Alarm } from '../incidents/diagnosis/rules/incident.ts';
+import { checkIndexJob } from '../index/truth/check-index.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
-import type { Logger } from '../logger.ts';
-import { createJobRunner, type JobQueue } from '../queue/job-queue.ts';
-import type { Clock } from '../time.ts';
+import { createJobRunner, type JobQueue } from '../platform/queue/job-queue.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';

@@ -1,6 +1,6 @@
 /** A clock that its owner moves on, so that days pass in seconds; in between it goes as any other. */
-import { systemClock } from '../system-clock.ts';
-import type { Clock } from '../time.ts';
+import { systemClock } from '../core/system-clock.ts';
+import type { Clock } from '../core/time.ts';
 
 export interface TurnedClock extends Clock {
   set(now: Date): void;

@@ -1,19 +1,19 @@
 /** The role `worker`: takes jobs from the queue, with all that their handlers work with. */
 
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
-import { durationMs } from '../config/times.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
-import { diagnoseAlarmsJob } from '../diagnosis/diagnose-job.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
+import { diagnoseAlarmsJob } from '../incidents/diagnosis/diagnose-job.ts';
+import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
 import { MEASURE_CHANGED } from '../measures/rules/measure-change.ts';
-import { labelValues } from '../metrics/catalogue.ts';
-import type { Meter } from '../metrics/meter.ts';
-import { sendNotificationsJob } from '../notifications/notification-jobs.ts';
-import { createJobRunner } from '../queue/job-queue.ts';
+import { durationMs } from '../platform/config/times.ts';
+import { labelValues } from '../platform/metrics/catalogue.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
+import { createJobRunner } from '../platform/queue/job-queue.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import { periodBudget } from './config/alerts.ts';
 import type { Config } from './config/schema.ts';

@@ -1,5 +1,6 @@
 /** Judges the stored runs of a golden set and stored measurements again, with the checks of today's config. */
 import type { Pool } from 'pg';
+import { ALL_SEGMENT } from '../core/model.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
 import type { RunLabels } from '../golden/rules/run.ts';
 import { shiftsUpTo } from '../golden/runs/rotate-golden-set.ts';
@@ -8,7 +9,6 @@ import { type ReplayedRun, replayRuns } from '../golden/sql/replayed-runs.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
 import { type MeasuredMoment, replayMeasure } from '../measures/measurement-history.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import { ALL_SEGMENT } from '../model.ts';
 import { nextStanding, type Standing } from './rules/check-state.ts';
 import {
   type GoldenChecks,

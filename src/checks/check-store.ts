@@ -1,11 +1,11 @@
 /** Where checks stand and how they came there, in PostgreSQL, what that is worth now, and as samples of metrics. */
 import type { Pool } from 'pg';
+import type { Severity, Verdict } from '../core/model.ts';
+import type { Clock } from '../core/time.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import type { Severity, Verdict } from '../model.ts';
-import type { Clock } from '../time.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { alarmSince, alarmWords } from './rules/alarm-text.ts';
 import { type CheckStanding, type CheckState, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { listGoldenChecks } from './rules/golden-checks.ts';

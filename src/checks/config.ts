@@ -1,7 +1,9 @@
 /** The `checks` of a pipeline as its config writes them, and those that nothing could ever judge. */
 
 import { z } from 'zod';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
+import { severities } from '../core/model.ts';
+import { closest } from '../core/text/spelling.ts';
 import { defaultCutoffs } from '../golden/rules/run.ts';
 import { runMeasures } from '../golden/rules/score-run.ts';
 import { type MetricKey, parseMetricKey } from '../math/ir/metric-key.ts';
@@ -11,8 +13,6 @@ import {
   judgedMeasure,
   judgedMeasureNames,
 } from '../measures/rules/measure-table.ts';
-import { severities } from '../model.ts';
-import { closest } from '../text/spelling.ts';
 
 const severity = z
   .enum(severities)

@@ -1,5 +1,7 @@
 /** The one place where states of checks are made: judges every check on what is stored, and writes down how it stands. */
 
+import type { Logger } from '../core/logger.ts';
+import { ALL_SEGMENT } from '../core/model.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
@@ -10,7 +12,6 @@ import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
-import type { Logger } from '../logger.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { gapWords, judgedMeasure } from '../measures/rules/measure-table.ts';
@@ -20,9 +21,8 @@ import {
   measurementTrustSeconds,
   runTrustSeconds,
 } from '../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { attemptEach } from '../queue/for-each-pipeline.ts';
-import { defineCronJob } from '../queue/job-queue.ts';
+import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
+import { defineCronJob } from '../platform/queue/job-queue.ts';
 import {
   type CheckStep,
   type CheckStore,

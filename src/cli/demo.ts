@@ -1,9 +1,9 @@
 /** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { assertCanListen } from '../app/http/server.ts';
+import { RecalldError } from '../core/errors.ts';
 import { type ChapterName, chapters } from '../demo/chapters.ts';
 import { reportStory } from '../demo/story.ts';
-import { RecalldError } from '../errors.ts';
 import { EXIT_CHECK_FAILED, parentGone, requireDemoPackages } from './exit.ts';
 import { printLine, styled } from './output.ts';
 import { showProgressLine } from './progress.ts';

@@ -5,8 +5,8 @@
 
 import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
-import { type ErrorKind, RecalldError } from '../errors.ts';
-import { visibleText } from '../text/visible-text.ts';
+import { type ErrorKind, RecalldError } from '../core/errors.ts';
+import { visibleText } from '../core/text/visible-text.ts';
 
 export const EXIT_OK = 0;
 /** A threshold is breached or a regression was found. */

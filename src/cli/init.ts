@@ -3,16 +3,16 @@
 import { existsSync } from 'node:fs';
 import { type Command } from 'commander';
 import { stringify } from 'yaml';
-import { commandUser } from '../access/audit-log.ts';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { type FoundRequest, findRequest, type RequestSearch } from '../connectors/retrievers/find-request.ts';
-import { RecalldError } from '../errors.ts';
-import { writeText } from '../files/text-file.ts';
-import { runGoldenSetNow } from '../golden/commands/run.ts';
-import { importNamedSet } from '../golden/commands/sets.ts';
+import { RecalldError } from '../core/errors.ts';
+import { runGoldenSetNow } from '../golden/edge/commands/run.ts';
+import { importNamedSet } from '../golden/edge/commands/sets.ts';
 import type { GoldenFormat } from '../golden/rules/golden-set.ts';
 import { pinRun } from '../golden/runs/pin-baseline.ts';
 import { readGoldenSet } from '../golden/sets/import-golden-set.ts';
+import { commandUser } from '../platform/access/audit-log.ts';
+import { writeText } from '../platform/files/text-file.ts';
 import { note, printJson, printLine } from './output.ts';
 
 interface InitOptions {

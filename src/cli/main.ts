@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command line as a process: its arguments, its signals and its exit code. */
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
 import { interruptSignal, reportError } from './exit.ts';
 import { createProgram } from './program.ts';
 

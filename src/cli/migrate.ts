@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
 import { migrateStorage, queueBackend } from '../app/database.ts';
-import { createCleanupStack } from '../cleanup-stack.ts';
-import { grantRights, type MigrationReport } from '../postgres/migrate.ts';
-import { openJobQueue } from '../queue/bullmq.ts';
+import { createCleanupStack } from '../core/cleanup-stack.ts';
+import { grantRights, type MigrationReport } from '../platform/postgres/migrate.ts';
+import { openJobQueue } from '../platform/queue/bullmq.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from './output.ts';
 
 export function migrateCommand(command: Command, signal: AbortSignal): Command {

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
-import { visibleJson, visibleText } from '../text/visible-text.ts';
+import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 

@@ -31,15 +31,15 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   status: {
     does: 'Show how every pipeline stands, how old that is and why; exit 1 unless all are ok.',
-    load: async () => (await import('../status/status-command.ts')).statusCommand,
+    load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {
     does: 'Say what is likely behind the checks that are in alarm, with the evidence; exit 1 while something is.',
-    load: async () => (await import('../diagnosis/diagnose-command.ts')).diagnoseCommand,
+    load: async () => (await import('../incidents/diagnosis/edge/diagnose-command.ts')).diagnoseCommand,
   },
   notify: {
     does: 'Send each receiver of `notify` the two messages of an incident that is only a test; exit 3 when one does not arrive.',
-    load: async () => (await import('../notifications/notify-command.ts')).notifyCommand,
+    load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,
   },
   doctor: {
     does: 'Reach every service of a config, say what is wrong and how to mend it.',
@@ -51,15 +51,15 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   golden: {
     does: 'Golden sets: queries with judged documents.',
-    load: async () => (await import('../golden/commands/golden.ts')).goldenCommand,
+    load: async () => (await import('../golden/edge/commands/golden.ts')).goldenCommand,
   },
   index: {
     does: 'What the store holds against what it should hold.',
-    load: async () => (await import('../index-truth/index-commands.ts')).indexCommand,
+    load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
   judge: {
     does: 'Live queries that a model and people grade.',
-    load: async () => (await import('../judging/judge-commands.ts')).judgeCommand,
+    load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,
   },
   shadow: {
     does: "Retrievers that may take the place of a pipeline's own.",
@@ -71,39 +71,39 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   keys: {
     does: 'API keys of the HTTP API.',
-    load: async () => (await import('../access/access-commands.ts')).keysCommand,
+    load: async () => (await import('../platform/access/edge/access-commands.ts')).keysCommand,
   },
   audit: {
     does: 'What people did, and what it changed.',
-    load: async () => (await import('../access/access-commands.ts')).auditCommand,
+    load: async () => (await import('../platform/access/edge/access-commands.ts')).auditCommand,
   },
   runs: {
     does: 'The history of golden runs.',
-    load: async () => (await import('../golden/commands/runs.ts')).runsCommand,
+    load: async () => (await import('../golden/edge/commands/runs.ts')).runsCommand,
   },
   explain: {
     does: 'Say why a document did not come back for a question, or why those that a golden run missed did not.',
-    load: async () => (await import('../explain/explain-command.ts')).explainCommand,
+    load: async () => (await import('../incidents/explain/edge/explain-command.ts')).explainCommand,
   },
   mcp: {
     does: 'Let an assistant ask how retrieval stands, over stdin and stdout (Model Context Protocol); it changes nothing.',
-    load: async () => (await import('../mcp/mcp-command.ts')).mcpCommand,
+    load: async () => (await import('../mcp/edge/mcp-command.ts')).mcpCommand,
   },
   baselines: {
     does: 'The runs that others are compared with.',
-    load: async () => (await import('../golden/commands/baselines.ts')).baselinesCommand,
+    load: async () => (await import('../golden/edge/commands/baselines.ts')).baselinesCommand,
   },
   checks: {
     does: 'Show where every check stands; exit 1 when one is critical. With --history, when they changed and why.',
-    load: async () => (await import('../checks/checks-command.ts')).checksCommand,
+    load: async () => (await import('../checks/edge/checks-command.ts')).checksCommand,
   },
   report: {
     does: 'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, health of the golden sets.',
-    load: async () => (await import('../status/report-command.ts')).reportCommand,
+    load: async () => (await import('../report/status/report-command.ts')).reportCommand,
   },
   backtest: {
     does: 'Tell how often the configured checks would have fired on stored history, before paging is turned on.',
-    load: async () => (await import('../checks/backtest-command.ts')).backtestCommand,
+    load: async () => (await import('../checks/edge/backtest-command.ts')).backtestCommand,
   },
   rules: {
     does: 'Print the Prometheus recording and alert rules for the config.',
@@ -115,27 +115,27 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   deployments: {
     does: 'Changes of what a pipeline is made of.',
-    load: async () => (await import('../deployments/deployments-commands.ts')).deploymentsCommand,
+    load: async () => (await import('../live/deployments/edge/deployments-commands.ts')).deploymentsCommand,
   },
   density: {
     does: 'How well the vector store covers what people ask.',
-    load: async () => (await import('../density/density-commands.ts')).densityCommand,
+    load: async () => (await import('../density/edge/density-commands.ts')).densityCommand,
   },
   drift: {
     does: 'Compare the coverage of two sets of queries by a store of vectors; needs no database.',
-    load: async () => (await import('../density/drift-command.ts')).driftCommand,
+    load: async () => (await import('../density/edge/drift-command.ts')).driftCommand,
   },
   topics: {
     does: 'What people ask that the store does not cover.',
-    load: async () => (await import('../density/density-commands.ts')).topicsCommand,
+    load: async () => (await import('../density/edge/density-commands.ts')).topicsCommand,
   },
   eval: {
     does: 'Score a TREC run file against judgments; needs no database.',
-    load: async () => (await import('../golden/commands/eval.ts')).evalCommand,
+    load: async () => (await import('../golden/edge/commands/eval.ts')).evalCommand,
   },
   compare: {
     does: 'Compare two TREC run files query by query; needs no database; exit 1 when the first metric regresses.',
-    load: async () => (await import('../golden/commands/compare.ts')).compareCommand,
+    load: async () => (await import('../golden/edge/commands/compare.ts')).compareCommand,
   },
 };
 

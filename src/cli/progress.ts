@@ -1,6 +1,6 @@
 /** Progress of long work on stderr, on a terminal only. */
 import { Presets, SingleBar } from 'cli-progress';
-import { visibleText } from '../text/visible-text.ts';
+import { visibleText } from '../core/text/visible-text.ts';
 
 export interface ProgressBar {
   show(progress: { readonly answered: number; readonly total: number }): void;

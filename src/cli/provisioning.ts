@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { createAlertRules, type RuleFormat } from '../app/commands/alert-rules.ts';
 import { loadConfig } from '../app/config/load.ts';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
 import { type ConfiguredOptions, note, printJson, printLine, withConfig } from './output.ts';
 
 interface RulesOptions extends ConfiguredOptions {

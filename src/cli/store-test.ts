@@ -12,8 +12,8 @@ import {
   type TestedStore,
 } from '../connectors/stores/store-tests/run.ts';
 import type { StoreDescription } from '../connectors/stores/vector-store.ts';
-import { RecalldError } from '../errors.ts';
-import { systemClock } from '../system-clock.ts';
+import { RecalldError } from '../core/errors.ts';
+import { systemClock } from '../core/system-clock.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
 import { type ConfiguredOptions, formatTable, printJson, printLine, verdictText, withConfig } from './output.ts';
 

@@ -1,6 +1,6 @@
 /** What the queue holds: an item as JSON, made in the host's call, and its vector, which is encoded when it is sent. */
 import { Buffer } from 'node:buffer';
-import { contentId } from '../text/content-id.ts';
+import { contentId } from '../core/text/content-id.ts';
 import {
   InvalidField,
   MAX_SHORT_TEXT,

@@ -2,8 +2,9 @@
  * The end of the story: what became of each fault, what was in alarm, after how much, and whether the fault of that time
  * explains it.
  */
-import type { Cause } from '../diagnosis/rules/cause.ts';
-import type { Severity } from '../model.ts';
+
+import type { Severity } from '../core/model.ts';
+import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type Output, WIDTH, wrapped } from './output.ts';
 

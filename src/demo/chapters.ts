@@ -1,5 +1,5 @@
 /** The faults of the story, in the order in which they come. */
-import type { Cause } from '../diagnosis/rules/cause.ts';
+import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import type { KnownFault } from './alarm-log.ts';
 import { alarmNames, GOLDEN_HOURS } from './demo-config.ts';
 import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';

@@ -1,9 +1,9 @@
 /** The parts of the story: healthy hours; and each fault, which comes, raises alarms, is diagnosed and mended. */
 import type { TimeLapse } from '../app/time-lapse.ts';
-import { minuteOf } from '../console/links.ts';
+import { ALL_SEGMENT } from '../core/model.ts';
+import { percent } from '../core/text/spelling.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { percent } from '../text/spelling.ts';
+import { minuteOf } from '../report/console/links.ts';
 import { type AlarmLog, type ClosingRow, falseAlarmsIn, type RaisedAlarm, seenSince, seenText } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
 import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';

@@ -3,10 +3,10 @@
  * and people who grade what was drawn for them, as the known judgments have it.
  */
 import type { TimeLapse } from '../app/time-lapse.ts';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
+import { HOUR_MS } from '../core/time.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../math/stats/random.ts';
-import { HOUR_MS } from '../time.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
 import { type Gap, gapOf } from './rag/fault.ts';

@@ -3,8 +3,8 @@
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
 import { createTurnedClock } from '../app/turned-clock.ts';
-import { systemClock } from '../system-clock.ts';
-import { HOUR_MS, MINUTE_MS } from '../time.ts';
+import { systemClock } from '../core/system-clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { Seen } from './alarm-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
 import type { Gap, RagFault } from './rag/fault.ts';

@@ -2,9 +2,9 @@
 
 import type { Pool, PoolClient } from 'pg';
 import { type Matrix, matrixOf } from '../math/vector/matrix.ts';
-import { insertRows, queryRows } from '../postgres/rows.ts';
-import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
-import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
+import { insertRows, queryRows } from '../platform/postgres/rows.ts';
+import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
+import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../platform/postgres/values.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
 import type { ScorePair } from './rules/query-density.ts';
 

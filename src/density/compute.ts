@@ -1,7 +1,7 @@
 /** The heavy passes over query vectors: what threads compute, and how they are asked. */
 
 import type { Matrix } from '../math/vector/matrix.ts';
-import type { ThreadPool } from '../threads/thread-pool.ts';
+import type { ThreadPool } from '../platform/threads/thread-pool.ts';
 import { type BaselineSettings, buildBaseline, type FrozenBaseline } from './rules/baseline.ts';
 import type { Regions } from './rules/baseline-spread.ts';
 import { familiarity, novelBelow } from './rules/cause.ts';

@@ -1,6 +1,6 @@
 /** How the query density of a pipeline is watched. */
 import { z } from 'zod';
-import { durationSchema } from '../config/times.ts';
+import { durationSchema } from '../platform/config/times.ts';
 
 export const densitySchema = z
   .strictObject({

@@ -1,8 +1,8 @@
 /** Reads of the coverage of live queries over a period in which they occurred. */
 import type { Pool } from 'pg';
 import { firstDayOf } from '../live/sql/live-windows.ts';
-import { namingOutage } from '../postgres/outage.ts';
-import { vectorOfBytes } from '../postgres/values.ts';
+import { namingOutage } from '../platform/postgres/outage.ts';
+import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { ChanceGroup } from './rules/sessions.ts';
 
 /** A span of time in which queries occurred: inclusive, and exclusive. */

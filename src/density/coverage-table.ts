@@ -1,9 +1,9 @@
 /** Coverage of live queries in PostgreSQL: what is admitted, what waits, what was measured. */
 import type { Pool, PoolClient } from 'pg';
 import { type Admission, admissionChance } from '../live/rules/sampling/admission.ts';
-import { namingOutage } from '../postgres/outage.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import { bytesOfVector, vectorOfBytes } from '../postgres/values.ts';
+import { namingOutage } from '../platform/postgres/outage.ts';
+import { inTransaction } from '../platform/postgres/transaction.ts';
+import { bytesOfVector, vectorOfBytes } from '../platform/postgres/values.ts';
 import { type CoveragePeriod, type CoveredQuery, type PeriodTally, readPeriod, tallyPeriod } from './coverage-reads.ts';
 
 /** A live query that is to be searched in the store. */

@@ -1,9 +1,9 @@
 /** All that is known of the query density of a pipeline, as the API tells it. */
 
+import { ALL_SEGMENT } from '../core/model.ts';
+import { type Clock, DAY_MS } from '../core/time.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { type Clock, DAY_MS } from '../time.ts';
 import type { DensityAnswer } from './http-contract.ts';
 import type { DensityPlan } from './plan.ts';
 import { GROWTH_DAYS, outgrewBaseline } from './rules/measurement-change.ts';

@@ -1,9 +1,9 @@
 /** What do people ask that the store does not cover? Searched for every hour, and at once when an alarm is raised. */
 
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import { drawn } from '../math/stats/random.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { DAY_MS, HOUR_MS } from '../time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
 import type { DensityDeps } from './dependencies.ts';

@@ -1,9 +1,9 @@
 /** The watch over query density: what happened in each pipeline since the last step, what follows, and that it is kept. */
 
+import { ALL_SEGMENT } from '../core/model.ts';
+import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { matrixOf, rowOf } from '../math/vector/matrix.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { DAY_MS, MINUTE_MS } from '../time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';

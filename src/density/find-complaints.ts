@@ -4,10 +4,10 @@
  */
 
 import type { Pool } from 'pg';
+import type { QueryOutcome } from '../core/model.ts';
 import { matrixOf } from '../math/vector/matrix.ts';
-import type { QueryOutcome } from '../model.ts';
-import { queryRows } from '../postgres/rows.ts';
-import { vectorOfBytes } from '../postgres/values.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
+import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { VectorisedComplaints } from './compute.ts';
 import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';

@@ -1,9 +1,10 @@
 /** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
+
+import { ALL_SEGMENT } from '../core/model.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import { admissionChance } from '../live/rules/sampling/admission.ts';
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { MINUTE_MS } from '../time.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import type { CoverageAdmission, CoverageTable } from './coverage-table.ts';
 import { searchIntervalMs } from './detect-uncovered-topics.ts';
 import type { DensityPlan } from './plan.ts';

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { verdictField } from '../golden/run-summary-schema.ts';
-import { identifier, idField, pageOf, pageQueryShape, shortText, timestamp } from '../http/fields.ts';
-import { type Endpoint, toWire } from '../http/wire.ts';
+import { identifier, idField, pageOf, pageQueryShape, shortText, timestamp } from '../platform/http/fields.ts';
+import { type Endpoint, toWire } from '../platform/http/wire.ts';
 import { topicCauses } from './rules/cause.ts';
 import {
   judgedRelevance,

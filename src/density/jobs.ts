@@ -1,8 +1,8 @@
 /** How well vector stores cover what people ask. */
 import { z } from 'zod';
-import { attemptEach, forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
-import type { Clock } from '../time.ts';
+import type { Clock } from '../core/time.ts';
+import { attemptEach, forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../platform/queue/job-queue.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';
 import { evaluateDensity } from './evaluate-density.ts';

@@ -1,9 +1,9 @@
 /** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
 
+import { type Clock, DAY_MS } from '../core/time.ts';
 import { mean } from '../math/stats/descriptive.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
-import { type Clock, DAY_MS } from '../time.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
 import type { DensityDeps } from './dependencies.ts';

@@ -1,8 +1,8 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
 
+import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { currentFingerprint } from './observe-change.ts';

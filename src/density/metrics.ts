@@ -1,5 +1,5 @@
 /** The gauges of query density, as part of the catalogue. */
-import { storedGauge } from '../metrics/definition.ts';
+import { storedGauge } from '../platform/metrics/definition.ts';
 
 const labels = ['pipeline', 'segment'] as const;
 

@@ -1,9 +1,9 @@
 /** What is measured with changed: an annotated new reference, never drift. */
 
-import { fingerprintOf } from '../deployments/rules/deployment.ts';
+import { DAY_MS } from '../core/time.ts';
+import { fingerprintOf } from '../live/deployments/rules/deployment.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
-import { DAY_MS } from '../time.ts';
 import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
 import { distinctRows, type Matrix, meanDirection, selectRows } from '../math/vector/matrix.ts';
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../math/vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';

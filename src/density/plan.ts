@@ -1,11 +1,11 @@
 import { periodBudget } from '../app/config/alerts.ts';
 import type { Config } from '../app/config/schema.ts';
-/** How the query density of one pipeline is watched, and with what. */
-import { durationMs } from '../config/times.ts';
 import type { Embedder } from '../connectors/embedders/embedder.ts';
 import type { VectorStore } from '../connectors/stores/vector-store.ts';
+import type { Severity } from '../core/model.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Severity } from '../model.ts';
+/** How the query density of one pipeline is watched, and with what. */
+import { durationMs } from '../platform/config/times.ts';
 import { densitySchema } from './config.ts';
 import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
 import type { WatchSettings } from './rules/watch-state.ts';

@@ -5,10 +5,10 @@
 
 import type { Neighbour, VectorStore } from '../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../core/logger.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { gapNow, valueNow } from '../index/probes/probes.ts';
 import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
-import { gapNow, valueNow } from '../probes/probes.ts';
-import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';

@@ -1,10 +1,10 @@
 /** Uncovered topics in PostgreSQL. */
 
 import type { Pool, PoolClient } from 'pg';
-import { recordActs } from '../access/audit-log.ts';
-import { queryRows } from '../postgres/rows.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import { bytesOfNumbers, numbersOfBytes } from '../postgres/values.ts';
+import { recordActs } from '../platform/access/audit-log.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
+import { inTransaction } from '../platform/postgres/transaction.ts';
+import { bytesOfNumbers, numbersOfBytes } from '../platform/postgres/values.ts';
 import {
   type KnownTopic,
   type SeenTopic,

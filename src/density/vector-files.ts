@@ -1,10 +1,10 @@
 /** Files of vectors and of queries for `recalld drift`: NumPy arrays and JSON lines. */
 import { type FileHandle, open } from 'node:fs/promises';
-import { RecalldError } from '../errors.ts';
-import { sourceLines, unreadable } from '../files/text-file.ts';
+import { RecalldError } from '../core/errors.ts';
+import { SIGNATURE_BYTES, signatureProblem } from '../core/text/file-signature.ts';
+import { malformed, quoted, type SourceLine } from '../core/text/source-line.ts';
 import { lengthOf, type Matrix, rowOf } from '../math/vector/matrix.ts';
-import { SIGNATURE_BYTES, signatureProblem } from '../text/file-signature.ts';
-import { malformed, quoted, type SourceLine } from '../text/source-line.ts';
+import { sourceLines, unreadable } from '../platform/files/text-file.ts';
 
 /** What a supported file says of its data. */
 interface NpyHeader {

@@ -1,10 +1,10 @@
 /** The watch over query density in PostgreSQL. */
 
 import type { Pool, PoolClient } from 'pg';
-import { type Act, recordActs } from '../access/audit-log.ts';
-import { queryRows } from '../postgres/rows.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../core/time.ts';
+import { type Act, recordActs } from '../platform/access/audit-log.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
+import { inTransaction } from '../platform/postgres/transaction.ts';
 import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-state.ts';
 
 export interface StoredDensityState {

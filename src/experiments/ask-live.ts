@@ -1,7 +1,8 @@
 /** Asks shadows a share of the kept live queries, after users have their answers. */
+
+import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { HOUR_MS } from '../time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { askQueries, liveCallsLeft } from './ask-shadow.ts';
 import { type ExperimentContext, keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';

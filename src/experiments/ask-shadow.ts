@@ -2,9 +2,9 @@
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import { openThrottle } from '../connectors/throttle/throttle.ts';
+import { DAY_MS } from '../core/time.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { DAY_MS } from '../time.ts';
 import { type ExperimentContext, keyOf } from './context.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 

@@ -1,10 +1,10 @@
 /** `pipelines[].shadow`: retrievers that may take the place of a pipeline's own; `pipelines[].variants`: what the service serves to some users. */
 import { z } from 'zod';
-import { nameSchema } from '../config/connection.ts';
 import { embedderSchema } from '../connectors/embedders/embedder.ts';
 import { partsNeededBy, retrieverSchema } from '../connectors/retrievers/config.ts';
 import { vectorStoreSchema } from '../connectors/stores/config.ts';
 import { refuseRepeats } from '../golden/config.ts';
+import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
   name: nameSchema.describe('Name of the shadow; keep it while the same thing is meant.'),

@@ -1,7 +1,7 @@
 /** Reports on shadows and variants -> samples of gauges. What is too old to trust is withheld. */
 import { boundedSamples } from '../measures/measurements.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import type { ReadContext } from './context.ts';
 import { readShadow, readVariants } from './read-reports.ts';
 import type { Candidate, ShadowReport, VariantsReport } from './report.ts';

@@ -1,7 +1,8 @@
 /** Jobs that ask shadows and judge their answers, and sum what users make of variants. */
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
-import { HOUR_MS } from '../time.ts';
+
+import { HOUR_MS } from '../core/time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import { defineCronJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { askShadows } from './ask-live.ts';
 import type { ExperimentContext } from './context.ts';
 import { judgeShadows } from './judge-shadows.ts';

@@ -4,13 +4,13 @@
  */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
+import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { gradeText, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingPlan } from '../judging/plan.ts';
-import { textHash } from '../privacy/rules/redactor.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { HOUR_MS } from '../time.ts';
+import { textHash } from '../live/privacy/rules/redactor.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { askQueries, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
 import { type ExperimentContext, keyOf } from './context.ts';
 import { scorePair, sumPairs } from './rules/live-pairs.ts';

@@ -1,5 +1,5 @@
 /** The metrics of shadows and variants, as part of the catalogue. */
-import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const compared = ['pipeline', 'candidate', 'source', 'measure'] as const;
 const shadow = ['pipeline', 'shadow'] as const;

@@ -1,7 +1,7 @@
 /** How the variants of a pipeline are compared. */
 import { createHash } from 'node:crypto';
 import type { Config } from '../app/config/schema.ts';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
 import type { SamplingPolicy } from '../live/rules/sampling/decision.ts';
 import { type ArmsDesign, armMeasures } from './rules/arms.ts';
 import type { ExperimentKey } from './sql/interim-analyses.ts';

@@ -1,9 +1,10 @@
 /** What is stored of shadows and variants -> reports on them. */
-import { count, plural } from '../console/format.ts';
-import { RecalldError } from '../errors.ts';
+
+import { RecalldError } from '../core/errors.ts';
+import { count, plural } from '../core/format.ts';
+import { percent } from '../core/text/spelling.ts';
+import { DAY_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { percent } from '../text/spelling.ts';
-import { DAY_MS } from '../time.ts';
 import { liveCallsPerDay, startOfUtcDay } from './ask-shadow.ts';
 import { comparisonsOf, keyOf, type ReadContext } from './context.ts';
 import type { VariantPlan } from './plan.ts';

@@ -1,9 +1,10 @@
 /** Feedback, clicks and grades of live queries -> sums of each arm by day. */
+
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { judgedQueriesOf } from '../judging/rules/judged-measures.ts';
 import { clickedQueries } from '../live/rules/feedback/click-rates.ts';
 import { rateFor } from '../live/rules/sampling/decision.ts';
 import type { LiveWindow, WindowQuery } from '../live/sql/live-windows.ts';
-import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { ExperimentContext } from './context.ts';
 import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';

@@ -3,8 +3,10 @@
  * side; and what they are compared with.
  */
 import { z } from 'zod';
-import { nameSchema } from '../config/connection.ts';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
+import { queryOutcomes } from '../core/model.ts';
+import { parseMetricKey } from '../math/ir/metric-key.ts';
+import { nameSchema } from '../platform/config/connection.ts';
 import {
   idField,
   limitField,
@@ -13,10 +15,8 @@ import {
   pageOf,
   pageQueryShape,
   shortText,
-} from '../http/fields.ts';
-import type { Endpoint } from '../http/wire.ts';
-import { parseMetricKey } from '../math/ir/metric-key.ts';
-import { queryOutcomes } from '../model.ts';
+} from '../platform/http/fields.ts';
+import type { Endpoint } from '../platform/http/wire.ts';
 import {
   goldenQuerySchema,
   goldenSetListQuery,

@@ -1,5 +1,6 @@
 /** When golden runs are due, what became of their ticks, where sentinels stand, and how well sets stand for live traffic. */
 
+import type { Clock } from '../core/time.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
 import type { MetricSummary } from '../math/stats/descriptive.ts';
 import { boundedSamples, type LatestMeasurement, type MeasuredRows } from '../measures/measurements.ts';
@@ -9,8 +10,7 @@ import {
   measurementTrustSeconds,
   runTrustSeconds,
 } from '../measures/rules/measurement.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import type { Clock } from '../time.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { type GoldenSetVersion, goldenSetOf } from './rules/golden-set.ts';
 import { type RunStages, runDeadlineMs } from './rules/run.ts';
 import {

@@ -1,7 +1,7 @@
 /** Golden runs, divided among workers, and what keeps golden sets alive. */
 import { z } from 'zod';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../platform/queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
 import { describeFailure } from './rules/run-failure.ts';
 import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/end-golden-run.ts';

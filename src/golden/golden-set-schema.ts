@@ -1,11 +1,11 @@
 /** `/v1/golden-sets`: versions of golden sets, with their queries and judgments. */
 
 import { z } from 'zod';
-import { nameSchema } from '../config/connection.ts';
-import { nextCursor, numberedPageShape, wireSchema } from '../http/fields.ts';
-import { toWire } from '../http/wire.ts';
-import type { GoldenQuery } from '../model.ts';
-import { contentId } from '../text/content-id.ts';
+import type { GoldenQuery } from '../core/model.ts';
+import { contentId } from '../core/text/content-id.ts';
+import { nameSchema } from '../platform/config/connection.ts';
+import { nextCursor, numberedPageShape, wireSchema } from '../platform/http/fields.ts';
+import { toWire } from '../platform/http/wire.ts';
 import type { GoldenLineResult, GoldenSetVersion, ImportSummary, JudgmentDraft } from './rules/golden-set.ts';
 
 /** The JSONL form of a golden set: one query with its judgments on each line. */

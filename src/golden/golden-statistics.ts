@@ -1,8 +1,8 @@
 /** What is computed of golden runs, in worker threads or at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { GoldenQuery } from '../core/model.ts';
 import type { MetricKey } from '../math/ir/metric-key.ts';
-import type { GoldenQuery } from '../model.ts';
-import type { ThreadPool } from '../threads/thread-pool.ts';
+import type { ThreadPool } from '../platform/threads/thread-pool.ts';
 import {
   type BaselineKnowledge,
   type ComparedSide,

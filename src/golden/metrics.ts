@@ -1,6 +1,6 @@
 /** The metrics of golden runs, as part of the catalogue. */
 
-import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 import { type GainMeasure, gainMeasures } from './rules/run.ts';
 import { type GoldenMeasure, goldenMeasures } from './rules/score-run.ts';
 

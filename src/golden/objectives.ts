@@ -11,7 +11,7 @@ import {
   type RuleSettings,
   rateBy,
   ratio,
-} from '../metrics/alert-rules.ts';
+} from '../platform/metrics/alert-rules.ts';
 
 /**
  * Burn rates: how many times faster than allowed the error budget of an objective is spent, over a long and a short

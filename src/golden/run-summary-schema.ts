@@ -1,6 +1,6 @@
 /** The schema of a run's summary and of a comparison, as `golden run --json` and `runs compare --json` print them. */
 import { z } from 'zod';
-import { runStatuses, severities, verdicts } from '../model.ts';
+import { runStatuses, severities, verdicts } from '../core/model.ts';
 import { comparisonVerdicts } from './rules/verdict.ts';
 
 export const verdictField = z.enum(verdicts);

@@ -2,10 +2,10 @@
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
-import { RecalldError } from '../errors.ts';
+import { RecalldError } from '../core/errors.ts';
+import { DAY_MS } from '../core/time.ts';
+import type { ProbedPipeline } from '../index/probes/probes.ts';
 import type { Cron } from '../math/schedule/occurrences.ts';
-import type { ProbedPipeline } from '../probes/probes.ts';
-import { DAY_MS } from '../time.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule.ts';
 import { defaultNoAnswer } from './rules/unwanted-answers.ts';

@@ -1,8 +1,8 @@
 /** `pipelines[].judged`: whether live queries are graded, by whom, how many, for how much. */
 import { z } from 'zod';
-import { durationSchema } from '../config/times.ts';
 import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../connectors/retrievers/config.ts';
 import type { VectorStoreConfig } from '../connectors/stores/config.ts';
+import { durationSchema } from '../platform/config/times.ts';
 
 /** No score is of older live queries. */
 export const LONGEST_WINDOW = '31d';

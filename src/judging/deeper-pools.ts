@@ -1,8 +1,8 @@
 /** In PostgreSQL: drawn live queries of which the store is searched deeper than users saw, and what that came to. */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
-import { insertRows, queryRow, queryRows } from '../postgres/rows.ts';
-import { vectorOfBytes } from '../postgres/values.ts';
+import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
+import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { DeeperQuery } from './rules/judged-measures.ts';
 
 /** A query whose shown documents were graded, and that the store is to be searched for. */

@@ -1,7 +1,7 @@
 /** Stored measurements of judged traffic -> samples of gauges. What is too old to trust is withheld. */
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES, LIVE_DROP, PEOPLE_AGREEMENT, POOL_GAP } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { dropStates } from './rules/judged-mean.ts';

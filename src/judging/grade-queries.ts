@@ -3,9 +3,9 @@
  * to the question beside what users got is graded as well.
  */
 import { hash } from 'node:crypto';
-import { wellFormed } from '../postgres/values.ts';
-import { textHash } from '../privacy/rules/redactor.ts';
-import { type Clock, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { textHash } from '../live/privacy/rules/redactor.ts';
+import { wellFormed } from '../platform/postgres/values.ts';
 import type { PoolScores, ShallowQuery } from './deeper-pools.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
 import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';

@@ -1,7 +1,7 @@
 /** What was graded, as measures and pages read it, and of which queries the scores were sent to a tracing platform. */
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
-import { queryRows } from '../postgres/rows.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
 import type { GradedQuery } from './rules/judged-measures.ts';
 

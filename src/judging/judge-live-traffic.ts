@@ -1,9 +1,9 @@
 /** Judges the live traffic of every pipeline whose config says so: draws, grades, measures, sends. */
 
-import { toOtlpEvents } from '../metrics/otlp.ts';
-import type { QueryOutcome } from '../model.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import type { QueryOutcome } from '../core/model.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { toOtlpEvents } from '../platform/metrics/otlp.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { gradesPerQuery, guessedCost } from './expected-cost.ts';
 import { gradeDeeper, gradeQueries } from './grade-queries.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';

@@ -1,11 +1,11 @@
 /** Drawn live queries in PostgreSQL: what is to be graded, what the documents said, what was graded, what it cost. */
 
 import type { Pool } from 'pg';
+import type { QueryOutcome } from '../core/model.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
-import type { QueryOutcome } from '../model.ts';
-import { insertRows, queryRow, queryRows } from '../postgres/rows.ts';
-import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
-import { vectorOfBytes } from '../postgres/values.ts';
+import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
+import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
+import { vectorOfBytes } from '../platform/postgres/values.ts';
 import { insertDeeperPools } from './deeper-pools.ts';
 import { type GradedWindow, readGraded } from './graded-queries.ts';
 import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';

@@ -1,5 +1,5 @@
 /** The job that has live traffic graded. */
-import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
+import { defineCronJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { judgeLiveTraffic } from './judge-live-traffic.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 

@@ -2,10 +2,11 @@
  * What was graded -> measurements of all live traffic: of the trailing window, and by how much it lies below the weeks
  * before.
  */
+
+import { ALL_SEGMENT } from '../core/model.ts';
+import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import type { Agreement } from './rules/agreement.ts';
 import { dropOfPeople, dropState, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';

@@ -1,5 +1,5 @@
 /** The metrics of judges, as part of the catalogue; judged scores are rows of the measure table. */
-import { type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+import { type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const pipeline = ['pipeline'] as const;
 

@@ -1,7 +1,7 @@
 /** The panel of a judge in PostgreSQL: pairs that it grades again every day, and since when it grades as it does. */
 import type { Pool } from 'pg';
-import { queryRow, queryRows } from '../postgres/rows.ts';
-import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
+import { queryRow, queryRows } from '../platform/postgres/rows.ts';
+import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { type PanelPair, panelSize } from './rules/agreement.ts';
 
 export interface JudgePanel {

@@ -1,8 +1,8 @@
 /** Grades of people in PostgreSQL: of one for each drawn document, and of a second one where two are asked. */
 import type { Pool } from 'pg';
-import { recordActs } from '../access/audit-log.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import { columnsOf } from '../postgres/values.ts';
+import { recordActs } from '../platform/access/audit-log.ts';
+import { inTransaction } from '../platform/postgres/transaction.ts';
+import { columnsOf } from '../platform/postgres/values.ts';
 
 export interface PersonGrade {
   readonly queryId: string;

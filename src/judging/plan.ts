@@ -1,18 +1,18 @@
 /** How the live traffic of a pipeline is judged, and what that works with. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import { durationMs } from '../config/times.ts';
 import type { Embedder } from '../connectors/embedders/embedder.ts';
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReranker } from '../connectors/models/reranker.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import type { VectorStore } from '../connectors/stores/vector-store.ts';
-import type { Deployments } from '../deployments/deployments.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Clock } from '../core/time.ts';
+import type { Deployments } from '../live/deployments/deployments.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
-import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
-import type { Meter } from '../metrics/meter.ts';
-import type { OtlpEndpoint } from '../metrics/otlp.ts';
-import type { Clock } from '../time.ts';
+import { durationMs } from '../platform/config/times.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
+import type { OtlpEndpoint } from '../platform/metrics/otlp.ts';
 import { hasContent } from './config.ts';
 import type { DeeperPools } from './deeper-pools.ts';
 import type { EvaluationTable } from './graded-queries.ts';

@@ -1,9 +1,9 @@
 /** What people are to grade: drawn queries with their documents, without the grades of the model. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
-import { durationMs } from '../config/times.ts';
-import { queryRows } from '../postgres/rows.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../core/time.ts';
+import { durationMs } from '../platform/config/times.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
 import { LONGEST_WINDOW } from './config.ts';
 import type { FlaggedGrades } from './rules/flagged-grades.ts';
 

@@ -1,6 +1,6 @@
 /** Has fixed pairs graded again every day, so that a judge that changed behind its name is noticed and is called another. */
-import { ALL_SEGMENT } from '../model.ts';
-import { DAY_MS, MINUTE_MS } from '../time.ts';
+import { ALL_SEGMENT } from '../core/model.ts';
+import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { askJudge } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
 import type { JudgePanel } from './panel-table.ts';

@@ -1,8 +1,8 @@
 /** How a pipeline takes in its live queries and feedback: what is kept, what is hidden, what a signal means. */
 import { z } from 'zod';
-import { headersSchema } from '../config/connection.ts';
-import { durationSchema } from '../config/times.ts';
-import { patternProblems } from '../privacy/rules/redactor.ts';
+import { headersSchema } from '../platform/config/connection.ts';
+import { durationSchema } from '../platform/config/times.ts';
+import { patternProblems } from './privacy/rules/redactor.ts';
 import { scaleProblem, sentiments } from './rules/feedback/sentiment.ts';
 import { defaultFeedbackCaps, type KindGroup } from './rules/feedback/user-cap.ts';
 

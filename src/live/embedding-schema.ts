@@ -1,6 +1,6 @@
 /** Vectors of live queries as they come over HTTP. */
 import { z } from 'zod';
-import { refuse } from '../http/fields.ts';
+import { refuse } from '../platform/http/fields.ts';
 
 /** Longest vector that is taken. */
 const MAX_DIMENSIONS = 16_384;

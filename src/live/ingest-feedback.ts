@@ -1,9 +1,9 @@
 /** Feedback in: judge, make private, cap, store. Whether its query is there, was sampled or comes later does not matter. */
 
-import type { Rejection } from '../errors.ts';
-import type { Meter } from '../metrics/meter.ts';
-import type { PersonalData } from '../privacy/personal-data.ts';
-import type { Clock } from '../time.ts';
+import type { Rejection } from '../core/errors.ts';
+import type { Clock } from '../core/time.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
+import type { PersonalData } from './privacy/personal-data.ts';
 import type { Judged } from './recent-queries.ts';
 import {
   feedbackId,

@@ -1,10 +1,10 @@
 /** Live queries in: judge, make private, sample, store. What comes back is only said after the database has committed. */
 
-import type { Rejection } from '../errors.ts';
-import type { Meter } from '../metrics/meter.ts';
-import type { QueryOutcome } from '../model.ts';
-import type { PersonalData } from '../privacy/personal-data.ts';
-import { type Clock, MINUTE_MS } from '../time.ts';
+import type { Rejection } from '../core/errors.ts';
+import type { QueryOutcome } from '../core/model.ts';
+import { type Clock, MINUTE_MS } from '../core/time.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
+import type { PersonalData } from './privacy/personal-data.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
 import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {

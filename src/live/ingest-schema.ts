@@ -1,6 +1,10 @@
 /** The bodies of `POST /v1/queries` and `POST /v1/feedback`: their limits, and their way to live queries and feedback. */
 import { z } from 'zod';
-import { RecalldError, type Rejection } from '../errors.ts';
+import { RecalldError, type Rejection } from '../core/errors.ts';
+import type { RetrievedDocument } from '../core/model.ts';
+import { contentId } from '../core/text/content-id.ts';
+import { contextSize } from '../core/text/context-size.ts';
+import { DAY_MS } from '../core/time.ts';
 import {
   areSegments,
   identifier,
@@ -12,12 +16,8 @@ import {
   text,
   timestamp,
   wireSchema,
-} from '../http/fields.ts';
-import { rejectionOf } from '../http/rejections.ts';
-import type { RetrievedDocument } from '../model.ts';
-import { contentId } from '../text/content-id.ts';
-import { contextSize } from '../text/context-size.ts';
-import { DAY_MS } from '../time.ts';
+} from '../platform/http/fields.ts';
+import { rejectionOf } from '../platform/http/rejections.ts';
 import { embeddingSchema, vectorOfWire } from './embedding-schema.ts';
 import {
   type Feedback,

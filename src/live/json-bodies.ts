@@ -1,6 +1,6 @@
 /** Reads JSON bodies that are too large for the main thread, in a thread. */
-import { notUtf8, parseJson } from '../http/request-bodies.ts';
-import { createThreadPool, movable } from '../threads/thread-pool.ts';
+import { notUtf8, parseJson } from '../platform/http/request-bodies.ts';
+import { createThreadPool, movable } from '../platform/threads/thread-pool.ts';
 import { type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
 import { cut, eachUnpacked, pack, weightOfFeedback, weightOfQuery } from './parts.ts';
 import type { Feedback, LiveQuery } from './rules/live-query.ts';

@@ -1,24 +1,48 @@
 /** Composes the taking in of live traffic: what each pipeline of the config does with its queries and feedback. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import type { CleanupStack } from '../cleanup-stack.ts';
-import { messageOf } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { Meter } from '../metrics/meter.ts';
-import { createPersonalData, type PersonalData, type PersonalDataSettings } from '../privacy/personal-data.ts';
-import { createRedactionThread } from '../privacy/redaction-thread.ts';
-import { type Clock, MINUTE_MS } from '../time.ts';
+import type { CleanupStack } from '../core/cleanup-stack.ts';
+import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { type Clock, MINUTE_MS } from '../core/time.ts';
+import type { AuthenticationSettings } from '../platform/access/authentication.ts';
+import type { Meter } from '../platform/metrics/meter.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
 import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type SamplingLoads } from './ingest-queries.ts';
-import type { IngestDeps } from './live-routes.ts';
+import type { ParsedItems } from './ingest-schema.ts';
+import { createPersonalData, type PersonalData, type PersonalDataSettings } from './privacy/personal-data.ts';
+import { createRedactionThread } from './privacy/redaction-thread.ts';
 import { createRecentQueries, type Judged } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
-import { checkEmbedding } from './rules/live-query.ts';
+import { checkEmbedding, type Feedback, type LiveQuery } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
 import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { HeldFragment } from './sql/trace-fragments.ts';
+
+export interface Report {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly rejected: readonly (Rejection & { readonly index: number })[];
+}
+
+interface QueriesReport extends Report {
+  readonly sampled: number;
+}
+
+export interface IngestDeps {
+  readonly authentication: AuthenticationSettings;
+  /** Reads bodies that would hold up the main thread, in parts that do not. */
+  readonly largeBodies: {
+    readonly queries: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<LiveQuery>>>;
+    readonly feedback: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Feedback>>>;
+  };
+  ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
+  ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
+  /** Counts an item that was not accepted. */
+  onRejected(code: RejectionCode): void;
+}
 
 /** How many fragments of traces are held for the live queries that they complete. */
 interface FragmentBudget {

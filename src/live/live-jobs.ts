@@ -1,12 +1,12 @@
 /** Live traffic: its sampling, its measures, its retention. */
 import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import { durationMs } from '../config/times.ts';
+import type { Clock } from '../core/time.ts';
 import { longestGapSeconds } from '../math/schedule/occurrences.ts';
 import type { Measurements } from '../measures/measurements.ts';
-import { attemptEach } from '../queue/for-each-pipeline.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
-import type { Clock } from '../time.ts';
+import { durationMs } from '../platform/config/times.ts';
+import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
+import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
 import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';

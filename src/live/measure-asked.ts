@@ -1,10 +1,10 @@
 /** What is asked in a window of live traffic: how much of it one query makes up, and in which language it is. */
 
+import { ALL_SEGMENT } from '../core/model.ts';
+import type { Clock } from '../core/time.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import type { Clock } from '../time.ts';
 import { languageOrScript, languageShare, type UsualLanguage } from './rules/asked-languages.ts';
 import type { LiveWindow, LiveWindows } from './sql/live-windows.ts';
 

@@ -1,11 +1,12 @@
 /** Opinions of the trailing window -> their positive share by segment, and the evidence that it dropped. */
+
+import { ALL_SEGMENT } from '../core/model.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import { OTHER_SEGMENT } from '../golden/rules/golden-set.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
 import {
   bucketLengthMs,

@@ -1,9 +1,10 @@
 /** Live traffic of a trailing window -> measurements, per pipeline and segment, so that checks and backtests see them over time. */
+
+import { ALL_SEGMENT } from '../core/model.ts';
+import { type Clock, MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { type Clock, MINUTE_MS } from '../time.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { measureAsked } from './measure-asked.ts';
 import {
   currentReference,

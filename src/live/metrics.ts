@@ -1,5 +1,5 @@
 /** The metrics of live traffic and of how well golden sets stand for it, as part of the catalogue. */
-import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 export const liveUpkeepMetrics = {
   recalld_live_measure_samples: storedGauge('Sampled queries behind a measure of live traffic (its n).', [

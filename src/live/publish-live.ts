@@ -1,7 +1,7 @@
 /** Stored measurements of live traffic and feedback -> metric samples. What is too old to trust is withheld. */
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { MAIN_LANGUAGE, TOP_QUERY } from './measure-asked.ts';
 import {
   DROP_EVIDENCE,

@@ -1,9 +1,9 @@
 /** Stored samples -> queries that can be measured, with their clicks, in bounded memory. */
 
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../core/logger.ts';
+import { ALL_SEGMENT } from '../core/model.ts';
+import { type Clock, HOUR_MS } from '../core/time.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { type Clock, HOUR_MS } from '../time.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import {
   DEFAULT_CLICK_CUTOFF,

@@ -1,19 +1,24 @@
 /** What programs that speak the Model Context Protocol may ask: to read, and nothing that changes what is stored. */
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { RecalldError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import { topicJson } from '../density/http-contract.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
-import { type DiagnoseDeps, readDiagnoses } from '../diagnosis/diagnose-pipeline.ts';
-import { RecalldError } from '../errors.ts';
-import { type AnswerRequestDeps, answerRequest, assertKnownTags, explainAnswerJson } from '../explain/answers.ts';
 import { queryAnswerJson } from '../golden/endpoints.ts';
 import { summarizeRun } from '../golden/runs/run-summary.ts';
 import { findRun } from '../golden/runs/stored-runs.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
-import type { Logger } from '../logger.ts';
-import { type ReadOverviewDeps, readOverview } from '../status/read-status.ts';
+import { type DiagnoseDeps, readDiagnoses } from '../incidents/diagnosis/diagnose-pipeline.ts';
+import {
+  type AnswerRequestDeps,
+  answerRequest,
+  assertKnownTags,
+  explainAnswerJson,
+} from '../incidents/explain/answers.ts';
+import { type ReadOverviewDeps, readOverview } from '../report/status/read-status.ts';
 
 export type McpDeps = ReadOverviewDeps &
   DiagnoseDeps &

@@ -1,6 +1,6 @@
 /** The alert on measures that left their normal range. */
 
-import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
+import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../platform/metrics/alert-rules.ts';
 import { MEASURE_CHANGED } from './rules/measure-change.ts';
 
 const by = ['pipeline', 'measure', 'segment'] as const;

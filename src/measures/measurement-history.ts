@@ -1,8 +1,8 @@
 /** Measurements over time: as charts draw them, and as a backtest replays them. */
 import type { Pool } from 'pg';
+import { DAY_MS } from '../core/time.ts';
 import { finiteOrNull } from '../math/stats/descriptive.ts';
-import { streamRows } from '../postgres/stream-rows.ts';
-import { DAY_MS } from '../time.ts';
+import { streamRows } from '../platform/postgres/stream-rows.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 
 /** A measurement `m` as numbers: of several the least has the lowest value, and the greatest the highest. */

@@ -1,10 +1,10 @@
 /** Scheduled measures in PostgreSQL, and as samples of gauges. */
 import type { Pool, PoolClient } from 'pg';
-import type { GaugeSample } from '../metrics/meter.ts';
-import { namingOutage } from '../postgres/outage.ts';
-import { queryRows } from '../postgres/rows.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/upkeep.ts';
+import type { GaugeSample } from '../platform/metrics/meter.ts';
+import { namingOutage } from '../platform/postgres/outage.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
+import { inTransaction } from '../platform/postgres/transaction.ts';
+import { createMonths, daysAhead, dropMonthsBefore } from '../platform/postgres/upkeep.ts';
 import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from './measurement-history.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 import {

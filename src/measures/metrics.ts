@@ -1,5 +1,5 @@
 /** The gauges of the latest values of measures: their part of the catalogue, and their samples. */
-import { boundedGauges, type MetricDefinition, type StoredGauge, storedGauge } from '../metrics/definition.ts';
+import { boundedGauges, type MetricDefinition, type StoredGauge, storedGauge } from '../platform/metrics/definition.ts';
 import type { MeasureGauge } from './rules/measure-row.ts';
 import { measureTable } from './rules/measure-table.ts';
 

@@ -1,7 +1,7 @@
 /** How the values of measures are written on pages, in which order, and which of them tell at a glance. */
 
-import { compact, count, duration, score } from '../console/format.ts';
-import { percent } from '../text/spelling.ts';
+import { compact, count, duration, score } from '../core/format.ts';
+import { percent } from '../core/text/spelling.ts';
 import type { MeasureScale } from './rules/measure-row.ts';
 import { measureRow, measureTable } from './rules/measure-table.ts';
 

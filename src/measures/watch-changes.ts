@@ -1,10 +1,11 @@
 /** Watches the measures that no alert of their own reports for a change, and exports what is normal and what changed. */
+
+import { ALL_SEGMENT } from '../core/model.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { goldenSetOf } from '../golden/rules/golden-set.ts';
-import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import { ALL_SEGMENT } from '../model.ts';
-import { forEachPipeline } from '../queue/for-each-pipeline.ts';
-import { defineCronJob } from '../queue/job-queue.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../time.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import { defineCronJob } from '../platform/queue/job-queue.ts';
 import type { LatestMeasurement, MeasuredRows, Measurements } from './measurements.ts';
 import { isChanged, isWatchedMeasure, type NormalRange, normalRange, type TimeSpan } from './rules/measure-change.ts';
 import {

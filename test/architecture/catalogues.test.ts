@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { labelMeanings } from '../../docs/build/label-meanings.ts';
 import { jobCatalogue } from '../../src/app/jobs.ts';
 import { exitCodeOfKind } from '../../src/cli/exit.ts';
-import { cronSchema } from '../../src/config/times.ts';
-import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';
-import { problemOf } from '../../src/http/wire.ts';
-import { metricCatalogue } from '../../src/metrics/catalogue.ts';
-import type { MetricDefinition } from '../../src/metrics/definition.ts';
-import type { JobDefinition } from '../../src/queue/job-queue.ts';
+import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
+import { cronSchema } from '../../src/platform/config/times.ts';
+import { problemOf } from '../../src/platform/http/wire.ts';
+import { metricCatalogue } from '../../src/platform/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/platform/metrics/definition.ts';
+import type { JobDefinition } from '../../src/platform/queue/job-queue.ts';
 import { sourceFiles } from './source-files.ts';
 
 const src = sourceFiles('src');
@@ -102,7 +102,7 @@ describe('a job', () => {
 
   it('is enqueued by its definition and never by a name in the code, so that each queue has its worker', () => {
     const calls = src
-      .filter(({ path }) => !path.startsWith('src/queue/'))
+      .filter(({ path }) => !path.startsWith('src/platform/queue/'))
       .flatMap(({ path, text }) => [...text.matchAll(/\benqueue\(\s*([^,)]+)/g)].map(([, job]) => `${path}: ${job}`));
     expect(calls.length).toBeGreaterThan(0);
     expect(calls.filter((call) => !/: \w+\.name$/.test(call))).toEqual([]);
@@ -127,7 +127,7 @@ describe('an error code', () => {
   const codes = Object.keys(errorTable) as ErrorCode[];
 
   it.each(codes)('%s is met somewhere in the code', (code) => {
-    const users = src.filter(({ path, text }) => path !== 'src/errors.ts' && text.includes(`'${code}'`));
+    const users = src.filter(({ path, text }) => path !== 'src/core/errors.ts' && text.includes(`'${code}'`));
     expect(users.map(({ path }) => path)).not.toEqual([]);
   });
 

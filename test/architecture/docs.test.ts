@@ -14,9 +14,9 @@ import { branches, isMapping, type JsonSchema } from '../../src/app/config/expla
 import { configJsonSchema, environmentVariables } from '../../src/app/config/parse.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
 import { jobCatalogue } from '../../src/app/jobs.ts';
-import { errorTable } from '../../src/errors.ts';
-import { metricCatalogue } from '../../src/metrics/catalogue.ts';
-import type { MetricDefinition } from '../../src/metrics/definition.ts';
+import { errorTable } from '../../src/core/errors.ts';
+import { metricCatalogue } from '../../src/platform/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/platform/metrics/definition.ts';
 
 function aFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'recalld-docs-'));

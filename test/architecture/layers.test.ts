@@ -42,20 +42,20 @@ function importing(name: string): string {
 
 /** What breaks the rule: the file x.ts of each, by another name for each. */
 const canaries: readonly (readonly [what: string, files: Readonly<Record<string, string>>, violation: string])[] = [
-  ['mathematics reads files', { 'math/x.ts': importing('node:fs') }, 'src/math/x.ts -> fs'],
+  ['mathematics reads files', { 'math/stats/x.ts': importing('node:fs') }, 'src/math/stats/x.ts -> fs'],
   ['mathematics uses a package', { 'math/ir/x.ts': importing('zod') }, 'src/math/ir/x.ts -> '],
   [
     'mathematics knows a subject',
-    { 'math/x.ts': importing('../checks/a.ts'), 'checks/a.ts': exporting },
-    'src/math/x.ts -> src/checks/a.ts',
+    { 'math/stats/x.ts': importing('../../checks/a.ts'), 'checks/a.ts': exporting },
+    'src/math/stats/x.ts -> src/checks/a.ts',
   ],
   [
     'mathematics knows a subject, but only a type of it',
     {
-      'math/x.ts': "import type { A } from '../checks/a.ts';\nexport type B = A;\n",
+      'math/stats/x.ts': "import type { A } from '../../checks/a.ts';\nexport type B = A;\n",
       'checks/a.ts': exporting,
     },
-    'src/math/x.ts -> src/checks/a.ts',
+    'src/math/stats/x.ts -> src/checks/a.ts',
   ],
   [
     'a rule exports from outside',
@@ -105,10 +105,14 @@ const canaries: readonly (readonly [what: string, files: Readonly<Record<string,
   ],
   [
     'machinery knows a subject',
-    { 'queue/x.ts': importing('../golden/a.ts'), 'golden/a.ts': exporting },
-    'src/queue/x.ts -> src/golden/a.ts',
+    { 'platform/queue/x.ts': importing('../../golden/a.ts'), 'golden/a.ts': exporting },
+    'src/platform/queue/x.ts -> src/golden/a.ts',
   ],
-  ['machinery uses a package of another', { 'threads/x.ts': importing('pg') }, 'src/threads/x.ts -> '],
+  [
+    'machinery uses a package of another',
+    { 'platform/threads/x.ts': importing('pg') },
+    'src/platform/threads/x.ts -> ',
+  ],
   [
     'a vector store knows a subject',
     { 'connectors/stores/x.ts': importing('../../density/a.ts'), 'density/a.ts': exporting },
@@ -126,18 +130,53 @@ const canaries: readonly (readonly [what: string, files: Readonly<Record<string,
   ],
   [
     'a folder without a place imports',
-    { 'helpers/x.ts': importing('../math/a.ts'), 'math/a.ts': exporting },
-    'src/helpers/x.ts -> src/math/a.ts',
+    { 'helpers/x.ts': importing('../math/stats/a.ts'), 'math/stats/a.ts': exporting },
+    'src/helpers/x.ts -> src/math/stats/a.ts',
   ],
   [
     'two files import each other',
     {
-      'math/x.ts': importing('./c.ts'),
-      'math/c.ts': "import { b } from './x.ts';\nexport const a = () => b;\n",
+      'math/stats/x.ts': importing('./c.ts'),
+      'math/stats/c.ts': "import { b } from './x.ts';\nexport const a = () => b;\n",
     },
-    'src/math/c.ts -> src/math/x.ts (no-cycles)',
+    'src/math/stats/c.ts -> src/math/stats/x.ts (no-cycles)',
   ],
-  ['something is imported that does not exist', { 'math/x.ts': importing('./nowhere.ts') }, 'src/math/x.ts -> '],
+  [
+    'the core knows mathematics',
+    { 'core/x.ts': importing('../math/a.ts'), 'math/a.ts': exporting },
+    'src/core/x.ts -> src/math/a.ts',
+  ],
+  [
+    'machinery knows the outside',
+    { 'platform/http/x.ts': importing('../../connectors/stores/a.ts'), 'connectors/stores/a.ts': exporting },
+    'src/platform/http/x.ts -> src/connectors/stores/a.ts',
+  ],
+  [
+    'a use case knows its own edge',
+    { 'checks/x.ts': importing('./edge/a.ts'), 'checks/edge/a.ts': exporting },
+    'src/checks/x.ts -> src/checks/edge/a.ts',
+  ],
+  [
+    'a use case knows what people are shown',
+    { 'golden/x.ts': importing('../report/a.ts'), 'report/a.ts': exporting },
+    'src/golden/x.ts -> src/report/a.ts',
+  ],
+  ['a use case answers a request', { 'golden/x.ts': importing('fastify') }, 'src/golden/x.ts -> '],
+  [
+    'what people are shown knows the demo',
+    { 'report/x.ts': importing('../demo/a.ts'), 'demo/a.ts': exporting },
+    'src/report/x.ts -> src/demo/a.ts',
+  ],
+  [
+    'the daemon knows the command line of MCP',
+    { 'live/x.ts': importing('../mcp/a.ts'), 'mcp/a.ts': exporting },
+    'src/live/x.ts -> src/mcp/a.ts',
+  ],
+  [
+    'something is imported that does not exist',
+    { 'math/stats/x.ts': importing('./nowhere.ts') },
+    'src/math/stats/x.ts -> ',
+  ],
 ];
 
 function named(text: string, index: number): string {
@@ -186,22 +225,23 @@ describe('the dependency rule', { timeout: 120_000 }, () => {
 
   it('lets imports pass that go to what comes before', async () => {
     const folder = await aSource({
-      'math/a.ts': exporting,
-      'math/x.ts': importing('./a.ts'),
+      'math/stats/a.ts': exporting,
+      'math/stats/x.ts': importing('./a.ts'),
       'live/rules/a.ts': exporting,
-      'checks/rules/x.ts': importing('../../math/a.ts'),
+      'checks/rules/x.ts': importing('../../math/stats/a.ts'),
       'checks/rules/y.ts': importing('../../live/rules/a.ts'),
-      'checks/x.ts': importing('../postgres/a.ts'),
-      'checks/x-command.ts': importing('../cli/x.ts'),
-      'live/edge/x.ts': importing('../../golden/a.ts'),
-      'postgres/a.ts': exporting,
-      'queue/x.ts': importing('node-cron'),
+      'checks/x.ts': importing('../platform/postgres/a.ts'),
+      'checks/edge/x.ts': importing('../../cli/x.ts'),
+      'platform/postgres/a.ts': exporting,
+      'platform/queue/x.ts': importing('node-cron'),
+      'connectors/stores/x.ts': importing('../../platform/postgres/a.ts'),
       'golden/a.ts': exporting,
       'density/x.ts': importing('../golden/a.ts'),
-      'golden/x-routes.ts': importing('../checks/a.ts'),
+      'golden/edge/x.ts': importing('../../checks/a.ts'),
       'checks/a.ts': exporting,
-      'app/x.ts': importing('../queue/b.ts'),
-      'queue/b.ts': exporting,
+      'report/x.ts': importing('../checks/a.ts'),
+      'app/x.ts': importing('../platform/queue/b.ts'),
+      'platform/queue/b.ts': exporting,
       'cli/x.ts': importing('../app/a.ts'),
       'app/a.ts': exporting,
     });

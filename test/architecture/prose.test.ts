@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../src/app/config/parse.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
-import { RecalldError } from '../../src/errors.ts';
-import { metricCatalogue } from '../../src/metrics/catalogue.ts';
-import type { MetricDefinition } from '../../src/metrics/definition.ts';
+import { RecalldError } from '../../src/core/errors.ts';
+import { metricCatalogue } from '../../src/platform/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/platform/metrics/definition.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 

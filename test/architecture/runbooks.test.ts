@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { documentedAlerts, runbooksPage } from '../../docs/build/runbooks-page.ts';
-import { metricCatalogue } from '../../src/metrics/catalogue.ts';
+import { metricCatalogue } from '../../src/platform/metrics/catalogue.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../docs/runbooks');
 const alerts = documentedAlerts();

@@ -5,7 +5,7 @@ import path from 'node:path';
 const root = path.resolve(import.meta.dirname, '../..');
 
 export interface SourceFile {
-  /** From the root of the repository, with slashes: `src/model.ts`. */
+  /** From the root of the repository, with slashes: `src/core/model.ts`. */
   readonly path: string;
   readonly text: string;
 }

@@ -18,7 +18,7 @@ describe('a file of src', () => {
   it('writes through the logger or the commands, never to the console', () => {
     const talkative = src.filter(({ text }) => /\bconsole\s*\./.test(text)).map(({ path: file }) => file);
     // It leads what BullMQ writes to the console into the log.
-    expect(talkative).toEqual(['src/queue/bullmq.ts']);
+    expect(talkative).toEqual(['src/platform/queue/bullmq.ts']);
   });
 
   it('says in the name of its folder what it holds', () => {
@@ -31,21 +31,21 @@ describe('a file of src', () => {
 
 /** What parses text of its own or of the person who runs it, with the reason that its size is no matter. */
 const parsesOwnText: Readonly<Record<string, string>> = {
-  'src/postgres/embedded/binaries.ts': 'files of an installed package',
-  'src/postgres/embedded/data-dir.ts': 'a file that we wrote',
-  'src/files/text-file.ts': 'a file that we wrote',
+  'src/platform/postgres/embedded/binaries.ts': 'files of an installed package',
+  'src/platform/postgres/embedded/data-dir.ts': 'a file that we wrote',
+  'src/platform/files/text-file.ts': 'a file that we wrote',
   'src/density/vector-files.ts': 'a file of the person who runs the command',
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
-  'src/queue/backends.ts': 'what a deployment of recalld wrote to name itself',
+  'src/platform/queue/backends.ts': 'what a deployment of recalld wrote to name itself',
   'src/connectors/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
-  'src/golden/commands/check.ts': 'a file of the person who runs the command',
+  'src/golden/edge/commands/check.ts': 'a file of the person who runs the command',
   'src/golden/sets/json-rows.ts': 'a file of the person who runs the command',
-  'src/golden/commands/run.ts': 'what we sent ourselves',
+  'src/golden/edge/commands/run.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
-  'src/dashboards/frame.ts': 'a dashboard that it has just made',
+  'src/platform/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
-  'src/text/json.ts': 'after it has looked',
-  'src/text/source-line.ts': 'a file of the person who runs the command',
+  'src/core/text/json.ts': 'after it has looked',
+  'src/core/text/source-line.ts': 'a file of the person who runs the command',
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };
 
@@ -58,14 +58,14 @@ describe('JSON that others sent', () => {
 
 /** Pure files that are tested through what is built on them, elsewhere. */
 const testedThrough: Readonly<Record<string, string>> = {
-  'src/errors.ts': 'test/architecture/catalogues.test.ts',
+  'src/core/errors.ts': 'test/architecture/catalogues.test.ts',
   'src/golden/rules/cell-lists.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
   'src/golden/rules/foreign-judgments.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
   'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/sets/csv.test.ts',
   'src/golden/rules/golden-set.ts': 'test/unit/golden/sets/csv.test.ts',
   'src/golden/rules/judgment-lines.ts': 'test/unit/golden/sets/beir-and-trec.test.ts',
   'src/golden/rules/table-rows.ts': 'test/unit/golden/sets/csv.test.ts',
-  'src/text/source-line.ts': 'test/unit/golden/sets/csv.test.ts',
+  'src/core/text/source-line.ts': 'test/unit/golden/sets/csv.test.ts',
 };
 
 /** Paths of the relative imports of a file, from the root of the repository. */

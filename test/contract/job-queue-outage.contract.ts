@@ -1,7 +1,7 @@
 /** What the job queue must do when its store goes away, over every backend. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { JobQueue, JobSpec } from '../../src/queue/job-queue.ts';
+import type { JobQueue, JobSpec } from '../../src/platform/queue/job-queue.ts';
 import { aHandler, aHeldHandler, aJob, type TestBackend, useQueues } from '../support/job-queue.ts';
 import { recordLog } from '../support/log.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -2,8 +2,8 @@
 import { type ClientBase, Pool } from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobCatalogue } from '../../src/app/jobs.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
-import type { JobQueue } from '../../src/queue/job-queue.ts';
+import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
+import type { JobQueue } from '../../src/platform/queue/job-queue.ts';
 import { startFakeQdrant } from '../support/fake-qdrant.ts';
 import { prepare } from '../support/fake-vector-index.ts';
 import { documents, type FaultServer, type Responder, slow, startFaultServer } from '../support/fault-server.ts';

@@ -6,7 +6,7 @@ import { topicsTable } from '../../src/density/topics-table.ts';
 import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
 import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import { createMeasurements } from '../../src/measures/measurements.ts';
-import { createPool } from '../../src/postgres/pool.ts';
+import { createPool } from '../../src/platform/postgres/pool.ts';
 import { documents, json, type ReceivedRequest, startFaultServer, when } from '../support/fault-server.ts';
 import { startJobs } from '../support/installation.ts';
 import { silentLogger } from '../support/log.ts';

@@ -7,11 +7,11 @@ import { measureGolden } from '../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../bench/random-numbers.ts';
 import { type ComparedWithBaseline, judgeRegression } from '../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
+import type { Verdict } from '../../src/core/model.ts';
 import { compareMetric, type MetricComparison } from '../../src/golden/rules/compare-metric.ts';
 import { measureReruns } from '../../src/golden/rules/run-noise.ts';
 import { storedComparison } from '../../src/golden/rules/verdict.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
-import type { Verdict } from '../../src/model.ts';
 
 const still = { name: 'still', restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null } as const;
 

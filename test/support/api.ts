@@ -3,7 +3,7 @@
  * it, or a body with other fields than its schema, fails the test.
  */
 import { expect } from 'vitest';
-import type { Endpoint } from '../../src/http/wire.ts';
+import type { Endpoint } from '../../src/platform/http/wire.ts';
 
 export interface ApiAnswer {
   readonly status: number;

@@ -1,14 +1,19 @@
 /** Things of the domain with values that do not matter, so that a test names only those that do. */
 
 import type { FloorCheck, GoldenChecks } from '../../src/checks/rules/golden-checks.ts';
-import { type Alarm, type Diagnosis, followAlarms, type Incident } from '../../src/diagnosis/rules/incident.ts';
+import type { GoldenQuery, RetrievedDocument } from '../../src/core/model.ts';
 import type { NewGoldenSet } from '../../src/golden/rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer, RunLabels, RunSettings, SegmentScore } from '../../src/golden/rules/run.ts';
 import type { RerunNoise } from '../../src/golden/rules/run-noise.ts';
 import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
+import {
+  type Alarm,
+  type Diagnosis,
+  followAlarms,
+  type Incident,
+} from '../../src/incidents/diagnosis/rules/incident.ts';
 import type { LiveQuery } from '../../src/live/rules/live-query.ts';
-import type { GoldenQuery, RetrievedDocument } from '../../src/model.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
 

@@ -1,6 +1,6 @@
 /** The generated dashboards as tests look at them: panels, what they ask, and variables with values. */
 import { createDashboards } from '../../src/app/dashboards/catalogue.ts';
-import { type DashboardSettings, defaultDashboardSettings } from '../../src/dashboards/promql.ts';
+import { type DashboardSettings, defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 
 export interface Target {
   readonly refId: string;

@@ -8,7 +8,7 @@
  */
 import { Client, type Pool, type PoolConfig, type QueryResultRow } from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { createPool } from '../../src/postgres/pool.ts';
+import { createPool } from '../../src/platform/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 import { waitFor } from './wait-for.ts';
 

@@ -1,5 +1,5 @@
 /** A clock that is set by hand, for work that waits for real services too: every sleep is over at once. */
-import type { Clock } from '../../src/time.ts';
+import type { Clock } from '../../src/core/time.ts';
 
 export class HandClock implements Clock {
   #now: number;

@@ -3,12 +3,12 @@
 import type { Pool } from 'pg';
 import { onTestFinished, vi } from 'vitest';
 import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
-import { checkIndex } from '../../src/index-truth/check-index.ts';
-import { createDocumentsTable } from '../../src/index-truth/documents-table.ts';
-import type { ManifestSource } from '../../src/index-truth/manifest.ts';
-import type { IndexDeps, IndexPlan } from '../../src/index-truth/plan.ts';
-import { createRoundsTable } from '../../src/index-truth/rounds-table.ts';
-import type { FindingKind } from '../../src/index-truth/rules/findings.ts';
+import { checkIndex } from '../../src/index/truth/check-index.ts';
+import { createDocumentsTable } from '../../src/index/truth/documents-table.ts';
+import type { ManifestSource } from '../../src/index/truth/manifest.ts';
+import type { IndexDeps, IndexPlan } from '../../src/index/truth/plan.ts';
+import { createRoundsTable } from '../../src/index/truth/rounds-table.ts';
+import type { FindingKind } from '../../src/index/truth/rules/findings.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
 import { HandClock } from './hand-clock.ts';
 import { silentLogger } from './log.ts';

@@ -139,7 +139,7 @@ function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Runn
 export async function startJobs(connection: PoolConfig, jobs: readonly string[]): Promise<void> {
   // Half of the program, which few tests need.
   const { jobCatalogue } = await import('../../src/app/jobs.ts');
-  const { openJobQueue } = await import('../../src/queue/bullmq.ts');
+  const { openJobQueue } = await import('../../src/platform/queue/bullmq.ts');
   const backend = { kind: 'postgres', connection } as const;
   const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
   try {

@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
-import type { Logger } from '../../src/logger.ts';
-import type { BackendSettings } from '../../src/queue/backends.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
-import type { JobQueue, JobSpec, QueueCount, RunJob } from '../../src/queue/job-queue.ts';
+import type { Logger } from '../../src/core/logger.ts';
+import type { BackendSettings } from '../../src/platform/queue/backends.ts';
+import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
+import type { JobQueue, JobSpec, QueueCount, RunJob } from '../../src/platform/queue/job-queue.ts';
 import type { WorkerSettings } from './job-worker.ts';
 import { silentLogger } from './log.ts';
 

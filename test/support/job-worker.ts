@@ -6,7 +6,7 @@
  * it is told so through stdin (`hold`).
  */
 import { once } from 'node:events';
-import { openJobQueue, type QueueSettings } from '../../src/queue/bullmq.ts';
+import { openJobQueue, type QueueSettings } from '../../src/platform/queue/bullmq.ts';
 import { silentLogger } from './log.ts';
 
 export interface WorkerSettings extends Omit<QueueSettings, 'logger'> {

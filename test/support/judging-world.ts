@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Pool } from 'pg';
-import { createDeployments } from '../../src/deployments/deployments.ts';
-import { createErasure } from '../../src/erasure/erase.ts';
+import { createErasure } from '../../src/app/erasure/erase.ts';
+import { HOUR_MS } from '../../src/core/time.ts';
 import { createDeeperPools } from '../../src/judging/deeper-pools.ts';
 import { createEvaluationTable } from '../../src/judging/graded-queries.ts';
 import { createChatJudge } from '../../src/judging/judge.ts';
@@ -14,11 +14,11 @@ import { createJudgeSpending } from '../../src/judging/judge-spending.ts';
 import { createJudgedTable } from '../../src/judging/judged-table.ts';
 import { createPanelTable } from '../../src/judging/panel-table.ts';
 import type { JudgingDeps, JudgingPlan } from '../../src/judging/plan.ts';
+import { createDeployments } from '../../src/live/deployments/deployments.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
-import { HOUR_MS } from '../../src/time.ts';
 import { NOON } from './builders.ts';
 import { openChatModel, openHttpRetriever } from './connectors.ts';
 import { type FaultServer, type ReceivedRequest, type Responder, startFaultServer } from './fault-server.ts';

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../../src/logger.ts';
+import type { LogFields, Logger } from '../../src/core/logger.ts';
 
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

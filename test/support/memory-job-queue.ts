@@ -1,5 +1,5 @@
 /** A job queue that only remembers what was enqueued. */
-import type { FailedJob, JobQueue, QueueCount } from '../../src/queue/job-queue.ts';
+import type { FailedJob, JobQueue, QueueCount } from '../../src/platform/queue/job-queue.ts';
 
 export interface EnqueuedJob {
   readonly job: string;

@@ -1,7 +1,7 @@
 /** A retriever that answers as it is told, and remembers what it was asked and how much at a time. */
 
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/connectors/retrievers/retriever.ts';
-import type { Clock } from '../../src/time.ts';
+import type { Clock } from '../../src/core/time.ts';
 import { documents } from './builders.ts';
 
 export type Reply = 'empty' | 'error' | 'timeout' | readonly string[];

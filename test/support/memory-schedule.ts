@@ -1,7 +1,7 @@
 /** A schedule that ticks when a test says so. */
 
 import type { Cron } from '../../src/math/schedule/occurrences.ts';
-import type { Schedule } from '../../src/queue/node-cron.ts';
+import type { Schedule } from '../../src/platform/queue/node-cron.ts';
 
 type Tick = (plannedAt: Date) => void;
 

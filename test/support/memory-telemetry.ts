@@ -1,7 +1,7 @@
 /** A log and a meter that remember what they were told. */
 
-import type { LogFields, Logger } from '../../src/logger.ts';
-import type { Meter } from '../../src/metrics/meter.ts';
+import type { LogFields, Logger } from '../../src/core/logger.ts';
+import type { Meter } from '../../src/platform/metrics/meter.ts';
 
 export interface LogLine {
   readonly level: keyof Logger;

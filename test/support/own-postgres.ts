@@ -5,9 +5,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { databaseAccount } from '../../src/postgres/embedded/account.ts';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
-import { runningPostmaster } from '../../src/postgres/embedded/server.ts';
+import { databaseAccount } from '../../src/platform/postgres/embedded/account.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/postgres/embedded/open.ts';
+import { runningPostmaster } from '../../src/platform/postgres/embedded/server.ts';
 import { copyFolder } from './copy-folder.ts';
 import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';

@@ -1,11 +1,11 @@
 /** A PostgreSQL server of the tests' own, started as they say, on the binaries that the embedded one brings. */
 import { Client } from 'pg';
-import { type Account, databaseAccount } from '../../src/postgres/embedded/account.ts';
-import { locateBinaries, reachableBinaries } from '../../src/postgres/embedded/binaries.ts';
-import { ensureCluster, readPassword, role } from '../../src/postgres/embedded/cluster.ts';
-import { clusterOf, openServerLog, prepareDataDir } from '../../src/postgres/embedded/data-dir.ts';
-import { pathFromInside, startGuarded } from '../../src/postgres/embedded/guardian.ts';
-import { endPostmaster, freePort, host } from '../../src/postgres/embedded/server.ts';
+import { type Account, databaseAccount } from '../../src/platform/postgres/embedded/account.ts';
+import { locateBinaries, reachableBinaries } from '../../src/platform/postgres/embedded/binaries.ts';
+import { ensureCluster, readPassword, role } from '../../src/platform/postgres/embedded/cluster.ts';
+import { clusterOf, openServerLog, prepareDataDir } from '../../src/platform/postgres/embedded/data-dir.ts';
+import { pathFromInside, startGuarded } from '../../src/platform/postgres/embedded/guardian.ts';
+import { endPostmaster, freePort, host } from '../../src/platform/postgres/embedded/server.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface PostgresServer {

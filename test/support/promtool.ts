@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import type { LabelsOf, MetricName } from '../../src/metrics/catalogue.ts';
+import type { LabelsOf, MetricName } from '../../src/platform/metrics/catalogue.ts';
 
 /** A value at each minute; null while there is none, `stale` from when the series ends. */
 export type ValueAt = (minute: number) => number | null | 'stale';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import type { RedisTls } from '../../src/queue/redis-connection.ts';
+import type { RedisTls } from '../../src/platform/queue/redis-connection.ts';
 import { freePort } from './free-port.ts';
 import { waitFor } from './wait-for.ts';
 

@@ -2,9 +2,9 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { handOver } from '../../src/postgres/embedded/account.ts';
-import { role } from '../../src/postgres/embedded/cluster.ts';
-import { clusterOf, prepareDataDir } from '../../src/postgres/embedded/data-dir.ts';
+import { handOver } from '../../src/platform/postgres/embedded/account.ts';
+import { role } from '../../src/platform/postgres/embedded/cluster.ts';
+import { clusterOf, prepareDataDir } from '../../src/platform/postgres/embedded/data-dir.ts';
 import { copyFolder } from './copy-folder.ts';
 import { aCluster, aPostgresServer, type PostgresServer } from './postgres-server.ts';
 

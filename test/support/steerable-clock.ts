@@ -1,7 +1,7 @@
 /** A clock whose time stands still until a test moves it. */
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../src/time.ts';
+import type { Clock } from '../../src/core/time.ts';
 import { NOON } from './builders.ts';
 
 interface Sleeper {

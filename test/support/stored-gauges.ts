@@ -1,6 +1,6 @@
 /** The stored gauges of a reading, one after the other. */
 
-import type { GaugeSample, StoredGauges } from '../../src/metrics/meter.ts';
+import type { GaugeSample, StoredGauges } from '../../src/platform/metrics/meter.ts';
 
 export function samplesOf({ current, kept }: StoredGauges): GaugeSample[] {
   return [...current, ...kept.flatMap(({ samples }) => samples())];

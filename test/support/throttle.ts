@@ -2,8 +2,8 @@
 
 import type { ThrottleLimits } from '../../src/connectors/throttle/limits.ts';
 import { openThrottle, type Throttle } from '../../src/connectors/throttle/throttle.ts';
+import type { Clock } from '../../src/core/time.ts';
 import type { RunSettings } from '../../src/golden/rules/run.ts';
-import type { Clock } from '../../src/time.ts';
 import { aRunSettings } from './builders.ts';
 import { silentLogger } from './log.ts';
 

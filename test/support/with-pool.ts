@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createPool } from '../../src/postgres/pool.ts';
+import { createPool } from '../../src/platform/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 
 /** Work with one connection, which is closed after it. */

@@ -1,6 +1,6 @@
 /** How estimates do in worlds that they were not fitted on: other shapes, other kinds of fault, faults that are on no list. */
-import { type Cause, namedCauses } from '../../../src/diagnosis/rules/cause.ts';
-import { judgedEstimates } from '../../../src/diagnosis/rules/estimates.ts';
+import { type Cause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
+import { judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { estimatesAt, type Fit, type FitSettings, fitEstimates } from './estimate.ts';
 import type { Evaluation } from './evaluation.ts';
 import { groupBy } from './group-by.ts';

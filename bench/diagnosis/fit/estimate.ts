@@ -1,5 +1,5 @@
 /** The fit: evaluations in, estimates out. Same evaluations, same estimates. */
-import type { Estimates } from '../../../src/diagnosis/rules/estimates.ts';
+import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { descend } from './descend.ts';
 import { lossOf } from './loss.ts';
 import {

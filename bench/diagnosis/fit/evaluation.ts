@@ -1,11 +1,11 @@
 /** A recorded evaluation: what causes were ranked by in one world, and which of them are right. One line of JSON each. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { causes } from '../../../src/diagnosis/rules/cause.ts';
-import { type Evidence, evidenceOf } from '../../../src/diagnosis/rules/diagnose.ts';
-import { effectKinds } from '../../../src/diagnosis/rules/effects.ts';
-import type { Observations } from '../../../src/diagnosis/rules/observations.ts';
-import { type Sign, signNames, signStates } from '../../../src/diagnosis/rules/signs.ts';
+import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
+import { type Evidence, evidenceOf } from '../../../src/incidents/diagnosis/rules/diagnose.ts';
+import { effectKinds } from '../../../src/incidents/diagnosis/rules/effects.ts';
+import type { Observations } from '../../../src/incidents/diagnosis/rules/observations.ts';
+import { type Sign, signNames, signStates } from '../../../src/incidents/diagnosis/rules/signs.ts';
 import { evaluationsOf } from '../../faults/evaluations.ts';
 import type { WorldRecord } from '../../faults/record.ts';
 

@@ -1,5 +1,5 @@
 /** What estimates lose: minus the log likelihood of what truly went wrong, and its gradient. */
-import { causes } from '../../../src/diagnosis/rules/cause.ts';
+import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { type NumberedWorld, UNEXPLAINED, UNKNOWN } from './problem.ts';
 
 /**

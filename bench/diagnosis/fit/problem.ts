@@ -1,9 +1,14 @@
 /** Evaluations as numbers: which parameters the score of each cause is the sum of, in each world. */
-import { type Cause, causes, type NamedCause, namedCauses } from '../../../src/diagnosis/rules/cause.ts';
-import { type Estimates, judgedEstimates, judgedWeightOf, priorOf } from '../../../src/diagnosis/rules/estimates.ts';
-import { termsOf } from '../../../src/diagnosis/rules/rank-causes.ts';
-import { mostNats } from '../../../src/diagnosis/rules/samples.ts';
-import { type Sign, signNames, signStates } from '../../../src/diagnosis/rules/signs.ts';
+import { type Cause, causes, type NamedCause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
+import {
+  type Estimates,
+  judgedEstimates,
+  judgedWeightOf,
+  priorOf,
+} from '../../../src/incidents/diagnosis/rules/estimates.ts';
+import { termsOf } from '../../../src/incidents/diagnosis/rules/rank-causes.ts';
+import { mostNats } from '../../../src/incidents/diagnosis/rules/samples.ts';
+import { type Sign, signNames, signStates } from '../../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from './evaluation.ts';
 import { groupBy } from './group-by.ts';
 

@@ -1,8 +1,8 @@
 /** What rankings are worth: how often they are right, by what they state. */
-import { type Cause, type Confidence, confidences } from '../../../src/diagnosis/rules/cause.ts';
-import type { Estimates } from '../../../src/diagnosis/rules/estimates.ts';
-import { besideOf, type CauseRanking, rankCauses } from '../../../src/diagnosis/rules/rank-causes.ts';
-import type { Sign } from '../../../src/diagnosis/rules/signs.ts';
+import { type Cause, type Confidence, confidences } from '../../../src/incidents/diagnosis/rules/cause.ts';
+import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
+import { besideOf, type CauseRanking, rankCauses } from '../../../src/incidents/diagnosis/rules/rank-causes.ts';
+import type { Sign } from '../../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from './evaluation.ts';
 
 /** A ranking beside what is right. */

@@ -1,5 +1,5 @@
 /** The source file of fitted estimates. */
-import type { Estimates } from '../../../src/diagnosis/rules/estimates.ts';
+import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 
 /** What estimates were fitted on. */
 export interface FitProvenance {

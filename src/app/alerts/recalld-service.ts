@@ -9,7 +9,7 @@ import {
   type RuleGroup,
   type RuleSettings,
   series,
-} from '../../metrics/alert-rules.ts';
+} from '../../platform/metrics/alert-rules.ts';
 import { jobCatalogue } from '../jobs.ts';
 
 /** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */

@@ -3,12 +3,13 @@
  * Prometheus and its Kubernetes operator read.
  */
 
-import { checksGroup } from '../../checks/alerts.ts';
-import { goldenGroup } from '../../golden/alerts.ts';
+import { checksGroup } from '../../checks/edge/alerts.ts';
+import { goldenGroup } from '../../golden/edge/alerts.ts';
 import { objectivesGroup } from '../../golden/objectives.ts';
-import { indexGroup } from '../../index-truth/alerts.ts';
-import { judgingGroup } from '../../judging/alerts.ts';
-import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
+import { partsGroup } from '../../index/probes/alerts.ts';
+import { indexGroup } from '../../index/truth/edge/alerts.ts';
+import { judgingGroup } from '../../judging/edge/alerts.ts';
+import { feedbackGroup, liveGroup } from '../../live/edge/alerts.ts';
 import { measuresGroup } from '../../measures/alerts.ts';
 import {
   type AlertRule,
@@ -22,9 +23,8 @@ import {
   type RuleSettings,
   series,
   unlessTold,
-} from '../../metrics/alert-rules.ts';
-import { metricCatalogue } from '../../metrics/catalogue.ts';
-import { partsGroup } from '../../probes/alerts.ts';
+} from '../../platform/metrics/alert-rules.ts';
+import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 import { recalldServiceGroup } from './recalld-service.ts';
 
 interface RuleDocument {

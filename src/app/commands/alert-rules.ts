@@ -1,8 +1,8 @@
 /** The alert rules for a config. */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
 import { longestGapSeconds } from '../../math/schedule/occurrences.ts';
-import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alert-rules.ts';
+import type { Objective, RulePipeline, RuleSettings } from '../../platform/metrics/alert-rules.ts';
 import { defaultRuleSettings, prometheusRule, ruleFile } from '../alerts/rule-file.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 

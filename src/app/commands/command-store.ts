@@ -1,22 +1,22 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
 
 import { resolve } from 'node:path';
-import { commandUser } from '../../access/audit-log.ts';
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
-import { createCleanupStack } from '../../cleanup-stack.ts';
+import { createCleanupStack } from '../../core/cleanup-stack.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { systemClock } from '../../core/system-clock.ts';
 import { createDensityPlans } from '../../density/plan.ts';
-import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
-import { messageOf } from '../../errors.ts';
-import { createExplainTurns, type ExplainTurns } from '../../explain/explain-turns.ts';
 import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { DiagnoseDeps } from '../../incidents/diagnosis/diagnose-pipeline.ts';
+import { createExplainTurns, type ExplainTurns } from '../../incidents/explain/explain-turns.ts';
 import { liveIntervalSeconds } from '../../live/live-jobs.ts';
-import type { Logger } from '../../logger.ts';
-import { clusterOf } from '../../postgres/embedded/data-dir.ts';
-import { runningPostmaster } from '../../postgres/embedded/server.ts';
-import type { ReadReviewDeps } from '../../status/read-review.ts';
-import type { ReadStatusDeps } from '../../status/read-status.ts';
-import { systemClock } from '../../system-clock.ts';
+import { commandUser } from '../../platform/access/audit-log.ts';
+import { clusterOf } from '../../platform/postgres/embedded/data-dir.ts';
+import { runningPostmaster } from '../../platform/postgres/embedded/server.ts';
+import type { ReadReviewDeps } from '../../report/status/read-review.ts';
+import type { ReadStatusDeps } from '../../report/status/read-status.ts';
 import { loadConfigOfDatabase } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Database, openDatabase, openStorage, type Storage } from '../database.ts';

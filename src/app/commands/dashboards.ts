@@ -1,7 +1,7 @@
 /** The dashboards for a config, as files in a folder. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { messageOf, RecalldError } from '../../errors.ts';
+import { messageOf, RecalldError } from '../../core/errors.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 

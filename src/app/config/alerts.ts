@@ -3,8 +3,8 @@
  * objectives of live traffic.
  */
 import { z } from 'zod';
-import { durationMs } from '../../config/times.ts';
-import { metricCatalogue } from '../../metrics/catalogue.ts';
+import { durationMs } from '../../platform/config/times.ts';
+import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 
 /** What Prometheus may not give to targets, as it would hide what the metrics themselves say. */
 const ownLabels: ReadonlySet<string> = new Set(Object.values(metricCatalogue).flatMap(({ labels }) => labels));

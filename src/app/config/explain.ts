@@ -3,7 +3,7 @@
  * beside the value.
  */
 import type { z } from 'zod';
-import { closest } from '../../text/spelling.ts';
+import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 

@@ -1,6 +1,6 @@
 /** The config file and the files of secrets that the environment names, read and checked. */
 import { existsSync, readFileSync } from 'node:fs';
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { assertStartable } from '../from-config.ts';
 import { parseConfig } from './parse.ts';
 import type { Config } from './schema.ts';

@@ -2,7 +2,7 @@
 
 import { type Document, isMap, isScalar, LineCounter, parseDocument, parse as parseYaml, visit, YAMLError } from 'yaml';
 import { z } from 'zod';
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { branches, explainIssues, formatPath, isMapping, type JsonSchema } from './explain.ts';
 import { type Config, configSchema } from './schema.ts';
 

@@ -2,8 +2,6 @@
 
 import { z } from 'zod';
 import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
-import { nameSchema } from '../../config/connection.ts';
-import { cronSchema, durationSchema, timezoneSchema } from '../../config/times.ts';
 import { embedderSchema } from '../../connectors/embedders/embedder.ts';
 import {
   partsNeededBy,
@@ -16,9 +14,11 @@ import { densitySchema } from '../../density/config.ts';
 import { refuseShadowWithoutParts, shadowsSchema, variantsSchema } from '../../experiments/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
-import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.ts';
+import { indexSchema, refuseIndexWithoutStore } from '../../index/truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
+import { nameSchema } from '../../platform/config/connection.ts';
+import { cronSchema, durationSchema, timezoneSchema } from '../../platform/config/times.ts';
 import { objectivesSchema } from './alerts.ts';
 
 const goldenSchema = z.strictObject({

@@ -4,14 +4,14 @@
  * docs/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';
-import { httpServiceShape } from '../../config/connection.ts';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
 import { refuseRepeats } from '../../golden/config.ts';
+import { notifySchema } from '../../incidents/notifications/receivers.ts';
 import { refuseEvaluationsOfNobody, refuseJudgeWithoutModel } from '../../judging/config.ts';
-import { metricCatalogue } from '../../metrics/catalogue.ts';
-import { notifySchema } from '../../notifications/receivers.ts';
-import { problemOfDatabaseUrl } from '../../postgres/database-url.ts';
-import { queueSchema } from '../../queue/config.ts';
+import { httpServiceShape } from '../../platform/config/connection.ts';
+import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
+import { problemOfDatabaseUrl } from '../../platform/postgres/database-url.ts';
+import { queueSchema } from '../../platform/queue/config.ts';
 import { alertsSchema } from './alerts.ts';
 import { pipelineSchema } from './pipeline.ts';
 

@@ -1,13 +1,18 @@
 /** Composes what the pages for people need beyond the API. */
 
-import type { ChecksDeps } from '../../checks/routes.ts';
-import { readComplaints } from '../../density/complaints-reads.ts';
+import type { ChecksDeps } from '../../checks/edge/routes.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { VectorisedComplaints } from '../../density/compute.ts';
-import type { ComplaintRouteDeps, DensityRouteDeps } from '../../density/routes.ts';
-import type { Annotations } from '../../deployments/deployments.ts';
-import type { DeploymentsDeps } from '../../deployments/routes.ts';
-import type { Incidents } from '../../diagnosis/incidents.ts';
+import { readComplaints } from '../../density/edge/complaints-reads.ts';
+import type { ComplaintRouteDeps, DensityRouteDeps } from '../../density/edge/routes.ts';
 import type { ExperimentRouteDeps } from '../../experiments/edge/routes.ts';
+import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/edge/golden-routes.ts';
+import { createLabelFixes, type LabelFixes } from '../../golden/sets/label-fixes.ts';
+import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
+import type { RunReads } from '../../golden/sql/run-results.ts';
+import { findPipeline, type GoldenSchedule } from '../../golden/watched-pipeline.ts';
+import type { Incidents } from '../../incidents/diagnosis/incidents.ts';
 import {
   type Explained,
   type ExplainedRun,
@@ -15,20 +20,15 @@ import {
   filtersOf,
   missesOfRun,
   wordsOfDocuments,
-} from '../../explain/answers.ts';
-import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
-import { createLabelFixes, type LabelFixes } from '../../golden/sets/label-fixes.ts';
-import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
-import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
-import type { RunReads } from '../../golden/sql/run-results.ts';
-import { findPipeline, type GoldenSchedule } from '../../golden/watched-pipeline.ts';
-import type { IndexPageDeps } from '../../index-truth/index-reads.ts';
-import type { JudgePageDeps } from '../../judging/judge-page.tsx';
-import type { FeedbackSummaryDeps } from '../../live/live-routes.ts';
+} from '../../incidents/explain/answers.ts';
+import type { IndexPageDeps } from '../../index/truth/index-reads.ts';
+import type { JudgePageDeps } from '../../judging/edge/judge-page.tsx';
+import type { Annotations } from '../../live/deployments/deployments.ts';
+import type { DeploymentsDeps } from '../../live/deployments/edge/routes.ts';
+import type { FeedbackSummaryDeps } from '../../live/edge/live-routes.ts';
 import type { TrafficReads } from '../../live/sql/live-samples.ts';
-import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
-import type { PipelinesDeps } from '../../status/status-api.ts';
+import type { PipelinesDeps } from '../../report/status/status-api.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
 

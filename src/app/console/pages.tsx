@@ -7,12 +7,32 @@ import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';
 import type { VNode } from 'preact';
-import { consoleVisitor, personOf } from '../../access/audit-log.ts';
-import { addSessions, type Sessions } from '../../access/session.ts';
-import { addSignIn } from '../../access/sign-in.tsx';
-import { ChecksPage, readChecksPage } from '../../checks/checks-page.tsx';
-import { addAssets, secure } from '../../console/http/defences.ts';
-import { addErrorPages } from '../../console/http/error-pages.tsx';
+import { ChecksPage, readChecksPage } from '../../checks/edge/checks-page.tsx';
+import { RecalldError } from '../../core/errors.ts';
+import { parseBoundedJson } from '../../core/text/json.ts';
+import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts';
+import { DensityPage } from '../../density/edge/density-page.tsx';
+import { ExperimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.tsx';
+import { GoldenPage } from '../../golden/edge/pages/golden-page.tsx';
+import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/edge/pages/golden-reads.ts';
+import { LabelsPage, type LabelsPageData } from '../../golden/edge/pages/labels-page.tsx';
+import { QueryPage } from '../../golden/edge/pages/query-page.tsx';
+import { QUESTIONS_EXPLAINED, RunPage } from '../../golden/edge/pages/run-page.tsx';
+import type { Acceptance } from '../../golden/rules/labels.ts';
+import { IncidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.tsx';
+import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import { IndexPage } from '../../index/truth/edge/index-page.tsx';
+import { readIndexPage } from '../../index/truth/index-reads.ts';
+import { JudgePage, readJudgePage, storeGrade } from '../../judging/edge/judge-page.tsx';
+import { annotationSubjects } from '../../live/deployments/deployments.ts';
+import { DeploymentsPage, MAX_NOTE } from '../../live/deployments/edge/deployments-page.tsx';
+import { TrafficPage } from '../../live/edge/pages/traffic-page.tsx';
+import { readDensityPage, readTrafficPage } from '../../live/edge/pages/traffic-reads.ts';
+import { consoleVisitor, personOf } from '../../platform/access/audit-log.ts';
+import { addSessions, type Sessions } from '../../platform/access/edge/session.ts';
+import { addSignIn } from '../../platform/access/edge/sign-in.tsx';
+import { addAssets, secure } from '../../report/console/http/defences.ts';
+import { addErrorPages } from '../../report/console/http/error-pages.tsx';
 import {
   acceptFormsOf,
   fieldsOf,
@@ -22,31 +42,11 @@ import {
   queryOf,
   sendPage,
   valuesOf,
-} from '../../console/http/visit.ts';
-import { address, labelsPath } from '../../console/links.ts';
-import { type Frame, Page } from '../../console/page.tsx';
-import { MAX_COMPLAINTS_EXPLAINED } from '../../density/complaints-reads.ts';
-import { DensityPage } from '../../density/density-page.tsx';
-import { annotationSubjects } from '../../deployments/deployments.ts';
-import { DeploymentsPage, MAX_NOTE } from '../../deployments/deployments-page.tsx';
-import { IncidentPage } from '../../diagnosis/pages/incident-page.tsx';
-import type { Incident } from '../../diagnosis/rules/incident.ts';
-import { RecalldError } from '../../errors.ts';
-import { ExperimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.tsx';
-import { GoldenPage } from '../../golden/pages/golden-page.tsx';
-import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/pages/golden-reads.ts';
-import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
-import { QueryPage } from '../../golden/pages/query-page.tsx';
-import { QUESTIONS_EXPLAINED, RunPage } from '../../golden/pages/run-page.tsx';
-import type { Acceptance } from '../../golden/rules/labels.ts';
-import { IndexPage } from '../../index-truth/index-page.tsx';
-import { readIndexPage } from '../../index-truth/index-reads.ts';
-import { JudgePage, readJudgePage, storeGrade } from '../../judging/judge-page.tsx';
-import { TrafficPage } from '../../live/pages/traffic-page.tsx';
-import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
-import { OverviewPage, StatusPage } from '../../status/status-page.tsx';
-import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
-import { parseBoundedJson } from '../../text/json.ts';
+} from '../../report/console/http/visit.ts';
+import { address, labelsPath } from '../../report/console/links.ts';
+import { type Frame, Page } from '../../report/console/page.tsx';
+import { OverviewPage, StatusPage } from '../../report/status/status-page.tsx';
+import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../report/status/status-reads.ts';
 import type { ConsoleDeps, ConsolePipeline } from './console-api.ts';
 
 /** From the compiled file as from the source. */

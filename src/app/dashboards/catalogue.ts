@@ -1,8 +1,11 @@
 /** Every dashboard of recalld, that of recalld itself among them, and the metrics that are on none of them. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { frame } from '../../dashboards/frame.ts';
-import { graph, metricTable, type Step, snapshotAge, stat } from '../../dashboards/panels.ts';
+import { densityDashboard } from '../../density/edge/dashboard.ts';
+import { goldenSetDashboard } from '../../golden/edge/panels/golden-set.ts';
+import { liveTrafficDashboard } from '../../live/edge/dashboard.ts';
+import { frame } from '../../platform/dashboards/frame.ts';
+import { graph, metricTable, type Step, snapshotAge, stat } from '../../platform/dashboards/panels.ts';
 import {
   type DashboardSettings,
   maxBy,
@@ -11,13 +14,10 @@ import {
   quantileBy,
   rateBy,
   selector,
-} from '../../dashboards/promql.ts';
-import { densityDashboard } from '../../density/dashboard.ts';
-import { goldenSetDashboard } from '../../golden/panels/golden-set.ts';
-import { liveTrafficDashboard } from '../../live/dashboard.ts';
-import { dashboardUids } from '../../metrics/alert-rules.ts';
-import type { MetricName, MetricsOfType } from '../../metrics/catalogue.ts';
-import { healthDashboard } from '../../status/dashboard.ts';
+} from '../../platform/dashboards/promql.ts';
+import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
+import type { MetricName, MetricsOfType } from '../../platform/metrics/catalogue.ts';
+import { healthDashboard } from '../../report/status/dashboard.ts';
 
 /** Of all pipelines: this dashboard is narrowed to replicas only. */
 const anyPipeline = { pipeline: { like: '.*' } } as const;

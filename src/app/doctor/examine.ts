@@ -1,17 +1,17 @@
 /** `recalld doctor`: reaches every service of a config, judges and manifests with them, and says what is wrong. */
-import { createCleanupStack } from '../../cleanup-stack.ts';
-import { RecalldError } from '../../errors.ts';
+import { createCleanupStack } from '../../core/cleanup-stack.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { systemClock } from '../../core/system-clock.ts';
+import { durationText } from '../../core/text/spelling.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
 import { sampleAnswers } from '../../golden/runs/ask-retriever.ts';
 import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { createManifestSource } from '../../index-truth/manifest.ts';
-import type { Standing } from '../../index-truth/rounds-table.ts';
-import { readManifestLine } from '../../index-truth/rules/manifest-line.ts';
+import { createManifestSource } from '../../index/truth/manifest.ts';
+import type { Standing } from '../../index/truth/rounds-table.ts';
+import { readManifestLine } from '../../index/truth/rules/manifest-line.ts';
 import { createJudgingPlans, type JudgingPlan } from '../../judging/plan.ts';
 import { unreadableText } from '../../live/rules/otel/unreadable-retriever.ts';
-import { systemClock } from '../../system-clock.ts';
-import { durationText } from '../../text/spelling.ts';
-import { DAY_MS } from '../../time.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';

@@ -1,14 +1,14 @@
 /** The doctor on what recalld itself stands on: its database and its queue. */
 import type { Pool } from 'pg';
-import { RecalldError } from '../../errors.ts';
-import { chooseConnection } from '../../postgres/database-url.ts';
-import { compareSchema } from '../../postgres/migrate.ts';
-import { unreachable } from '../../postgres/outage.ts';
-import { createPool, inspectReplica } from '../../postgres/pool.ts';
-import { assertSessions, assertWritable } from '../../postgres/sessions.ts';
-import { readUpkeep, type Upkeep } from '../../postgres/upkeep.ts';
-import { openJobQueue } from '../../queue/bullmq.ts';
-import { doubtOf, inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { chooseConnection } from '../../platform/postgres/database-url.ts';
+import { compareSchema } from '../../platform/postgres/migrate.ts';
+import { unreachable } from '../../platform/postgres/outage.ts';
+import { createPool, inspectReplica } from '../../platform/postgres/pool.ts';
+import { assertSessions, assertWritable } from '../../platform/postgres/sessions.ts';
+import { readUpkeep, type Upkeep } from '../../platform/postgres/upkeep.ts';
+import { openJobQueue } from '../../platform/queue/bullmq.ts';
+import { doubtOf, inspectRedis, type RedisState } from '../../platform/queue/redis-connection.ts';
 import { COMMAND_NAME, type CommandSettings, type CommandStore, withCommandStore } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
 import { queueBackend, queueOwner, redisSettings, type Storage } from '../database.ts';

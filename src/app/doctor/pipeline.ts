@@ -2,10 +2,10 @@
 
 import { isAway } from '../../connectors/stores/entries.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { GoldenQuery } from '../../core/model.ts';
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { dotProduct, rowOf } from '../../math/vector/matrix.ts';
-import type { GoldenQuery } from '../../model.ts';
 import type { Finding, Report } from './foundations.ts';
 
 const SAMPLED_VECTORS = 3;

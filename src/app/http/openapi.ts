@@ -2,18 +2,18 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { auditEndpoints } from '../../access/audit-routes.ts';
+import { complaintEndpoints } from '../../density/edge/routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
-import { complaintEndpoints } from '../../density/routes.ts';
 import { experimentEndpoints } from '../../experiments/edge/routes.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
-import { operationsEndpoints } from '../../http/operations.ts';
-import { type Endpoint, endpointTags } from '../../http/wire.ts';
-import { indexEndpoints } from '../../index-truth/index-routes.ts';
-import { judgingEndpoints } from '../../judging/routes.ts';
-import { ingestEndpoints } from '../../live/live-routes.ts';
-import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
-import { changeEndpoints, statusEndpoints } from '../../status/status-api.ts';
+import { indexEndpoints } from '../../index/truth/edge/index-routes.ts';
+import { judgingEndpoints } from '../../judging/edge/routes.ts';
+import { ingestEndpoints } from '../../live/edge/live-routes.ts';
+import { mcpEndpoints } from '../../mcp/edge/mcp-routes.ts';
+import { auditEndpoints } from '../../platform/access/edge/audit-routes.ts';
+import { operationsEndpoints } from '../../platform/http/operations.ts';
+import { type Endpoint, endpointTags } from '../../platform/http/wire.ts';
+import { changeEndpoints, statusEndpoints } from '../../report/status/status-api.ts';
 
 /** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
 export const endpoints: readonly Endpoint[] = [

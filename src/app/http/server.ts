@@ -3,15 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
-import { type AuditDeps, addAudit } from '../../access/audit-routes.ts';
-import { identifyCallers, refuseForeignPages } from '../../access/authentication.ts';
-import { addChecks } from '../../checks/routes.ts';
-import { asksForPage, sendProblemPage } from '../../console/http/error-pages.tsx';
-import { addComplaints, addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
-import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
-import { addIncidents } from '../../diagnosis/routes.ts';
-import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
-import { RecalldError } from '../../errors.ts';
+import { addChecks } from '../../checks/edge/routes.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { addComplaints, addDensityRoutes, type DensityRouteDeps } from '../../density/edge/routes.ts';
 import { addExperiments } from '../../experiments/edge/routes.ts';
 import {
   addBaselines,
@@ -20,29 +15,34 @@ import {
   type BaselinesDeps,
   type GoldenRunsDeps,
   type GoldenSetsDeps,
-} from '../../golden/golden-routes.ts';
-import { addRetirement, type Draining, limitConnections } from '../../http/connections.ts';
-import { addOperations, type OperationsDeps } from '../../http/operations.ts';
-import { acceptJson, addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
-import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/wire.ts';
-import { addIndex, type IndexRoutesDeps } from '../../index-truth/index-routes.ts';
-import { addJudgments, type JudgmentsDeps } from '../../judging/routes.ts';
+} from '../../golden/edge/golden-routes.ts';
+import { addIncidents } from '../../incidents/diagnosis/edge/routes.ts';
+import { addIndex, type IndexRoutesDeps } from '../../index/truth/edge/index-routes.ts';
+import { addJudgments, type JudgmentsDeps } from '../../judging/edge/routes.ts';
+import { addDeployments, type DeploymentsDeps } from '../../live/deployments/edge/routes.ts';
 import {
   addFeedbackSummary,
   addIngest,
   type FeedbackSummaryDeps,
-  type IngestDeps,
   type ShedReason,
   shedReason,
-} from '../../live/live-routes.ts';
-import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
+} from '../../live/edge/live-routes.ts';
+import { addOtlp, type OtlpDeps } from '../../live/edge/otlp/receiver.ts';
+import type { IngestDeps } from '../../live/live-ingest.ts';
 import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
 import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
-import type { Logger } from '../../logger.ts';
-import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
-import { addPipelines } from '../../status/status-api.ts';
+import { addMcp, type McpRouteDeps } from '../../mcp/edge/mcp-routes.ts';
+import { identifyCallers, refuseForeignPages } from '../../platform/access/authentication.ts';
+import { type AuditDeps, addAudit } from '../../platform/access/edge/audit-routes.ts';
+import { addRetirement, type Draining, limitConnections } from '../../platform/http/connections.ts';
+import { addOperations, type OperationsDeps } from '../../platform/http/operations.ts';
+import { acceptJson, addRequestBodies, type MemoryBudget } from '../../platform/http/request-bodies.ts';
+import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../platform/http/wire.ts';
+import { asksForPage, sendProblemPage } from '../../report/console/http/error-pages.tsx';
+import { addPipelines } from '../../report/status/status-api.ts';
 import type { ConsoleDeps } from '../console/console-api.ts';
 import { addConsole } from '../console/pages.tsx';
+import { addErasure, type ErasureDeps } from '../erasure/erase.ts';
 import { addOpenApi } from './openapi.ts';
 
 export interface ApiDeps

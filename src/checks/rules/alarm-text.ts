@@ -3,9 +3,10 @@
  * places, here for what recalld sends itself, and in the annotation of the rules (checks/alerts.ts), which makes
  * it of the metrics.
  */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { signed } from '../../core/text/spelling.ts';
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
-import { ALL_SEGMENT } from '../../model.ts';
-import { signed } from '../../text/spelling.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
 /** What a sentence on a check is made of, beside its numbers. */

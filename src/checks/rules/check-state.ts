@@ -2,7 +2,7 @@
  * Where a check stands, and since when it is breached: as its last evaluation wrote it, and what that is worth at the
  * time of reading.
  */
-import type { Severity, Verdict } from '../../model.ts';
+import type { Severity, Verdict } from '../../core/model.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /**

@@ -1,7 +1,8 @@
 /** How many pages the checks of a config make in 90 days in which nothing is wrong. */
+
+import { DAY_MS } from '../../core/time.ts';
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
 import { normalCdf, normalMean, normalQuantile } from '../../math/stats/distributions.ts';
-import { DAY_MS } from '../../time.ts';
 import type { RegressionCheck } from './regression.ts';
 
 /** What false pages are counted in. */

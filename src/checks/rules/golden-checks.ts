@@ -1,10 +1,10 @@
 /** The checks on the golden runs of a pipeline: floors, regressions, stale labels and forbidden documents. */
 
+import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import type { ForbiddenResults } from '../../golden/rules/unwanted-answers.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
-import { ALL_SEGMENT, type Severity } from '../../model.ts';
 import type { ConfiguredCheck } from './check-state.ts';
 import { type ComparedWithBaseline, judgeRegression, type RegressionCheck, regressionCheckName } from './regression.ts';
 import {

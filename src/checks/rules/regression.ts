@@ -1,5 +1,7 @@
 /** The check that a golden measure has not fallen against its pinned baseline. */
 
+import type { Severity, Verdict } from '../../core/model.ts';
+import { signed } from '../../core/text/spelling.ts';
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import {
   type ComparedRun,
@@ -11,8 +13,6 @@ import {
 } from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import type { Severity, Verdict } from '../../model.ts';
-import { signed } from '../../text/spelling.ts';
 import { type CheckResult, type CheckShift, decimals, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
 
 export interface RegressionCheck {

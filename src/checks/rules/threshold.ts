@@ -3,10 +3,10 @@
  * a threshold, which shifts when a golden set takes over a new version.
  */
 
+import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
 import { type Interval, rescaledInterval } from '../../math/stats/intervals.ts';
 import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
-import { ALL_SEGMENT, type Severity, type Verdict } from '../../model.ts';
 
 /** By how much a check is judged differently from what the config says. */
 export interface CheckShift {

@@ -1,5 +1,5 @@
 /** How often and for how long a check would have fired on a history of its verdicts, and with what explanation. */
-import type { Verdict } from '../../model.ts';
+import type { Verdict } from '../../core/model.ts';
 import type { CheckResult } from './threshold.ts';
 
 /** What one evaluation of a check came to. */

@@ -1,6 +1,6 @@
 /** `pipelines[].embedder`: what turns the text of a query into a vector. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema } from '../../config/connection.ts';
+import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
 
 /**
  * What a call to an embedding model came to. A failure is an outcome and never thrown; `code` is short and stable,

@@ -1,5 +1,5 @@
 /** Config -> embedders. A new kind is one line here. */
-import { at, bearer, createJsonApi, type JsonAnswer, type JsonApi } from '../../outbound/json-api.ts';
+import { at, bearer, createJsonApi, type JsonAnswer, type JsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderAnswer, EmbedderConfig } from './embedder.ts';
 
 /** @throws RecalldError config_invalid for an address, header or TLS file that cannot be used */

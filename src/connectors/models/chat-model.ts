@@ -1,8 +1,8 @@
 /** `llm`: the chat model that makes questions and grades documents. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema } from '../../config/connection.ts';
-import { RecalldError } from '../../errors.ts';
-import { at, bearer, createJsonApi, type JsonAnswer } from '../../outbound/json-api.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
+import { at, bearer, createJsonApi, type JsonAnswer } from '../../platform/outbound/json-api.ts';
 
 const { url: _url, ...service } = httpServiceShape;
 

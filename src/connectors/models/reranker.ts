@@ -1,4 +1,4 @@
-import { at, bearer, createJsonApi, type JsonApi } from '../../outbound/json-api.ts';
+import { at, bearer, createJsonApi, type JsonApi } from '../../platform/outbound/json-api.ts';
 import type { RerankerConfig } from '../retrievers/config.ts';
 
 type RerankerOf<Kind extends RerankerConfig['kind']> = Extract<RerankerConfig, { kind: Kind }>;

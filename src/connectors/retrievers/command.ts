@@ -1,8 +1,8 @@
 /** A retriever that is a program: one JSON line in for each query, one JSON line out for each answer. */
 import { setMaxListeners } from 'node:events';
-import { fieldsOf } from '../../outbound/json-api.ts';
-import { wait } from '../../outbound/send.ts';
-import { JsonBeyondLimit, parseExactJson } from '../../text/json.ts';
+import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
+import { fieldsOf } from '../../platform/outbound/json-api.ts';
+import { wait } from '../../platform/outbound/send.ts';
 import { type Program, startProgram } from './command-program.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { readId } from './results.ts';

@@ -9,7 +9,7 @@ import {
   retriesSchema,
   timeoutSchema,
   tlsSchema,
-} from '../../config/connection.ts';
+} from '../../platform/config/connection.ts';
 
 const templatedBody = z.json().meta({ secret: 'body' });
 

@@ -1,7 +1,8 @@
 /** How a service that nobody described wants to be asked: which request it answers with a list of results. */
-import { type SeenExchange, watchExchanges } from '../../outbound/exchange.ts';
-import { contentId } from '../../text/content-id.ts';
-import { parseExactJson } from '../../text/json.ts';
+
+import { contentId } from '../../core/text/content-id.ts';
+import { parseExactJson } from '../../core/text/json.ts';
+import { type SeenExchange, watchExchanges } from '../../platform/outbound/exchange.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { createHttpRetriever } from './http.ts';
 import { readId } from './results.ts';

@@ -1,8 +1,8 @@
 /** The retriever of a RAG service that answers over HTTP with JSON. */
-import { RecalldError } from '../../errors.ts';
-import { createExchange, type ExchangeTarget, proxyFor } from '../../outbound/exchange.ts';
-import { readTls } from '../../outbound/json-api.ts';
-import { sendWithRetries } from '../../outbound/send.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { createExchange, type ExchangeTarget, proxyFor } from '../../platform/outbound/exchange.ts';
+import { readTls } from '../../platform/outbound/json-api.ts';
+import { sendWithRetries } from '../../platform/outbound/send.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { compileResults } from './results.ts';
 import type { Retriever, RetrieverParts, RetrieverRequest } from './retriever.ts';

@@ -1,8 +1,8 @@
 /** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
-import { RecalldError } from '../../errors.ts';
-import { contentId } from '../../text/content-id.ts';
-import { JsonBeyondLimit, parseExactJson } from '../../text/json.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { contentId } from '../../core/text/content-id.ts';
+import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { type FoundDocument, keptDepth, type RetrieverStage } from './retriever.ts';
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { RecalldError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import type { RetrievedDocument } from '../../model.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { RetrievedDocument } from '../../core/model.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 

@@ -1,7 +1,7 @@
 /** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
 
 import { reciprocalRankFusion } from '../../math/ir/ranking.ts';
-import { basic, createJsonApi, fieldAt, fieldsOf, keyHeader, loginKey } from '../../outbound/json-api.ts';
+import { basic, createJsonApi, fieldAt, fieldsOf, keyHeader, loginKey } from '../../platform/outbound/json-api.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { readId } from './results.ts';

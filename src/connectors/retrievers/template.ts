@@ -2,7 +2,7 @@
  * Templates of a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}` in it. They are parsed once,
  * so what is filled in, such as the text of a query, is never read as a template itself.
  */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import type { RetrieverRequest } from './retriever.ts';
 
 /** A value that JSON can hold. */

@@ -1,7 +1,15 @@
 /** The vector store Chroma, by version 2 of its HTTP API, which `/openapi.json` of a server describes. */
 
 import { createReservoir } from '../../math/stats/random.ts';
-import { at, fieldsOf, type JsonCall, keyHeader, numberOf, textOf, vectorOf } from '../../outbound/json-api.ts';
+import {
+  at,
+  fieldsOf,
+  type JsonCall,
+  keyHeader,
+  numberOf,
+  textOf,
+  vectorOf,
+} from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
   type Attempt,

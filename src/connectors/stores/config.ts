@@ -1,6 +1,6 @@
 /** `pipelines[].vector_store`: the store behind the retriever, one entry for each kind. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema, timeoutSchema } from '../../config/connection.ts';
+import { httpServiceShape, keySchema, timeoutSchema } from '../../platform/config/connection.ts';
 
 const content = z.string().min(1).optional().describe('Field of the text of a chunk, if it is stored.');
 

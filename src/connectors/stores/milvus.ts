@@ -5,7 +5,16 @@
  */
 
 import { createReservoir } from '../../math/stats/random.ts';
-import { at, bearer, type Fields, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-api.ts';
+import {
+  at,
+  bearer,
+  type Fields,
+  fieldsOf,
+  listOf,
+  numberOf,
+  textOf,
+  vectorOf,
+} from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
   type Attempt,

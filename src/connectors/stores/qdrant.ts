@@ -15,7 +15,7 @@ import {
   numberOf,
   textOf,
   vectorOf,
-} from '../../outbound/json-api.ts';
+} from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
   type Attempt,

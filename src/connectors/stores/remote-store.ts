@@ -2,7 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import { sizeClass } from '../../math/vector/size-class.ts';
-import { createJsonApi, type HttpServiceConfig, type JsonCall, type ServiceIdentity } from '../../outbound/json-api.ts';
+import {
+  createJsonApi,
+  type HttpServiceConfig,
+  type JsonCall,
+  type ServiceIdentity,
+} from '../../platform/outbound/json-api.ts';
 import {
   type Attempt,
   dimensionMismatch,

@@ -3,7 +3,7 @@
  * is the only one that counts.
  */
 import type { Pool } from 'pg';
-import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import { shareOf } from './backoff.ts';
 
 interface ShareRow {

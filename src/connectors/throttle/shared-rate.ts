@@ -1,5 +1,5 @@
 /** One rate for all processes that ask the same: turns are booked in PostgreSQL, evenly spaced. */
-import type { Clock } from '../../time.ts';
+import type { Clock } from '../../core/time.ts';
 import type { ThrottleLimits } from './limits.ts';
 
 /** Turns are booked for so long at a time, so that booking them is not what limits the rate. */

@@ -1,8 +1,8 @@
 /** The way to a retriever: as many at a time and as fast as all who ask it may together, and slower when it slows. */
 
-import { messageOf } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import type { Clock } from '../../time.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Clock } from '../../core/time.ts';
 import { observeLatency, startBackoff } from './backoff.ts';
 import type { ThrottleLimits } from './limits.ts';
 import { createSharedRate } from './shared-rate.ts';

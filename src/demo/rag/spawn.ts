@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { type Gap, gaps, type RagFault } from './fault.ts';
 
 /** What the child process tells over IPC, once, when the first search can be answered. */

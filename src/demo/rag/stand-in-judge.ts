@@ -2,8 +2,9 @@
  * What stands for the chat model that judges: it knows the judgments of the demo's data, and errs as often as it is
  * told.
  */
+
+import { parseBoundedJson } from '../../core/text/json.ts';
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
-import { parseBoundedJson } from '../../text/json.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';

@@ -1,7 +1,7 @@
 /** The two levels of the density alarm, and how much evidence each takes. */
 
+import { DAY_MS } from '../../core/time.ts';
 import type { DetectorSettings } from '../../math/stats/sequential.ts';
-import { DAY_MS } from '../../time.ts';
 import type { Baseline, BaselineGrade } from './baseline.ts';
 import { type BaselineSpread, nullMean } from './baseline-spread.ts';
 import {

@@ -1,7 +1,7 @@
 /** The baseline: what well-known traffic looked like against the store, frozen. */
 
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
-import { DAY_MS, HOUR_MS } from '../../time.ts';
 import {
   type BaselineSpread,
   findRegions,

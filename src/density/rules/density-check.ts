@@ -1,7 +1,7 @@
 /** The check `density drift`: live queries must not be covered worse than they were in the baseline. */
 
 import { type CheckResult, decimals, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
-import type { Severity } from '../../model.ts';
+import type { Severity } from '../../core/model.ts';
 import type { AlarmLevel } from './alarm.ts';
 import type { BaselineNeeds } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';

@@ -1,8 +1,8 @@
 /** One window of live queries held against the baseline. */
 
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { OTHER_SEGMENT } from '../../golden/rules/golden-set.ts';
 import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
 import { type InsufficientSessions, type QueryDensity, queryDensity, tooFewSessions } from './query-density.ts';

@@ -7,8 +7,8 @@
  * or taken back afterwards.
  */
 
+import { DAY_MS } from '../../core/time.ts';
 import type { Interval } from '../../math/stats/intervals.ts';
-import { DAY_MS } from '../../time.ts';
 import type { BaselineSpread } from './baseline-spread.ts';
 import {
   densityInterval,

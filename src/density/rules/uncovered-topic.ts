@@ -1,8 +1,8 @@
 /** A topic that people ask about and the store does not cover, as it is followed over time. */
 
+import { percent } from '../../core/text/spelling.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct } from '../../math/vector/matrix.ts';
-import { percent } from '../../text/spelling.ts';
 import type { TopicCause } from './cause.ts';
 
 export const topicStates = ['open', 'acknowledged', 'closed'] as const;

@@ -1,6 +1,6 @@
 /** What the watch over query density says to people, with its numbers. */
 
-import { percent } from '../../text/spelling.ts';
+import { percent } from '../../core/text/spelling.ts';
 import type { AlarmEvent, AlarmLevel } from './alarm.ts';
 import type { RegionRow } from './baseline-spread.ts';
 import type { CauseReading, CoverageCause, Novelty } from './cause.ts';

@@ -12,9 +12,9 @@
  *     any        --startOver-->            learning      a person asked for a new baseline
  */
 
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import { ALL_SEGMENT } from '../../model.ts';
-import { DAY_MS, HOUR_MS } from '../../time.ts';
 import {
   type AlarmLevel,
   type AlarmPolicy,

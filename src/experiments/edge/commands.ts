@@ -10,8 +10,8 @@ import {
   printLine,
   styled,
 } from '../../cli/output.ts';
+import { systemClock } from '../../core/system-clock.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { systemClock } from '../../system-clock.ts';
 import type { ReadContext } from '../context.ts';
 import { createVariantPlans, findVariants, type VariantPlan } from '../plan.ts';
 import { findShadow, readShadow, readVariants } from '../read-reports.ts';

@@ -1,10 +1,11 @@
 /** What is known of the shadows and variants of a pipeline, for a colleague who is to decide. */
-import { Badge, Bounded, Empty, Facts, Missing, Section, Sentence, Table } from '../../console/components.tsx';
-import { score } from '../../console/format.ts';
-import { runPath } from '../../console/links.ts';
-import { type Frame, Page } from '../../console/page.tsx';
-import { verdicts } from '../../golden/pages/tables.tsx';
-import { DAY_MS } from '../../time.ts';
+
+import { score } from '../../core/format.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { verdicts } from '../../golden/edge/pages/tables.tsx';
+import { Badge, Bounded, Empty, Facts, Missing, Section, Sentence, Table } from '../../report/console/components.tsx';
+import { runPath } from '../../report/console/links.ts';
+import { type Frame, Page } from '../../report/console/page.tsx';
 import { keyOf, type ReadContext } from '../context.ts';
 import { readShadow, readVariants } from '../read-reports.ts';
 import type { Candidate, Comparison, ShadowReport, VariantsReport } from '../report.ts';

@@ -1,8 +1,8 @@
 /** Panels of shadows and variants, on the dashboard of live traffic. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type GaugeGraph, gaugeGraphs, graph } from '../../dashboards/panels.ts';
-import { increaseBy } from '../../dashboards/promql.ts';
+import { type GaugeGraph, gaugeGraphs, graph } from '../../platform/dashboards/panels.ts';
+import { increaseBy } from '../../platform/dashboards/promql.ts';
 
 const gauges: readonly GaugeGraph[] = [
   {

@@ -1,10 +1,10 @@
 /** `/v1/shadows` and `/v1/variants`: reports on experiments. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type AuthenticationSettings, requireScope } from '../../access/authentication.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
-import { identifier, parseRequest } from '../../http/fields.ts';
-import type { Endpoint } from '../../http/wire.ts';
+import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { identifier, parseRequest } from '../../platform/http/fields.ts';
+import type { Endpoint } from '../../platform/http/wire.ts';
 import type { ReadContext } from '../context.ts';
 import { findVariants } from '../plan.ts';
 import { findShadow, readShadow, readVariants } from '../read-reports.ts';

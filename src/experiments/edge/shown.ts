@@ -1,7 +1,8 @@
 /** Reports as people read them: the facts, rows and sentences that the page and the terminal show alike. */
-import type { Fact } from '../../console/components.tsx';
-import { count, plural, score, signed } from '../../console/format.ts';
-import { percent } from '../../text/spelling.ts';
+
+import { count, plural, score, signed } from '../../core/format.ts';
+import { percent } from '../../core/text/spelling.ts';
+import type { Fact } from '../../report/console/components.tsx';
 import type { Candidate, Comparison, ShadowReport, VariantsReport } from '../report.ts';
 
 /** How values and differences of a measure are written: shares in percent, scores with four decimals. */

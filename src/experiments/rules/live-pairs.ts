@@ -2,6 +2,8 @@
  * What users got beside what a shadow returns: without any judgment, and as one judge grades both, query by query and day by
  * day.
  */
+
+import { DAY_MS } from '../../core/time.ts';
 import { documentOf } from '../../golden/rules/score-run.ts';
 import { defaultMinEffect } from '../../golden/rules/verdict.ts';
 import { RELEVANT_GRADE } from '../../judging/rules/judged-scores.ts';
@@ -12,7 +14,6 @@ import { effectiveNumberOf } from '../../math/stats/effective-number.ts';
 import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { sumSessions } from '../../math/stats/session-sums.ts';
-import { DAY_MS } from '../../time.ts';
 import { type DaysStatus, isKnown, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
 import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 

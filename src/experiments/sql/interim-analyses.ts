@@ -3,7 +3,7 @@
  * written once, so that a verdict rests on what was known when it was given.
  */
 import type { Pool } from 'pg';
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { GoldenTest } from '../rules/golden-tests.ts';
 import type { SummedDay } from '../rules/summed-days.ts';
 

@@ -1,7 +1,7 @@
 /** Live queries that shadows are asked, and what they answered, in PostgreSQL. */
 import type { Pool } from 'pg';
-import type { QueryOutcome } from '../../model.ts';
-import { columnsOf, wellFormed } from '../../postgres/values.ts';
+import type { QueryOutcome } from '../../core/model.ts';
+import { columnsOf, wellFormed } from '../../platform/postgres/values.ts';
 import type { LivePair, WeightedSums } from '../rules/live-pairs.ts';
 import type { ExperimentKey } from './interim-analyses.ts';
 

@@ -1,5 +1,5 @@
 /** Lists in cells of a table, as JSON, Python and people write them. */
-import { parseExactJson } from '../../text/json.ts';
+import { parseExactJson } from '../../core/text/json.ts';
 
 /**
  * The items of a list in JSON or in Python's notation, which pandas writes into cells.

@@ -1,7 +1,7 @@
 /** A golden run against another one, over the queries by which both can be judged. */
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
+import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
-import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import type { MetricComparison } from './compare-metric.ts';
 import {
   compareRuns,

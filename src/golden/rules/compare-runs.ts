@@ -2,11 +2,12 @@
  * Paired comparison of two runs over all judged queries and over segments of them; of more than two, every pair; and
  * of answers without a judgment.
  */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { applyDuplicatePolicy, rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { mean } from '../../math/stats/descriptive.ts';
 import { holm, pairedTSampleSize } from '../../math/stats/paired-tests.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
 import type { Segment } from './golden-set.ts';
 import type { QueryAnswer } from './run.ts';

@@ -1,7 +1,7 @@
 /** A golden set in the form of a file format, such that importing it gives the same set. */
-import { RecalldError } from '../../errors.ts';
-import type { GoldenQuery } from '../../model.ts';
-import { quoted } from '../../text/source-line.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { quoted } from '../../core/text/source-line.ts';
 import { plainName } from './column-roles.ts';
 import { type GoldenFormat, goldenLimits } from './golden-set.ts';
 import { exportedColumns, guardCell } from './spreadsheet-cell.ts';

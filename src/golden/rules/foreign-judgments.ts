@@ -1,6 +1,6 @@
 /** What Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench write, as queries with judged documents. */
-import { contentId } from '../../text/content-id.ts';
-import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { contentId } from '../../core/text/content-id.ts';
+import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { idsOfList, parsePythonList } from './cell-lists.ts';
 import { plainName, roleOfColumn } from './column-roles.ts';
 import { type ForeignFormat, goldenLimits } from './golden-set.ts';

@@ -1,8 +1,9 @@
 /** Questions of a model: what it is told and must answer, what they cost, and which of them know their source. */
+
+import { promptData } from '../../core/text/prompt-data.ts';
 import { createRandom } from '../../math/stats/random.ts';
 import type { Matrix } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
-import { promptData } from '../../text/prompt-data.ts';
 import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 

@@ -1,7 +1,7 @@
 /** Puts queries and judgments together, checked and merged, whatever format they were read from. */
-import { RecalldError } from '../../errors.ts';
-import type { GoldenQuery } from '../../model.ts';
-import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import type { ColumnReading } from './column-roles.ts';
 import {
   forbiddenProblem,

@@ -2,8 +2,8 @@
  * What a golden set is, who asked its questions, what it may hold, what reading one from files gives, and its bounded
  * slices by the values of tags, which live queries have too.
  */
-import { RecalldError } from '../../errors.ts';
-import type { GoldenQuery } from '../../model.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
 import type { ColumnReading } from './column-roles.ts';
 import type { ColumnChoices } from './qrels-form.ts';
 

@@ -1,5 +1,5 @@
 /** What an import left out, merged or found odd, counted by kind. */
-import { at, type SourcePlace } from '../../text/source-line.ts';
+import { at, type SourcePlace } from '../../core/text/source-line.ts';
 import type { ImportSummary } from './golden-set.ts';
 
 /** In the order in which they are told. `{n}` and `{first}` are filled in. */

@@ -1,6 +1,7 @@
 /** Grades as files write them: what is no grade and why, and which columns may hold some under another name. */
+
+import { quoted } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
-import { quoted } from '../../text/source-line.ts';
 
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 

@@ -1,6 +1,6 @@
 /** How ids differ that should be the same: those of judgments and those that a retriever or a run returns. */
 
-import { quoted } from '../../text/source-line.ts';
+import { quoted } from '../../core/text/source-line.ts';
 
 /** One id of each side, and by what they differ. */
 export interface IdDifference {

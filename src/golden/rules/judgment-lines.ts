@@ -1,5 +1,5 @@
 /** Lines of query files, those of BEIR and those of TREC. */
-import { malformed, parseJson, quoted, type SourceLine } from '../../text/source-line.ts';
+import { malformed, parseJson, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 

@@ -1,5 +1,5 @@
 /** What is wrong with a golden set by itself, without a look at any store. */
-import type { GoldenQuery } from '../../model.ts';
+import type { GoldenQuery } from '../../core/model.ts';
 import { questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 

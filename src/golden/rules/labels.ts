@@ -1,5 +1,5 @@
 /** Judgments whose document left the store: which they are, what took its place, and what people accept of it. */
-import type { GoldenQuery, Judgment } from '../../model.ts';
+import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
 
 /** A chunk that may have taken the place. */

@@ -1,6 +1,6 @@
 /** Queries of golden runs as people look through them: which ones, in which order, and what they scored before. */
 
-import type { GoldenQuery, QueryOutcome } from '../../model.ts';
+import type { GoldenQuery, QueryOutcome } from '../../core/model.ts';
 import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
 import { type RunMetricKey, scoresBy } from './score-run.ts';
 

@@ -1,8 +1,8 @@
 /** Which live questions are worth a judgment, and the documents that a person is to judge for each. */
 
+import type { RetrievedDocument } from '../../core/model.ts';
+import { isPlaceholderId } from '../../core/text/content-id.ts';
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
-import type { RetrievedDocument } from '../../model.ts';
-import { isPlaceholderId } from '../../text/content-id.ts';
 import { type Question, questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 

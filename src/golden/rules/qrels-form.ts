@@ -2,9 +2,10 @@
  * The form of a qrels file, decided once from its first lines: what parts its columns, how many there are, and which of
  * them hold the query, the document and the grade.
  */
+
+import { parseBoundedJson, parseExactJson } from '../../core/text/json.ts';
+import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
-import { parseBoundedJson, parseExactJson } from '../../text/json.ts';
-import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
 import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn } from './column-roles.ts';
 import { decimalOf } from './grade-text.ts';
 

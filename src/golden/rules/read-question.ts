@@ -1,5 +1,5 @@
 /** The question in what a chat model answered: models wrap it in reasoning, fences, greetings, lists and labels. */
-import { parseBoundedJson } from '../../text/json.ts';
+import { parseBoundedJson } from '../../core/text/json.ts';
 
 /** What a model made of the request for a question. */
 type ReadQuestion =

@@ -9,9 +9,9 @@ import {
   regressionCheckName,
 } from '../../checks/rules/regression.ts';
 import type { CheckShift, CheckShifts } from '../../checks/rules/threshold.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { signed } from '../../core/text/spelling.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
-import { ALL_SEGMENT } from '../../model.ts';
-import { signed } from '../../text/spelling.ts';
 import type { SegmentScore } from './run.ts';
 
 /** A completed run of each version for the same tick. */

@@ -3,7 +3,7 @@
  * config or of the set: one sentence each.
  */
 
-import type { GoldenQuery } from '../../model.ts';
+import type { GoldenQuery } from '../../core/model.ts';
 import { describeIdDifference, differenceInWords, idsAlike, shownIds } from './id-mismatch.ts';
 import type { QueryAnswer } from './run.ts';
 

@@ -3,10 +3,11 @@
  * day to day, and from one generation of an index to the next; and so what fall a golden set finds, said before it
  * comes.
  */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { chiSquareQuantile, normalCdf, normalMean, normalQuantile } from '../../math/stats/distributions.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 import type { Segment } from './golden-set.ts';
 import { POWER } from './verdict.ts';
 

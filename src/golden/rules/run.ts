@@ -1,9 +1,9 @@
 /** A golden run: how it asks and scores, how long it may take, what became of it and of each query. */
 
+import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../core/model.ts';
+import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
-import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../model.ts';
-import type { ContextSize } from '../../text/context-size.ts';
 
 /** What one stage had of a question; kept with its answer in place of the whole list. */
 export interface AnsweredStage {

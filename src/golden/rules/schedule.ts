@@ -1,7 +1,8 @@
 /** When a run may start: hours of the day in which a set is left alone, and how many queries a day it may cost. */
+
+import { MINUTE_MS } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { firstWhere } from '../../math/stats/distributions.ts';
-import { MINUTE_MS } from '../../time.ts';
 
 /** Minutes since midnight. `from` above `to` goes over midnight; equal ones are the whole day. */
 export interface QuietHours {

@@ -2,11 +2,12 @@
  * Scores of a golden run, of chunks or of their documents: query by query, and with bounds over all and over each
  * segment.
  */
+
+import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { createEvaluator } from '../../math/ir/evaluate.ts';
 import type { Measure, MetricKey } from '../../math/ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../math/ir/ranking.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
-import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { groupBySegment, type Segment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 

@@ -1,8 +1,8 @@
 /** Which queries of a golden set stand for it between two full runs, and whether they stand or have fallen. */
 
+import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
+import { percent } from '../../core/text/spelling.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
-import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
-import { percent } from '../../text/spelling.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
 import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts } from './run.ts';

@@ -3,10 +3,10 @@
  * of the share of their relevant documents, as recall is.
  */
 
+import type { GoldenQuery } from '../../core/model.ts';
 import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
 import { newcombePairedInterval } from '../../math/stats/intervals.ts';
 import { mcnemarExact } from '../../math/stats/paired-tests.ts';
-import type { GoldenQuery } from '../../model.ts';
 import {
   ANSWER,
   type AnsweredStage,

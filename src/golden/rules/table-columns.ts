@@ -1,6 +1,6 @@
 /** Which column of a table of queries and documents plays which part, decided once for the whole file. */
-import { RecalldError } from '../../errors.ts';
-import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import {
   type ColumnReading,
   type ColumnRole,

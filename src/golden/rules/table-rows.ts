@@ -1,8 +1,9 @@
 /** What a row of a table of queries and documents adds to a golden set. */
+
+import { contentId } from '../../core/text/content-id.ts';
+import { parseExactJson } from '../../core/text/json.ts';
+import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
-import { contentId } from '../../text/content-id.ts';
-import { parseExactJson } from '../../text/json.ts';
-import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import { idsOfList } from './cell-lists.ts';
 import type { ReadGoldenSetOptions } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';

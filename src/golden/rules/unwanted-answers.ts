@@ -3,8 +3,8 @@
  * questions that nothing in the store answers.
  */
 
+import type { GoldenQuery } from '../../core/model.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import type { GoldenQuery } from '../../model.ts';
 import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';
 
 /** A forbidden document that a query brought. */

@@ -2,9 +2,9 @@
 
 import type { Retriever, RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle, type ThrottleDeps } from '../../connectors/throttle/throttle.ts';
-import type { GoldenQuery } from '../../model.ts';
-import { contextSize } from '../../text/context-size.ts';
-import type { Clock } from '../../time.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { contextSize } from '../../core/text/context-size.ts';
+import type { Clock } from '../../core/time.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
 import { type AnswerDoubts, doubtsOfAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
 import { answeredStages } from '../rules/stages.ts';

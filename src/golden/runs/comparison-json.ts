@@ -1,7 +1,8 @@
 /** Comparisons as the documents that commands print and the API answers. Loads no schema. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { finiteOrNull } from '../../math/stats/descriptive.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 import { type ComparedRuns, segmentOf } from '../rules/compare-golden-runs.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';

@@ -4,11 +4,11 @@
  */
 
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
-import type { Deployments } from '../../deployments/deployments.ts';
-import { RecalldError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import type { GoldenQuery } from '../../model.ts';
-import type { Clock } from '../../time.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import type { Clock } from '../../core/time.ts';
+import type { Deployments } from '../../live/deployments/deployments.ts';
 import {
   type BaselineKnowledge,
   type ComparedSide,

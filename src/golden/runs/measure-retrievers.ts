@@ -3,14 +3,14 @@
  * how often where there is no answer, as measurements over time.
  */
 
+import type { ContextSize } from '../../core/text/context-size.ts';
+import type { Clock } from '../../core/time.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import { forEachPipeline } from '../../queue/for-each-pipeline.ts';
-import type { ContextSize } from '../../text/context-size.ts';
-import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
-import type { Clock } from '../../time.ts';
+import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
+import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import { type AnswerOverlap, stabilityOf } from '../rules/compare-runs.ts';
 import { goldenSegment } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';

@@ -1,5 +1,5 @@
 /** Pins the runs that others are compared with, with how much their retriever differs by itself. */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { chooseCleanRuns, MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';

@@ -8,11 +8,11 @@ import {
 } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/threshold.ts';
-import type { Deployments } from '../../deployments/deployments.ts';
-import type { TraitChange } from '../../deployments/rules/deployment.ts';
-import type { Logger } from '../../logger.ts';
-import type { Verdict } from '../../model.ts';
-import type { Clock } from '../../time.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Verdict } from '../../core/model.ts';
+import type { Clock } from '../../core/time.ts';
+import type { Deployments } from '../../live/deployments/deployments.ts';
+import type { TraitChange } from '../../live/deployments/rules/deployment.ts';
 import { toCompared } from '../rules/compare-golden-runs.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { describeLevels, type Levels, overlapLevels, rotationShifts } from '../rules/rotation.ts';

@@ -4,10 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { ThrottleLimits } from '../../connectors/throttle/limits.ts';
-import { messageOf, RecalldError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import type { GoldenQuery } from '../../model.ts';
-import type { Clock } from '../../time.ts';
+import { messageOf, RecalldError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import type { Clock } from '../../core/time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
 import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/unwanted-answers.ts';

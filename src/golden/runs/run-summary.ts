@@ -1,9 +1,9 @@
 /** Runs, and what became of their queries, as the documents that commands print and the API answers. */
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
-import { toWire } from '../../http/wire.ts';
+import { ALL_SEGMENT, type GoldenQuery, type QueryOutcome, type Verdict } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
-import { ALL_SEGMENT, type GoldenQuery, type QueryOutcome, type Verdict } from '../../model.ts';
+import { toWire } from '../../platform/http/wire.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';

@@ -1,7 +1,8 @@
 /** Scores as the documents that commands print and the API answers. Loads nothing that `recalld eval` would wait for. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { finiteOrNull, type MetricSummary } from '../../math/stats/descriptive.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 import type { SegmentScore } from '../rules/run.ts';
 import type { MetricJson } from '../run-summary-schema.ts';
 

@@ -1,7 +1,7 @@
 /** Golden runs as they are read back from the store, one by one, and two or many side by side. */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
-import type { GoldenQuery } from '../../model.ts';
 import type { GoldenStatistics } from '../golden-statistics.ts';
 import {
   type BaselineKnowledge,

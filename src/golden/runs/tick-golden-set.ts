@@ -2,9 +2,9 @@
  * What a tick of a golden schedule comes to: runs, or a skip that is noted; and the full run that a fallen sentinel
  * asks for.
  */
-import type { Logger } from '../../logger.ts';
+import type { Logger } from '../../core/logger.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
-import { DAY_MS } from '../../time.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
 import { scoresBy } from '../rules/score-run.ts';

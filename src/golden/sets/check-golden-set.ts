@@ -2,12 +2,12 @@
  * Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it
  * can find.
  */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import { occurrencesBetween } from '../../math/schedule/occurrences.ts';
-import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
-import type { ProbedPipeline } from '../../probes/probes.ts';
-import { DAY_MS } from '../../time.ts';
 import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
 import { judgedDocuments, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';

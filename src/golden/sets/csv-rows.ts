@@ -1,6 +1,6 @@
 /** The rows of tables in files, with the lines they start in. */
 import { parse } from 'csv-parse';
-import { malformed, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { malformed, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
 import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';

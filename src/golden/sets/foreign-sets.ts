@@ -1,5 +1,5 @@
 /** Judgments in the files of other programs: Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench. */
-import { malformed, type SourceLine } from '../../text/source-line.ts';
+import { malformed, type SourceLine } from '../../core/text/source-line.ts';
 import type { ColumnReading } from '../rules/column-roles.ts';
 import {
   addLlamaIndexSet,

@@ -3,9 +3,9 @@
 import { z } from 'zod';
 import type { ChatModel } from '../../connectors/models/chat-model.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
-import { RecalldError } from '../../errors.ts';
-import { createStateFile, type StateFile, writeText } from '../../files/text-file.ts';
-import type { GoldenQuery } from '../../model.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { createStateFile, type StateFile, writeText } from '../../platform/files/text-file.ts';
 import {
   costOf,
   estimateTokens,

@@ -1,8 +1,8 @@
 /** What became of judged documents that are no longer in the store: replaced or withdrawn, or lost. */
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { existingDocuments, type ProbedPipeline } from '../../index/probes/probes.ts';
 import { drawn } from '../../math/stats/random.ts';
-import type { GoldenQuery } from '../../model.ts';
-import { existingDocuments, type ProbedPipeline } from '../../probes/probes.ts';
 import {
   type Anchor,
   type DocumentFate,

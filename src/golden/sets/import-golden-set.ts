@@ -3,11 +3,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { RecalldError } from '../../errors.ts';
-import { sourceLines, writeTexts } from '../../files/text-file.ts';
-import type { GoldenQuery } from '../../model.ts';
-import { malformed, type SourceLine } from '../../text/source-line.ts';
-import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { malformed, type SourceLine } from '../../core/text/source-line.ts';
+import { sourceLines, writeTexts } from '../../platform/files/text-file.ts';
+import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import { MAX_QUERIES, parseGoldenLine } from '../golden-set-schema.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
 import type { Placed } from '../rules/foreign-judgments.ts';

@@ -1,7 +1,7 @@
 /** JSON of other programs: objects on lines of their own, in one list, or in one object, each with the line it begins in. */
-import { containerLines, parseExactJson, repeatedName } from '../../text/json.ts';
-import { findJsonFault } from '../../text/loose-json.ts';
-import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { containerLines, parseExactJson, repeatedName } from '../../core/text/json.ts';
+import { findJsonFault } from '../../core/text/loose-json.ts';
+import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
 import { fieldsOf, type Placed } from '../rules/foreign-judgments.ts';
 import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 

@@ -1,6 +1,6 @@
 /** Labels that went stale, and what people accept in their place. */
-import { RecalldError } from '../../errors.ts';
-import type { Clock } from '../../time.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import {
   type Acceptance,

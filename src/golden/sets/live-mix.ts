@@ -1,14 +1,14 @@
 /** How well golden sets stand for live traffic, and their scores with its mix. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenQuery } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../index/probes/probes.ts';
 import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { matrixOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import type { GoldenQuery } from '../../model.ts';
-import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';
-import { DAY_MS } from '../../time.ts';
 import { type GoldenSetVersion, goldenSegment, judgedQueries } from '../rules/golden-set.ts';
 import { judgedDocuments } from '../rules/labels.ts';
 import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';

@@ -1,6 +1,7 @@
 /** Turns live queries into questions for a person to judge. */
+
+import type { GoldenQuery } from '../../core/model.ts';
 import type { LiveCandidates, LiveSamples } from '../../live/sql/live-samples.ts';
-import type { GoldenQuery } from '../../model.ts';
 import { type ChosenQuery, chooseQueries, type SuggestedJudgment, suggestJudgments } from '../rules/promotion.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { liveMixOf } from './live-mix.ts';

@@ -1,7 +1,7 @@
 /** Stores the texts of judged documents while the store has them, so that they can be found again when they are gone. */
 
-import type { ProbedPipeline } from '../../probes/probes.ts';
-import { type Clock, DAY_MS } from '../../time.ts';
+import { type Clock, DAY_MS } from '../../core/time.ts';
+import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { GoldenDocuments, SeenDocument } from '../sql/golden-sets.ts';
 
 export interface RecordDocumentsDeps {

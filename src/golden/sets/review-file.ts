@@ -1,9 +1,9 @@
 /** Review files: one question on each line, for a person to edit and for `golden import --format review`. */
 import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
-import { RecalldError } from '../../errors.ts';
-import { malformed, parseJson } from '../../text/source-line.ts';
-import { DAY_MS } from '../../time.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { malformed, parseJson } from '../../core/text/source-line.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';

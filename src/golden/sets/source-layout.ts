@@ -1,11 +1,11 @@
 /** Which format lies at a path, and which of its files make up the golden set. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { RecalldError } from '../../errors.ts';
-import { unreadable } from '../../files/text-file.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { signatureProblem } from '../../core/text/file-signature.ts';
+import { malformed } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
-import { signatureProblem } from '../../text/file-signature.ts';
-import { malformed } from '../../text/source-line.ts';
+import { unreadable } from '../../platform/files/text-file.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
 import { foreignFormatOf } from '../rules/foreign-judgments.ts';
 import type { ForeignFormat, GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';

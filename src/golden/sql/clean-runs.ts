@@ -1,8 +1,8 @@
 /** What speaks against learning the noise of a retriever from a run. */
 import type { Pool } from 'pg';
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { isUnbounded, type Measure } from '../../math/ir/metric-key.ts';
 import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 

@@ -1,10 +1,10 @@
 /** The runs that others are compared with, pinned by people: at most one for each pipeline and golden set. */
 
 import type { Pool, PoolClient } from 'pg';
-import { recordActs } from '../../access/audit-log.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
-import { queryRow, queryRows } from '../../postgres/rows.ts';
-import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
+import { recordActs } from '../../platform/access/audit-log.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import type { LeftOutRun } from '../rules/clean-runs.ts';
 import type { MeanScores, NoiseTable } from '../rules/run-noise.ts';
 

@@ -2,8 +2,8 @@
 
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
-import { queryRow, queryRows } from '../../postgres/rows.ts';
-import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';
 

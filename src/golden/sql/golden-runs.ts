@@ -5,14 +5,14 @@
  * out, anyone may take the run over and goes on with the queries that have no answer yet.
  */
 import type pg from 'pg';
-import { type Act, recordActs } from '../../access/audit-log.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
-import { endedGoldenSets } from '../../deployments/configured-parts.ts';
-import type { RunStatus } from '../../model.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { wellFormed } from '../../postgres/values.ts';
-import type { ContextSize } from '../../text/context-size.ts';
+import type { RunStatus } from '../../core/model.ts';
+import type { ContextSize } from '../../core/text/context-size.ts';
+import { endedGoldenSets } from '../../live/deployments/configured-parts.ts';
+import { type Act, recordActs } from '../../platform/access/audit-log.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { wellFormed } from '../../platform/postgres/values.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { documentFates, type StaleLabel } from '../rules/labels.ts';

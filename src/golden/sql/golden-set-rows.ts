@@ -1,7 +1,7 @@
 /** The rows of a new version of a golden set. */
 import type pg from 'pg';
-import type { GoldenQuery, Judgment } from '../../model.ts';
-import { wellFormed } from '../../postgres/values.ts';
+import type { GoldenQuery, Judgment } from '../../core/model.ts';
+import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
 /** Rows of one statement, which is made in some milliseconds. */

@@ -4,12 +4,12 @@
  */
 import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
-import { type Act, recordActs } from '../../access/audit-log.ts';
+import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
-import type { GoldenQuery, Judgment } from '../../model.ts';
-import { insertRows, queryRows } from '../../postgres/rows.ts';
-import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
-import { wellFormed } from '../../postgres/values.ts';
+import { type Act, recordActs } from '../../platform/access/audit-log.ts';
+import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
+import { wellFormed } from '../../platform/postgres/values.ts';
 import {
   ERASED_TEXT,
   type GoldenSetVersion,

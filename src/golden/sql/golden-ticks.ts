@@ -1,7 +1,7 @@
 /** What became of the ticks of golden schedules, and what they cost. */
 
 import type { Pool } from 'pg';
-import { queryRows } from '../../postgres/rows.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunPurpose } from '../rules/run.ts';
 
 /**

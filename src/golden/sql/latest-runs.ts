@@ -1,7 +1,7 @@
 /** What each pipeline and golden set last came to: the rows behind the exported gauges. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
-import { type RunStatus, runStatuses } from '../../model.ts';
+import { type RunStatus, runStatuses } from '../../core/model.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { failedShare, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';
 import type { RunFailure } from '../rules/run-failure.ts';

@@ -1,7 +1,7 @@
 /** The runs of a golden set in the order in which they were made, each with what its checks were judged by. */
 import type { Pool } from 'pg';
-import { ALL_SEGMENT } from '../../model.ts';
-import { streamRows } from '../../postgres/stream-rows.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { streamRows } from '../../platform/postgres/stream-rows.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { GoldenRun, RunLabels, SegmentScore } from '../rules/run.ts';
 import type { ForbiddenResults } from '../rules/unwanted-answers.ts';

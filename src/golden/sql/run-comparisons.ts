@@ -1,7 +1,7 @@
 /** What runs were found to be against other runs, and which labels they found to be stale. */
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
-import { ALL_SEGMENT } from '../../model.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { DocumentFate, StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';

@@ -1,10 +1,10 @@
 /** What a run came to: its end, written whole, and its scores, checks and outcomes as they are read back. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
+import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
-import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../model.ts';
-import { insertRows } from '../../postgres/rows.ts';
-import { wellFormed } from '../../postgres/values.ts';
+import { insertRows } from '../../platform/postgres/rows.ts';
+import { wellFormed } from '../../platform/postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { LabelProbe } from '../rules/labels.ts';
 import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';

@@ -1,7 +1,7 @@
 /** The scores of golden sets over time, few enough for a chart. */
 import type { Pool } from 'pg';
+import { ALL_SEGMENT } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
-import { ALL_SEGMENT } from '../../model.ts';
 
 /** The score of a run over all queries at its largest cut-off. */
 export interface ScorePoint {

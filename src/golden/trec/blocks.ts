@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { RecalldError } from '../../errors.ts';
-import { unreadable } from '../../files/text-file.ts';
-import { signatureProblem } from '../../text/file-signature.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { signatureProblem } from '../../core/text/file-signature.ts';
+import { unreadable } from '../../platform/files/text-file.ts';
 
 /** Also the longest line: a text file with a longer one is no list of judgments or results. */
 const BLOCK_BYTES = 512 * 1024;

@@ -1,8 +1,8 @@
 /** The one reader of judgments in lines: TREC, BEIR, CSV and JSON lines, for evaluations and for golden sets alike. */
 
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { ColumnScanner, parseGrade } from '../../math/ir/trec-line.ts';
-import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
 import { decimalOf, gradeTextProblem } from '../rules/grade-text.ts';
 import {
   type ColumnChoices,

@@ -1,5 +1,5 @@
 /** Reads the results of a run file: TREC, or columns that a header names. */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../math/ir/trec-line.ts';
 import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
 import { ResultTable } from './result-table.ts';

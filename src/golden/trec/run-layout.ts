@@ -1,6 +1,7 @@
 /** How the lines of a run file are written: decided once for the file, from its first lines. */
+
+import { quoted } from '../../core/text/source-line.ts';
 import { parseScore, type Separator } from '../../math/ir/trec-line.ts';
-import { quoted } from '../../text/source-line.ts';
 import { malformed } from './blocks.ts';
 
 export interface RunLayout {

@@ -5,9 +5,9 @@
  * `annotation.annotator_kind` of OpenInference, since the event has no field for it.
  */
 
+import type { QueryOutcome } from '../../core/model.ts';
 import { spanOfLiveQuery } from '../../live/rules/otel/span.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
-import type { QueryOutcome } from '../../model.ts';
 import type { GradedDocument } from './judged-measures.ts';
 import { judgedScores, scoredMeasures } from './judged-scores.ts';
 

@@ -1,5 +1,5 @@
 /** Grades of a model for texts that speak to it: how many there are, in words. */
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS } from '../../core/time.ts';
 
 /** Grades of the model for texts that speak to it, to be reviewed. */
 export interface FlaggedGrades {

@@ -1,6 +1,6 @@
 /** The instructions of the model, how it gets the texts, and what it must answer. */
-import { parseBoundedJson } from '../../text/json.ts';
-import { promptData } from '../../text/prompt-data.ts';
+import { parseBoundedJson } from '../../core/text/json.ts';
+import { promptData } from '../../core/text/prompt-data.ts';
 import { speaksToModel } from './injection-signs.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 

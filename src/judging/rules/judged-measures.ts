@@ -2,10 +2,11 @@
  * Graded queries of a window -> what all live traffic comes to, by people where they graded, else by the model alone;
  * and how much of nDCG is owed to an ideal order that knows no document but those which users got.
  */
+
+import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import type { Interval } from '../../math/stats/intervals.ts';
-import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
 import { type Agreement, agreementOf, type GradedPair } from './agreement.ts';
 import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
 import { judgedScores, RELEVANT_GRADE, type ScoredMeasure, scoredMeasures } from './judged-scores.ts';

@@ -3,7 +3,7 @@
  * keep their places.
  */
 import protobuf from 'protobufjs/light.js';
-import { RecalldError, type RejectionCode } from '../../errors.ts';
+import { RecalldError, type RejectionCode } from '../../core/errors.ts';
 import type { Attributes, AttributeValue } from '../rules/otel/span.ts';
 import { tooLarge } from './parse.ts';
 

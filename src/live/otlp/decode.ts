@@ -1,5 +1,5 @@
 /** From the body of an OTLP/HTTP request to spans and log records. What cannot be read costs itself alone. */
-import type { RejectionCode } from '../../errors.ts';
+import type { RejectionCode } from '../../core/errors.ts';
 import type {
   Attributes,
   AttributeValue,

@@ -1,5 +1,5 @@
 /** From a request to live queries and feedback in parts: small ones at once, large ones in a thread. */
-import { createBytesInHand, createThreadPool, movable } from '../../threads/thread-pool.ts';
+import { createBytesInHand, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
 import { cut, eachUnpacked, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';

@@ -3,9 +3,9 @@
  * we use are read, and the others skipped.
  */
 import protobuf from 'protobufjs/light.js';
-import { RecalldError } from '../../errors.ts';
-import { faultText } from '../../http/request-bodies.ts';
-import { JsonBeyondLimit, parseExactJson } from '../../text/json.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
+import { faultText } from '../../platform/http/request-bodies.ts';
 import {
   field,
   isObject,

@@ -1,6 +1,6 @@
 /** The formats of OTLP over HTTP: how much a body may hold, and what is answered. */
 import protobuf from 'protobufjs/light.js';
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 
 /** How much one OTLP request may hold, beside its bytes. */
 export interface OtlpLimits {

@@ -3,7 +3,7 @@
  * speak: it is told so in frames of HTTP/2, since gRPC libraries show the text of a GOAWAY and of nothing else.
  */
 import type { Socket } from 'node:net';
-import type { Logger } from '../../logger.ts';
+import type { Logger } from '../../core/logger.ts';
 
 const SENTENCE =
   'recalld takes OTLP over HTTP, not over gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';

@@ -1,8 +1,9 @@
 /** In which languages live queries are asked. */
+
+import { languageName, languageOf } from '../../core/text/language.ts';
+import { scriptOf } from '../../core/text/query-kinds.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import { languageName, languageOf } from '../../text/language.ts';
-import { scriptOf } from '../../text/query-kinds.ts';
-import { DAY_MS } from '../../time.ts';
 
 /** Most queries are short, and what is compared is the share of now with that of before. */
 const MIN_LETTERS = 20;

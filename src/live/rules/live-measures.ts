@@ -1,6 +1,7 @@
 /** What a window of sampled live queries says of all of them: how many fail, how many find nothing, what is clicked. */
+
+import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
-import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
 import {
   type ClickedQuery,
   type ClickRateOutcome,

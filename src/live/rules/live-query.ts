@@ -3,10 +3,10 @@
  * OpenTelemetry.
  */
 
-import type { Rejection } from '../../errors.ts';
-import type { RetrievedDocument } from '../../model.ts';
-import type { ContextSize } from '../../text/context-size.ts';
-import { DAY_MS, MINUTE_MS } from '../../time.ts';
+import type { Rejection } from '../../core/errors.ts';
+import type { RetrievedDocument } from '../../core/model.ts';
+import type { ContextSize } from '../../core/text/context-size.ts';
+import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 
 /** Clocks of healthy services differ by less. */
 const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;

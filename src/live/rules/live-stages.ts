@@ -3,8 +3,8 @@
  * answers cost, over a window of samples.
  */
 
+import type { ContextSize } from '../../core/text/context-size.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
-import type { ContextSize } from '../../text/context-size.ts';
 import {
   type CalibratedMember,
   type ClickRateOutcome,

@@ -3,10 +3,10 @@
  * as something from before it could come, and that is erased too.
  */
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
-import { dayAfter } from '../../postgres/upkeep.ts';
-import { columnsOf } from '../../postgres/values.ts';
-import { DAY_MS, HOUR_MS } from '../../time.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
+import { dayAfter } from '../../platform/postgres/upkeep.ts';
+import { columnsOf } from '../../platform/postgres/values.ts';
 import type { LiveSample } from './record-arrivals.ts';
 
 export type AskedQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;

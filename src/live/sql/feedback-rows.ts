@@ -1,7 +1,7 @@
 /** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
 import type { Pool, PoolClient } from 'pg';
-import { dayAfter } from '../../postgres/upkeep.ts';
-import { columnsOf } from '../../postgres/values.ts';
+import { dayAfter } from '../../platform/postgres/upkeep.ts';
+import { columnsOf } from '../../platform/postgres/values.ts';
 import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import {
   FEEDBACK_RETRY_MS,

@@ -1,10 +1,10 @@
 /** Kept live queries, as the program and people look into them. */
 
 import type { Pool } from 'pg';
+import { type QueryOutcome, queryOutcomes } from '../../core/model.ts';
 import type { CandidateQuery } from '../../golden/rules/promotion.ts';
-import { type QueryOutcome, queryOutcomes } from '../../model.ts';
-import { queryRows } from '../../postgres/rows.ts';
-import { vectorOfBytes } from '../../postgres/values.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
+import { vectorOfBytes } from '../../platform/postgres/values.ts';
 
 /** Random samples of live queries in PostgreSQL. */
 export function createLiveSamples(pool: Pool): LiveSamples {

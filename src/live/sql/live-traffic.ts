@@ -1,10 +1,10 @@
 /** Live queries and feedback in PostgreSQL. Writes of requests that arrive together share a statement. */
 import type { Pool, PoolClient } from 'pg';
-import { RecalldError } from '../../errors.ts';
-import { unreachable } from '../../postgres/outage.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { createPartitions, dayAfter } from '../../postgres/upkeep.ts';
-import { DAY_MS } from '../../time.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { unreachable } from '../../platform/postgres/outage.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { createPartitions, dayAfter } from '../../platform/postgres/upkeep.ts';
 import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';

@@ -1,9 +1,9 @@
 /** What scheduled measures read of live traffic. */
 import type { Pool } from 'pg';
-import type { QueryOutcome } from '../../model.ts';
-import { namingOutage } from '../../postgres/outage.ts';
-import { queryRows } from '../../postgres/rows.ts';
-import type { ContextSize } from '../../text/context-size.ts';
+import type { QueryOutcome } from '../../core/model.ts';
+import type { ContextSize } from '../../core/text/context-size.ts';
+import { namingOutage } from '../../platform/postgres/outage.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { OpinionCounts } from '../rules/feedback/sentiment.ts';
 import type { LiveStage } from '../rules/live-query.ts';

@@ -1,6 +1,6 @@
 /** Retention of live queries, of what users said of them, and of what was made of them. */
 import type { Pool } from 'pg';
-import { dayAfter, dropPartitionsBefore } from '../../postgres/upkeep.ts';
+import { dayAfter, dropPartitionsBefore } from '../../platform/postgres/upkeep.ts';
 import { eraseLate, forgetErased } from './erase-live.ts';
 
 /**

@@ -3,12 +3,18 @@
  * closes.
  */
 import type { Pool } from 'pg';
-import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
-import { inTransaction, orDenied } from '../../postgres/transaction.ts';
-import { dayAfter } from '../../postgres/upkeep.ts';
-import { binaryArray, bytesOfVector, columnsOf, type Element, type ElementType } from '../../postgres/values.ts';
-import type { ContextSize } from '../../text/context-size.ts';
-import { MINUTE_MS } from '../../time.ts';
+import type { QueryOutcome, RetrievedDocument } from '../../core/model.ts';
+import type { ContextSize } from '../../core/text/context-size.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import { inTransaction, orDenied } from '../../platform/postgres/transaction.ts';
+import { dayAfter } from '../../platform/postgres/upkeep.ts';
+import {
+  binaryArray,
+  bytesOfVector,
+  columnsOf,
+  type Element,
+  type ElementType,
+} from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
 
 /** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */

@@ -4,10 +4,10 @@
  */
 
 import type { Pool, PoolClient } from 'pg';
-import type { RetrievedDocument } from '../../model.ts';
-import { queryRows } from '../../postgres/rows.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { bytesOfVector, columnsOf, vectorOfBytes } from '../../postgres/values.ts';
+import type { RetrievedDocument } from '../../core/model.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { bytesOfVector, columnsOf, vectorOfBytes } from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { stagesJson } from './record-arrivals.ts';

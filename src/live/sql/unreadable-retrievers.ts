@@ -1,9 +1,9 @@
 /** Retriever spans that gave no live query, by kind: written by ingest, read by `recalld doctor`. */
 
 import type { Pool } from 'pg';
-import { queryRows } from '../../postgres/rows.ts';
-import { columnsOf } from '../../postgres/values.ts';
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
+import { columnsOf } from '../../platform/postgres/values.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
 
 /** A kind that has not been seen for so long is forgotten. */

@@ -1,5 +1,5 @@
-import { RecalldError } from '../../errors.ts';
-import { closest } from '../../text/spelling.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { closest } from '../../core/text/spelling.ts';
 
 /** Names of the ranked-retrieval measures; what each computes stands in `evaluate.ts`. */
 export type Measure =

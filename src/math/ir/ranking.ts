@@ -1,5 +1,5 @@
 /** Rankings: their order, repeats in them, how several are joined, and how alike two are without a judgment. */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../../core/errors.ts';
 
 /** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */
 export interface ScoredDocuments {

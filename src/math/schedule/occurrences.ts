@@ -8,7 +8,7 @@
  * is due in both.
  */
 
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { firstWhere } from '../stats/distributions.ts';
 
 export interface CronExpression {

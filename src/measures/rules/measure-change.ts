@@ -1,8 +1,8 @@
 /** Whether a measure left its normal range: the range of its earlier values, robust against a few bad ones. */
 
+import { MINUTE_MS } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import { MINUTE_MS } from '../../time.ts';
 import type { MeasureScale } from './measure-row.ts';
 import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';

@@ -2,14 +2,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
 import { startScheduler } from '../../../src/app/jobs.ts';
+import { systemClock } from '../../../src/core/system-clock.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import { clockSkew } from '../../../src/math/schedule/clock-skew.ts';
 import { latestOccurrence } from '../../../src/math/schedule/occurrences.ts';
-import { createPool, lookAtClocks } from '../../../src/postgres/pool.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { createPool, lookAtClocks } from '../../../src/platform/postgres/pool.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';

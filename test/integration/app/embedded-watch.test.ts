@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { watchEmbedded } from '../../../src/app/database.ts';
-import { RecalldError } from '../../../src/errors.ts';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/postgres/embedded/open.ts';
-import { createPool } from '../../../src/postgres/pool.ts';
+import { RecalldError } from '../../../src/core/errors.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/postgres/embedded/open.ts';
+import { createPool } from '../../../src/platform/postgres/pool.ts';
 import { recordLog, silentLogger } from '../../support/log.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { cleanUp, processesIn, temporaryFolder } from '../postgres/embedded/harness.ts';
+import { cleanUp, processesIn, temporaryFolder } from '../platform/postgres/embedded/harness.ts';
 
 const ends: (() => Promise<void> | void)[] = [];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startScheduler, type Ticks } from '../../../src/app/jobs.ts';
-import { RecalldError } from '../../../src/errors.ts';
+import { RecalldError } from '../../../src/core/errors.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';

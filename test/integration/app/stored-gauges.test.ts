@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { openDependencies } from '../../../src/app/dependencies.ts';
-import { createCleanupStack } from '../../../src/cleanup-stack.ts';
+import { createCleanupStack } from '../../../src/core/cleanup-stack.ts';
 import { createDatabase } from '../../support/database.ts';
 import { writeLargeHistory } from '../../support/large-history.ts';
 import { silentLogger } from '../../support/log.ts';

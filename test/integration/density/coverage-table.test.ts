@@ -1,13 +1,13 @@
 /** Coverage of live queries on a real database: who measures what, once, whatever happens to whom. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { erase } from '../../../src/app/erasure/erase.ts';
 import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
 import { densityTables } from '../../../src/density/dependencies.ts';
 import { admitLiveQueries, type MeasureCoverageDeps, measureCoverage } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
-import { createDeployments } from '../../../src/deployments/deployments.ts';
-import { erase } from '../../../src/erasure/erase.ts';
+import { createDeployments } from '../../../src/live/deployments/deployments.ts';
 import { createTrafficReads } from '../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { describeDensity } from '../../../src/density/describe-density.ts';
 import type { WatchingPhase } from '../../../src/density/rules/watch-state.ts';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
+import { valueNow } from '../../../src/index/probes/probes.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { valueNow } from '../../../src/probes/probes.ts';
 import { useDatabase } from '../../support/database.ts';
 
 const database = useDatabase();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canariesTable } from '../../../src/probes/probes.ts';
+import { canariesTable } from '../../../src/index/probes/probes.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type StoredSnapshot, snapshotsTable } from '../../../src/probes/probes.ts';
+import { type StoredSnapshot, snapshotsTable } from '../../../src/index/probes/probes.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 

@@ -1,8 +1,8 @@
 /** Weeks of live traffic through the job that finds what people ask and the store does not cover. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { erase } from '../../../src/app/erasure/erase.ts';
 import { readTopicGauges } from '../../../src/density/gauges.ts';
-import { erase } from '../../../src/erasure/erase.ts';
 import { useDatabase } from '../../support/database.ts';
 import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
 

@@ -2,7 +2,6 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { beforeEach, expect, it } from 'vitest';
-import { readTimeRange } from '../../../src/console/links.ts';
 import type { ExperimentContext } from '../../../src/experiments/context.ts';
 import { ExperimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.tsx';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
@@ -15,6 +14,7 @@ import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
+import { readTimeRange } from '../../../src/report/console/links.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';

@@ -1,6 +1,6 @@
 /** Stored runs of several configurations in one table. */
 import { expect, it } from 'vitest';
-import { formatMany } from '../../../src/golden/commands/compare.ts';
+import { formatMany } from '../../../src/golden/edge/commands/compare.ts';
 import { storedComparison } from '../../../src/golden/rules/verdict.ts';
 import { compareManyRuns } from '../../../src/golden/runs/stored-runs.ts';
 import { aSchedule, goldenQueries, NOON } from '../../support/builders.ts';

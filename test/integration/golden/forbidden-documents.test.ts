@@ -1,7 +1,7 @@
 /** Documents that must never come back: found by runs and sentinels, confirmed by a second asking, never invented. */
 import { describe, expect, it } from 'vitest';
+import type { GoldenQuery } from '../../../src/core/model.ts';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
-import type { GoldenQuery } from '../../../src/model.ts';
 import { goldenChecks, goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { RecalldError } from '../../../src/errors.ts';
+import { RecalldError } from '../../../src/core/errors.ts';
+import { startRun } from '../../../src/golden/edge/golden-routes.ts';
 import { runGoldenSetJob } from '../../../src/golden/golden-jobs.ts';
-import { startRun } from '../../../src/golden/golden-routes.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';

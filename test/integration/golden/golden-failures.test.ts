@@ -1,6 +1,6 @@
 /** What goes wrong around a golden set: the verdict, the sentence and the metric of each, from the retriever to the export. */
 import { describe, expect, it } from 'vitest';
-import type { GoldenQuery } from '../../../src/model.ts';
+import type { GoldenQuery } from '../../../src/core/model.ts';
 import { aGoldenQuery, aRunSettings, goldenChecks, goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';

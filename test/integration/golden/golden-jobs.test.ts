@@ -1,6 +1,7 @@
 /** The jobs of golden runs on PostgreSQL, for a worker that watches the pipeline `docs`. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { systemClock as clock } from '../../../src/core/system-clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/time.ts';
 import { type GoldenJobDeps, goldenJobs } from '../../../src/golden/golden-jobs.ts';
 import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
 import type { NewRun } from '../../../src/golden/rules/run.ts';
@@ -11,9 +12,8 @@ import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
-import { createJobRunner } from '../../../src/queue/job-queue.ts';
-import { systemClock as clock } from '../../../src/system-clock.ts';
-import { DAY_MS, MINUTE_MS } from '../../../src/time.ts';
+import { createDeployments } from '../../../src/live/deployments/deployments.ts';
+import { createJobRunner } from '../../../src/platform/queue/job-queue.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { putRun } from '../../support/golden-runs.ts';

@@ -1,6 +1,5 @@
 /** A pinned run with its reruns, the generations of the index after it, and what later runs are judged by. */
 import { expect, it } from 'vitest';
-import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { statisticsOfCommands } from '../../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { pinRun } from '../../../src/golden/runs/pin-baseline.ts';
@@ -8,6 +7,7 @@ import { compareRunsById, type GoldenStore, knowledgeOf } from '../../../src/gol
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { createDeployments } from '../../../src/live/deployments/deployments.ts';
 import {
   aFailedAnswer,
   aNewGoldenSet,

@@ -8,7 +8,7 @@ import type { GoldenRun, RunSettings } from '../../../src/golden/rules/run.ts';
 import { endWithoutScores } from '../../../src/golden/runs/end-golden-run.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import type { BackendSettings } from '../../../src/queue/backends.ts';
+import type { BackendSettings } from '../../../src/platform/queue/backends.ts';
 import { aNewGoldenSet, aRunSettings, goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { documents, type FaultServer, startFaultServer, status } from '../../support/fault-server.ts';

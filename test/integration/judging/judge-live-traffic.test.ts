@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/app/database.ts';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
-import { readStatus } from '../../../src/status/read-status.ts';
+import { readStatus } from '../../../src/report/status/read-status.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hang, inTurn, status, tooManyRequests } from '../../support/fault-server.ts';

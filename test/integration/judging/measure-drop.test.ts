@@ -1,9 +1,9 @@
 /** Live queries that are answered worse than before: called by the model, and settled by people. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/core/time.ts';
 import { judgingGauges } from '../../../src/judging/gauges.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/time.ts';
 import { useDatabase } from '../../support/database.ts';
 import { documentOf, JudgingWorld, judgeWithBias, PIPELINE, promptOf } from '../../support/judging-world.ts';
 

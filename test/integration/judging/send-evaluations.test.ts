@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { readLogs } from '../../../src/live/otlp/extraction.ts';
 import { contentOf } from '../../../src/live/otlp/parse.ts';
-import { createOtlpEndpoint } from '../../../src/metrics/otlp.ts';
+import { createOtlpEndpoint } from '../../../src/platform/metrics/otlp.ts';
 import { useDatabase } from '../../support/database.ts';
 import { documentOf, JudgingWorld } from '../../support/judging-world.ts';
 import { attributesOf, decodeLogs, type LogRecord, startOtlpReceiver } from '../../support/otlp-receiver.ts';

@@ -1,9 +1,9 @@
 /** A judge that is asked the same again every day: it is noticed when its model changes behind its name. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { DAY_MS } from '../../../src/core/time.ts';
 import { judgingGauges } from '../../../src/judging/gauges.ts';
+import { createDeployments } from '../../../src/live/deployments/deployments.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { DAY_MS } from '../../../src/time.ts';
 import { useDatabase } from '../../support/database.ts';
 import { status } from '../../support/fault-server.ts';
 import { chatAnswer, JudgingWorld, judgeWithBias, PIPELINE } from '../../support/judging-world.ts';

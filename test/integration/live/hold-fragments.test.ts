@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createFragmentHold } from '../../../src/live/live-ingest.ts';
+import { createPersonalData } from '../../../src/live/privacy/personal-data.ts';
 import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
-import { createPersonalData } from '../../../src/privacy/personal-data.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';

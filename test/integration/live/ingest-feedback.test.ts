@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { privacySchema } from '../../../src/live/config.ts';
 import { ingestFeedback } from '../../../src/live/ingest-feedback.ts';
+import { createPersonalData } from '../../../src/live/privacy/personal-data.ts';
 import type { TracedFeedback } from '../../../src/live/rules/otel/feedback.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
-import { createPersonalData } from '../../../src/privacy/personal-data.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';

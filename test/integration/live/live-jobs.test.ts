@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createAuditLog } from '../../../src/access/audit-log.ts';
-import { createConsoleSessions } from '../../../src/access/credentials.ts';
 import { createCheckStore } from '../../../src/checks/check-store.ts';
-import { createIncidents } from '../../../src/diagnosis/incidents.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createIncidents } from '../../../src/incidents/diagnosis/incidents.ts';
 import { type LiveJobDeps, liveJobs } from '../../../src/live/live-jobs.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { createAuditLog } from '../../../src/platform/access/audit-log.ts';
+import { createConsoleSessions } from '../../../src/platform/access/credentials.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';

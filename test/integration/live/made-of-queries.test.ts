@@ -1,6 +1,6 @@
 /** What is made of live queries goes with them: by retention of pipelines that left the config too, and by erasure. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { erase } from '../../../src/erasure/erase.ts';
+import { erase } from '../../../src/app/erasure/erase.ts';
 import { pruneLive } from '../../../src/live/sql/prune-live.ts';
 import { useDatabase } from '../../support/database.ts';
 

@@ -1,12 +1,12 @@
 /** The job `measure-live-traffic` over two hundred pipelines, each with a window of live queries. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/core/system-clock.ts';
 import { liveJobs } from '../../../src/live/live-jobs.ts';
 import { measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows, type LiveWindows } from '../../../src/live/sql/live-windows.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { PipelinesFailedError } from '../../../src/queue/for-each-pipeline.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { PipelinesFailedError } from '../../../src/platform/queue/for-each-pipeline.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';

@@ -1,5 +1,6 @@
 /** Traffic of which everything is known goes through sampling and PostgreSQL; the measures must find it again. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { QueryOutcome } from '../../../src/core/model.ts';
 import { measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
 import { type LiveMeasure, liveMeasures } from '../../../src/live/rules/live-measures.ts';
 import { decide, type SamplingPolicy } from '../../../src/live/rules/sampling/decision.ts';
@@ -9,7 +10,6 @@ import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
-import type { QueryOutcome } from '../../../src/model.ts';
 import { documents, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aLiveSample, aStoredClick } from '../../support/live-rows.ts';

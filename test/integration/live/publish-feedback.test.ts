@@ -6,7 +6,7 @@ import { feedbackGauges } from '../../../src/live/publish-live.ts';
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import type { GaugeSample } from '../../../src/metrics/meter.ts';
+import type { GaugeSample } from '../../../src/platform/metrics/meter.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMeasurements, type LatestMeasurement } from '../../../src/measures/measurements.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
-import { createPool } from '../../../src/postgres/pool.ts';
+import { createPool } from '../../../src/platform/postgres/pool.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { freePort } from '../../support/free-port.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
-import type { Clock } from '../../../src/time.ts';
+import type { Clock } from '../../../src/core/time.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 

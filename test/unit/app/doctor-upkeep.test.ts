@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeUpkeep } from '../../../src/app/doctor/foundations.ts';
-import type { Upkeep } from '../../../src/postgres/upkeep.ts';
+import type { Upkeep } from '../../../src/platform/postgres/upkeep.ts';
 import { NOON } from '../../support/builders.ts';
 
 const kept: Upkeep = { isAutovacuumOn: true, neglected: [], worst: null, idle: [] };

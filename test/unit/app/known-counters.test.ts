@@ -3,7 +3,7 @@ import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-fi
 import { configSchema } from '../../../src/app/config/schema.ts';
 import { showIngestCounters } from '../../../src/app/http-surface.ts';
 import { showJobCounters } from '../../../src/app/workers.ts';
-import { createExporter } from '../../../src/metrics/prometheus.ts';
+import { createExporter } from '../../../src/platform/metrics/prometheus.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startTicks, type Ticked, type TicksDeps } from '../../../src/app/jobs.ts';
-import { RecalldError } from '../../../src/errors.ts';
+import { RecalldError } from '../../../src/core/errors.ts';
 import { NOON } from '../../support/builders.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';

@@ -13,9 +13,9 @@ import {
 import { rankedBy, rankedWithout } from '../../../bench/diagnosis/fit/reliability.ts';
 import { sourceOf } from '../../../bench/diagnosis/fit/write-estimates.ts';
 import { type RandomNumbers, randomNumbers } from '../../../bench/random-numbers.ts';
-import { causes } from '../../../src/diagnosis/rules/cause.ts';
-import { type Estimates, judgedEstimates } from '../../../src/diagnosis/rules/estimates.ts';
-import { type SignName, signNames, signStates } from '../../../src/diagnosis/rules/signs.ts';
+import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
+import { type Estimates, judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
+import { type SignName, signNames, signStates } from '../../../src/incidents/diagnosis/rules/signs.ts';
 
 /** What a world shows by chance: each of the signs with a state of its own, or nothing of it. */
 function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<Evaluation, 'signs'> {

@@ -4,8 +4,8 @@ import { readEvaluations } from '../../../bench/diagnosis/fit/evaluation.ts';
 import { rankedBy, reliabilityOf } from '../../../bench/diagnosis/fit/reliability.ts';
 import { evaluationsOf } from '../../../bench/faults/evaluations.ts';
 import type { IncidentRecord, WorldRecord } from '../../../bench/faults/record.ts';
-import { judgedEstimates } from '../../../src/diagnosis/rules/estimates.ts';
-import { fittedEstimates } from '../../../src/diagnosis/rules/fitted-weights.ts';
+import { judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
+import { fittedEstimates } from '../../../src/incidents/diagnosis/rules/fitted-weights.ts';
 
 /** Two worlds of each kind of fault, of makes that no weight was fitted to. */
 const recorded = path.resolve(import.meta.dirname, '../../fixtures/diagnosis/evaluations.jsonl');

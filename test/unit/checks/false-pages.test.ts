@@ -3,7 +3,7 @@ import { periodBudget } from '../../../src/app/config/alerts.ts';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { createLogger } from '../../../src/app/logger.ts';
 import { createPipelines } from '../../../src/app/pipelines.ts';
-import { expectFalsePages, formatFalsePages } from '../../../src/checks/false-pages-command.ts';
+import { expectFalsePages, formatFalsePages } from '../../../src/checks/edge/false-pages-command.ts';
 import type { ExpectedOfPipeline } from '../../../src/checks/rules/false-pages.ts';
 import { createDensityPlans } from '../../../src/density/plan.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';

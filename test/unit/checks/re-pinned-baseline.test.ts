@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { StoredStanding } from '../../../src/checks/check-store.ts';
 import { type CheckFacts, judgeChecks } from '../../../src/checks/evaluate-checks.ts';
 import { regressionCheckName } from '../../../src/checks/rules/regression.ts';
-import type { Verdict } from '../../../src/model.ts';
+import type { Verdict } from '../../../src/core/model.ts';
 import { aCompletedRun, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 
 const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 1 } as const;

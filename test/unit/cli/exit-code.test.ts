@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EXIT_BUG, EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from '../../../src/cli/exit.ts';
-import { errorTable } from '../../../src/errors.ts';
+import { errorTable } from '../../../src/core/errors.ts';
 
 describe('the exit code of a command', () => {
   it.each([

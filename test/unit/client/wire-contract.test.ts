@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { InvalidField } from '../../../src/client/options.ts';
 import { createFeedbackRecord, createQueryRecord, feedbackKinds, recordToJson } from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
+import { contentId } from '../../../src/core/text/content-id.ts';
 import { feedbackSchema, liveQuerySchema, readLiveQueries, toLiveQuery } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';
-import { contentId } from '../../../src/text/content-id.ts';
 
 const now = Date.parse('2026-11-20T15:45:00Z');
 const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };

@@ -20,7 +20,7 @@ import { chartFiles, kubernetesRules } from '../../../docs/build/chart-files.ts'
 import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/serve.ts';
-import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
+import { metricCatalogue } from '../../../src/platform/metrics/catalogue.ts';
 import { renderTemplate, type Value } from '../../support/helm-template.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { liveMixGauges } from '../../../src/golden/gauges.ts';
+import { gapNow, valueNow } from '../../../src/index/probes/probes.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
-import { gapNow, valueNow } from '../../../src/probes/probes.ts';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { latestAt } from '../../support/measurements.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { burnRates, objectiveProblems } from '../../../src/golden/objectives.ts';
-import type { Objective } from '../../../src/metrics/alert-rules.ts';
+import type { Objective } from '../../../src/platform/metrics/alert-rules.ts';
 
 const problemsOf = (...objectives: readonly Objective[]) =>
   objectiveProblems({ pipelines: [{ name: 'docs', goldenSets: [], objectives }], latencyBuckets: [0.5, 1, 2.5] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readGrades, reviewLine } from '../../../src/judging/judge-commands.ts';
+import { readGrades, reviewLine } from '../../../src/judging/edge/judge-commands.ts';
 import { NOON } from '../../support/builders.ts';
 
 const query = {

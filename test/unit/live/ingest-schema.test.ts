@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { identifier } from '../../../src/http/fields.ts';
 import { embeddingSchema } from '../../../src/live/embedding-schema.ts';
 import {
   liveQuerySchema,
@@ -11,6 +10,7 @@ import {
   resultsSchema,
   toLiveQuery,
 } from '../../../src/live/ingest-schema.ts';
+import { identifier } from '../../../src/platform/http/fields.ts';
 
 /** What results are, said without regard to cost. */
 const plain = z

@@ -2,8 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
-import { classifyConnectionFailure } from '../../../outbound/exchange.ts';
-import { type DatabaseRoute, mayTryOtherwise } from '../../../postgres/database-url.ts';
+import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
+import { type DatabaseRoute, mayTryOtherwise } from '../../../platform/postgres/database-url.ts';
 import { Refused } from '../entries.ts';
 
 interface Failure {

@@ -1,7 +1,7 @@
 /** The vector store in PostgreSQL with pgvector. */
 import { Client } from 'pg';
-import { RecalldError } from '../../../errors.ts';
-import { readDatabaseUrl } from '../../../postgres/database-url.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { readDatabaseUrl } from '../../../platform/postgres/database-url.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../entries.ts';
 import type { StoreOutcome, VectorStore } from '../vector-store.ts';

@@ -1,8 +1,8 @@
 /** One connection to Redis, opened by the first command and again after it broke. */
 import { setMaxListeners } from 'node:events';
 import { Command, Redis } from 'ioredis';
-import { RecalldError } from '../../../errors.ts';
-import { classifyConnectionFailure } from '../../../outbound/exchange.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { type Attempt, failed, failureCode, Refused, unsupported } from '../entries.ts';
 

@@ -5,9 +5,9 @@
  * github.com/redis/docs.
  */
 
+import { parseBoundedJson } from '../../../core/text/json.ts';
 import { createReservoir } from '../../../math/stats/random.ts';
-import { listOf, textOf, vectorOf } from '../../../outbound/json-api.ts';
-import { parseBoundedJson } from '../../../text/json.ts';
+import { listOf, textOf, vectorOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import {
   type Attempt,

@@ -5,9 +5,9 @@
  * modules/vector-sets of github.com/redis/redis.
  */
 
+import { parseBoundedJson } from '../../../core/text/json.ts';
 import { createReservoir } from '../../../math/stats/random.ts';
-import { fieldAt, textOf } from '../../../outbound/json-api.ts';
-import { parseBoundedJson } from '../../../text/json.ts';
+import { fieldAt, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../entries.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';

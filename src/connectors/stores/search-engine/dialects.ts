@@ -1,5 +1,5 @@
 /** Where the query languages of Elasticsearch and OpenSearch part. */
-import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../../outbound/json-api.ts';
+import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { unsupported } from '../entries.ts';
 import type { VectorStore } from '../vector-store.ts';

@@ -1,5 +1,5 @@
 /** What a Weaviate collection is made of. */
-import { at, fieldsOf, listOf, numberOf, textOf } from '../../../outbound/json-api.ts';
+import { at, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import { type Attempt, failed, unsupported } from '../entries.ts';
 import { type StoreCalls, settingsHash } from '../remote-store.ts';
 import type { ScoreKind, VectorMetric } from '../vector-store.ts';

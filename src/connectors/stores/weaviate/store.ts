@@ -6,7 +6,7 @@
  */
 
 import { createReservoir } from '../../../math/stats/random.ts';
-import { at, bearer, listOf, numberOf, textOf, vectorOf } from '../../../outbound/json-api.ts';
+import { at, bearer, listOf, numberOf, textOf, vectorOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import {
   type Attempt,

@@ -4,10 +4,10 @@
  * eight did in absolute terms): they tell that something changed, golden runs tell whether it is worse.
  */
 
+import { MINUTE_MS } from '../../../core/time.ts';
 import { normalQuantile, studentTQuantile } from '../../../math/stats/distributions.ts';
 import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 import { type Interval, wilsonInterval } from '../../../math/stats/intervals.ts';
-import { MINUTE_MS } from '../../../time.ts';
 import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 
 /** A sampled query with what was shown for it, best first. */

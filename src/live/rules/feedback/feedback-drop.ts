@@ -4,11 +4,12 @@
  * replica find the same: evidence that only counts the buckets of a window is never more than that of the whole past, and
  * so false alarms are no more frequent than its threshold says.
  */
+
+import { MINUTE_MS } from '../../../core/time.ts';
 import { alarmThreshold, type FalsePageBudget } from '../../../density/rules/alarm.ts';
 import { median } from '../../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 import { type DetectorSettings, newDetector, stepDetector } from '../../../math/stats/sequential.ts';
-import { MINUTE_MS } from '../../../time.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { OpinionCounts } from './sentiment.ts';
 

@@ -3,8 +3,8 @@
  * gave none; and the share of positive opinions among those that are positive or negative.
  */
 
+import { ALL_SEGMENT } from '../../../core/model.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
-import { ALL_SEGMENT } from '../../../model.ts';
 import type { Feedback, FeedbackKind } from '../live-query.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import { type FeedbackBasis, kindsOf } from './user-cap.ts';

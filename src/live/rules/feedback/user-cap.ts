@@ -6,7 +6,7 @@
  * against its own hour, deciding again gives the same answer, and no window of a measure holds more of one user than
  * the caps of its hours, whatever times were sent.
  */
-import { DAY_MS, HOUR_MS } from '../../../time.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds } from '../live-query.ts';
 
 /**

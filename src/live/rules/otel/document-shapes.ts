@@ -1,5 +1,5 @@
 /** The shapes in which retrievers return documents, read into one: lists, columns, pairs with a score, and wrappers of them. */
-import { endsEarly, parseLooseJson } from '../../../text/loose-json.ts';
+import { endsEarly, parseLooseJson } from '../../../core/text/loose-json.ts';
 import {
   type Attributes,
   type AttributeValue,

@@ -1,7 +1,7 @@
 /** From the spans of one export to live queries and feedback: the one entry for traces, in the order of its steps. */
-import type { RetrievedDocument } from '../../../model.ts';
-import { contextSize } from '../../../text/context-size.ts';
-import { DAY_MS } from '../../../time.ts';
+import type { RetrievedDocument } from '../../../core/model.ts';
+import { contextSize } from '../../../core/text/context-size.ts';
+import { DAY_MS } from '../../../core/time.ts';
 import { type LiveQuery, type LiveStage, liveStage } from '../live-query.ts';
 import type { TracedDocument } from './document-shapes.ts';
 import { readSpanFeedback, type TracedFeedback } from './feedback.ts';

@@ -1,6 +1,6 @@
 /** What a retriever or reranker span tells of its documents, wherever its instrumentation put them. */
-import type { RetrievedDocument } from '../../../model.ts';
-import { contentId, placeholderId } from '../../../text/content-id.ts';
+import type { RetrievedDocument } from '../../../core/model.ts';
+import { contentId, placeholderId } from '../../../core/text/content-id.ts';
 import {
   MAX_DOCUMENTS,
   noDocument,

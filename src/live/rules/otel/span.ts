@@ -2,8 +2,8 @@
  * Spans, log records and their attributes as OpenTelemetry means them, whatever wire format they came in; and with which
  * chance a span was kept.
  */
-import { parseBoundedJson, parseExactJson } from '../../../text/json.ts';
-import { parseLooseJson } from '../../../text/loose-json.ts';
+import { parseBoundedJson, parseExactJson } from '../../../core/text/json.ts';
+import { parseLooseJson } from '../../../core/text/loose-json.ts';
 
 /**
  * The value of an attribute. An integer that a double cannot hold exactly is the string of its digits, and bytes are

@@ -1,6 +1,6 @@
 /** What other spans of a trace add to its live queries: vectors, the final order, the person. */
 
-import type { RetrievedDocument } from '../../../model.ts';
+import type { RetrievedDocument } from '../../../core/model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
 import type { Person } from './request-tags.ts';
 

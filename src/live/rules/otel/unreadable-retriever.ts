@@ -1,5 +1,5 @@
 /** Why the span of a retriever gave no live query, and what its service can set so that the next one does. */
-import { endsEarly } from '../../../text/loose-json.ts';
+import { endsEarly } from '../../../core/text/loose-json.ts';
 import { outputNames } from './retrieved-documents.ts';
 import type { AttributeValue, OtlpSpan } from './span.ts';
 import { hasSeveralQueries } from './trace-index.ts';

@@ -12,7 +12,7 @@
  *
  * Levels depend on the number of queries and their age alone, never on the draw of a query.
  */
-import { MINUTE_MS } from '../../../time.ts';
+import { MINUTE_MS } from '../../../core/time.ts';
 
 /** What was decided last. */
 export interface Admission {

@@ -1,6 +1,6 @@
 /** Whether a live query is kept, and with which probability it was, within the cap on samples a minute. */
 import { hash } from 'node:crypto';
-import type { QueryOutcome } from '../../../model.ts';
+import type { QueryOutcome } from '../../../core/model.ts';
 
 // The cap on samples a minute. Each replica counts the queries of the minute and halves the
 // rate as often as it takes to stay within its share of `max_per_minute`; it starts a minute with as many halvings as

@@ -6,9 +6,9 @@
  * Bounds are for its total or mean, not for what users might have asked; if every query was kept they are a point.
  */
 
+import { type QueryOutcome, queryOutcomes } from '../../../core/model.ts';
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import { effectiveNumber } from '../../../math/stats/effective-number.ts';
-import { type QueryOutcome, queryOutcomes } from '../../../model.ts';
 
 interface ClusterVariance {
   /** >= 0. */

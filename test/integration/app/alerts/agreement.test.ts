@@ -6,13 +6,13 @@ import { createCheckStore, readCheckGauges } from '../../../../src/checks/check-
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
 import { judgeGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
+import type { Verdict } from '../../../../src/core/model.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
 import { createMeasurements } from '../../../../src/measures/measurements.ts';
-import type { GaugeSample } from '../../../../src/metrics/meter.ts';
-import type { Verdict } from '../../../../src/model.ts';
-import { readStoredGauges } from '../../../../src/status/publish.ts';
+import type { GaugeSample } from '../../../../src/platform/metrics/meter.ts';
+import { readStoredGauges } from '../../../../src/report/status/publish.ts';
 import {
   aCompletedRun,
   aFloor,

@@ -1,7 +1,7 @@
 /** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
-import { asOf, type RuleSettings } from '../../../../src/metrics/alert-rules.ts';
+import { asOf, type RuleSettings } from '../../../../src/platform/metrics/alert-rules.ts';
 import { missing } from '../../../support/missing.ts';
 import {
   inputSeries,

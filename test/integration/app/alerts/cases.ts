@@ -1,5 +1,5 @@
 /** The cases that every alert is put through, made from its fixture. */
-import type { AlertRule } from '../../../../src/metrics/alert-rules.ts';
+import type { AlertRule } from '../../../../src/platform/metrics/alert-rules.ts';
 import { inputSeries, type RuleTest, type Signal, selectorOf } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { alive, foreign, rotation } from './signals.ts';

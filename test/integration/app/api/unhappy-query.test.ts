@@ -1,8 +1,8 @@
 /** A query that was not sampled, a user who is unhappy with it, and a database that goes away just then. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
-import { createCleanupStack } from '../../../../src/cleanup-stack.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { createLiveIngest } from '../../../../src/live/live-ingest.ts';
 import type { Feedback } from '../../../../src/live/rules/live-query.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createThrottleLimits } from '../../../../src/connectors/throttle/limits.ts';
 import { openThrottle } from '../../../../src/connectors/throttle/throttle.ts';
+import { systemClock as clock } from '../../../../src/core/system-clock.ts';
 import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
-import { systemClock as clock } from '../../../../src/system-clock.ts';
 import { aRunSettings, goldenQueries } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { silentLogger as logger } from '../../../support/log.ts';

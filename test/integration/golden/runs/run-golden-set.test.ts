@@ -1,6 +1,5 @@
 /** One worker at a golden run on PostgreSQL. Waits are twenty times as short; leases are by the time of the database. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDeployments } from '../../../../src/deployments/deployments.ts';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
 import { endWithoutScores } from '../../../../src/golden/runs/end-golden-run.ts';
@@ -9,6 +8,7 @@ import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselin
 import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns, type GoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets, type GoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
 import {
   aFailedAnswer,
   aFloor,

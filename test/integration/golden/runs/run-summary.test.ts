@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Verdict } from '../../../../src/core/model.ts';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
 import { comparedJson } from '../../../../src/golden/runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
@@ -6,7 +7,6 @@ import { metricJson, metricsJson } from '../../../../src/golden/runs/score-json.
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
-import type { Verdict } from '../../../../src/model.ts';
 import { aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aDifference, anEnd, putRun } from '../../../support/golden-runs.ts';

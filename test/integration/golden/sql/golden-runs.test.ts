@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RunStatus } from '../../../../src/core/model.ts';
 import type { NewRun, QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import { createGoldenRuns, type GoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import type { RunStatus } from '../../../../src/model.ts';
 import { aFailedAnswer, anAnswer, noLabels } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import {

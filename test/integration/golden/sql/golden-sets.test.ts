@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import type { NewGoldenSet, QueryOrigin } from '../../../../src/golden/rules/golden-set.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 import { useDatabase } from '../../../support/database.ts';
 
 const monday = new Date('2026-11-16T09:00:00.000Z');

@@ -6,7 +6,7 @@ import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@ope
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs/light.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
 import { contentOf, defaultOtlpLimits, type OtlpLimits } from '../../../../src/live/otlp/parse.ts';
 import { messageType } from '../../../support/otlp-messages.ts';

@@ -10,8 +10,8 @@ import { FakeRetriever } from '@langchain/core/utils/testing';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { contentId } from '../../../../src/core/text/content-id.ts';
 import { extractLiveQueries } from '../../../../src/live/rules/otel/extract.ts';
-import { contentId } from '../../../../src/text/content-id.ts';
 import { options } from '../../../unit/live/rules/otel/telemetry.ts';
 import { type Collector, startCollector } from './collector.ts';
 

@@ -1,6 +1,6 @@
 /** What comes after an erasure of what had happened before it, on a real database, and what is remembered for that. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { erase } from '../../../../src/erasure/erase.ts';
+import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type ErasureSubject } from '../../../../src/live/sql/erase-live.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../../src/live/sql/record-arrivals.ts';

@@ -1,6 +1,6 @@
 /** Live traffic on a real database: what is stored once, what a later arrival may change, what an erasure reaches. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { erase } from '../../../../src/erasure/erase.ts';
+import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../../src/live/sql/record-arrivals.ts';

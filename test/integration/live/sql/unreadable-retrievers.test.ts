@@ -1,8 +1,8 @@
 /** What the doctor is told of retriever spans that gave no query: written once a minute at most, forgotten after a month. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
-import { createCleanupStack } from '../../../../src/cleanup-stack.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { createLiveIngest } from '../../../../src/live/live-ingest.ts';
 import type { UnreadableRetriever } from '../../../../src/live/rules/otel/unreadable-retriever.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
 import { defaultRuleSettings, prometheusRule, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
-import { duration, type RuleSettings } from '../../../../src/metrics/alert-rules.ts';
-import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
+import { duration, type RuleSettings } from '../../../../src/platform/metrics/alert-rules.ts';
+import { metricCatalogue } from '../../../../src/platform/metrics/catalogue.ts';
 
 const settings: RuleSettings = {
   ...defaultRuleSettings,

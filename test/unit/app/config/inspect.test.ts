@@ -6,7 +6,7 @@ import { branches, isMapping, type JsonSchema } from '../../../../src/app/config
 import { redactConfig } from '../../../../src/app/config/inspect.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 
 function parse(text: string, env: Readonly<Record<string, string>> = {}): Config {
   return parseConfig(text, 'recalld.yaml', env, () => '');

@@ -8,7 +8,7 @@ import { branches, isMapping, type JsonSchema } from '../../../../src/app/config
 import { loadConfigOfDatabase } from '../../../../src/app/config/load.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

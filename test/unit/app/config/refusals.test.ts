@@ -3,7 +3,7 @@ import { parse as parseYaml, stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
 import { isMapping } from '../../../../src/app/config/explain.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 
 /** The sentences that a config is refused with. */
 function problems(text: string): string[] {

@@ -1,9 +1,9 @@
 import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, it } from 'vitest';
 import { excusedMetrics } from '../../../../src/app/dashboards/catalogue.ts';
-import { dashboardUids } from '../../../../src/metrics/alert-rules.ts';
-import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
-import type { MetricDefinition } from '../../../../src/metrics/definition.ts';
+import { dashboardUids } from '../../../../src/platform/metrics/alert-rules.ts';
+import { metricCatalogue } from '../../../../src/platform/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../../../src/platform/metrics/definition.ts';
 import { expressions, fillIn, type PlacedPanel, readDashboards, statements } from '../../../support/dashboards.ts';
 
 const dashboards = readDashboards();
@@ -47,7 +47,7 @@ describe('the dashboards', () => {
     const shown = new Set([...text.matchAll(/\brecalld_\w+/g)].map(([name]) => metricOf(name)));
     const excused = Object.keys(excusedMetrics);
     const missing = Object.keys(catalogue).filter((name) => !shown.has(name) && !excused.includes(name));
-    expect(missing.map((name) => `put ${name} on a panel of src/dashboards`)).toEqual([]);
+    expect(missing.map((name) => `put ${name} on a panel of src/platform/dashboards`)).toEqual([]);
     expect(excused.filter((name) => shown.has(name))).toEqual([]);
     expect([...shown].filter((name) => !Object.hasOwn(catalogue, name))).toEqual([]);
   });

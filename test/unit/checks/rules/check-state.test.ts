@@ -10,8 +10,8 @@ import {
   steadyVerdict,
 } from '../../../../src/checks/rules/check-state.ts';
 import { judgeThreshold, type ThresholdCheck, type ThresholdFinding } from '../../../../src/checks/rules/threshold.ts';
+import type { Verdict } from '../../../../src/core/model.ts';
 import { wilsonInterval } from '../../../../src/math/stats/intervals.ts';
-import type { Verdict } from '../../../../src/model.ts';
 import { hours } from '../../../support/measurements.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 

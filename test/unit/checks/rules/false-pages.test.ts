@@ -9,8 +9,8 @@ import {
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../../../src/checks/rules/threshold.ts';
+import type { Verdict } from '../../../../src/core/model.ts';
 import { normalCdf } from '../../../../src/math/stats/distributions.ts';
-import type { Verdict } from '../../../../src/model.ts';
 
 const hourly = 24 * 90;
 

@@ -9,8 +9,8 @@ import {
   listGoldenChecks,
 } from '../../../../src/checks/rules/golden-checks.ts';
 import { addShifts, NO_SHIFT, shiftOf, worstVerdict } from '../../../../src/checks/rules/threshold.ts';
+import type { Severity, Verdict } from '../../../../src/core/model.ts';
 import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
-import type { Severity, Verdict } from '../../../../src/model.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
 
 const probe = (stale: number, probed: number): LabelProbe => ({

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../../../src/checks/rules/threshold.ts';
 
-import type { Verdict } from '../../../../src/model.ts';
+import type { Verdict } from '../../../../src/core/model.ts';
 
 const check: RegressionCheck = {
   measure: 'ndcg@10',

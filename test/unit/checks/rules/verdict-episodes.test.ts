@@ -7,7 +7,7 @@ import {
   replayCheck,
   type VerdictEpisode,
 } from '../../../../src/checks/rules/verdict-episodes.ts';
-import type { Verdict } from '../../../../src/model.ts';
+import type { Verdict } from '../../../../src/core/model.ts';
 import { NOON } from '../../../support/builders.ts';
 
 const HOUR = 3600;

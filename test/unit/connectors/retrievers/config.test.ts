@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { redactConfig } from '../../../../src/app/config/inspect.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 
 function parse(pipeline: object): Config {
   return parseConfig(JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', {}, () => '');

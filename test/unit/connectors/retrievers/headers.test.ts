@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileHeaders } from '../../../../src/connectors/retrievers/http.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { anyText } from './any-text.ts';
 
 const request = { text: 'q', k: 5, tags: { tenant: 'Acme Corp' } };

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { openRetriever, type RetrieverInput } from '../../../support/connectors.ts';
 import {
   documents,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RetrieverConfigOf } from '../../../../src/connectors/retrievers/config.ts';
 import { compileResults as compileAll } from '../../../../src/connectors/retrievers/results.ts';
-import { RecalldError } from '../../../../src/errors.ts';
-import { contentId } from '../../../../src/text/content-id.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
+import { contentId } from '../../../../src/core/text/content-id.ts';
 
 type ResultExpressions = Omit<RetrieverConfigOf<'http'>['results'], 'stages'> &
   Partial<Pick<RetrieverConfigOf<'http'>['results'], 'stages'>>;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileValue, type JsonValue, parseTemplate } from '../../../../src/connectors/retrievers/template.ts';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { anyText } from './any-text.ts';
 
 const request = { text: 'what is a "tag"?', k: 10, tags: { course: 'ml-101', empty: '' } };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
 import type { GoldenFormat } from '../../../../src/golden/rules/golden-set.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 
 describe('a golden set', () => {
   it.each<[GoldenFormat, Partial<GoldenQuery>, string]>([

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
 import { runMeasures, scoreQueries, scoreRun } from '../../../../src/golden/rules/score-run.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 
 /** Means by metric key of one segment, `{'ndcg@10': 0.5}`. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { groupBySegment, OTHER_SEGMENT } from '../../../../src/golden/rules/golden-set.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 import { aGoldenQuery } from '../../../support/builders.ts';
 
 /** One query for each set of tags. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import type { AnsweredStage, QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import { answeredStages, stagedQuestions, summarizeStages } from '../../../../src/golden/rules/stages.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, goldenQueries } from '../../../support/builders.ts';
 
 const listed = (...ids: readonly string[]) => ids.map((id) => ({ id, score: null }));

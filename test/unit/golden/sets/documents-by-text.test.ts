@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contentId } from '../../../../src/text/content-id.ts';
+import { contentId } from '../../../../src/core/text/content-id.ts';
 import { readFiles, refusal } from './golden-files.ts';
 
 const id = contentId('Open the settings.');

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { type ExportFile, exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
 import { type GoldenFormat, judgedQueries } from '../../../../src/golden/rules/golden-set.ts';
 import { forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
 /** Any text that an importer lets through: trimmed, no NUL, no half of a surrogate pair. */

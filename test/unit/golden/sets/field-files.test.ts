@@ -1,8 +1,8 @@
 /** Files in the shapes that other programs and people write, as public bug reports show them. */
 import { describe, expect, it } from 'vitest';
+import { contentId } from '../../../../src/core/text/content-id.ts';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
 import { readQrels } from '../../../../src/golden/trec/qrels-file.ts';
-import { contentId } from '../../../../src/text/content-id.ts';
 import { fixture, read, readFiles, refusal } from './golden-files.ts';
 
 type Options = Partial<ReadGoldenSetOptions>;

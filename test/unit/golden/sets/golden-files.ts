@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
 import { readGoldenSet } from '../../../../src/golden/sets/import-golden-set.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { guardCell } from '../../../../src/golden/rules/spreadsheet-cell.ts';
-import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
 /** Text as a reader keeps it: trimmed, storable, not empty. */

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { QueryOutcome } from '../../../../src/core/model.ts';
 import {
   type LiveMeasure,
   type LiveMeasureOutcome,
@@ -10,7 +11,6 @@ import {
   type WindowTraits,
   withArrivals,
 } from '../../../../src/live/rules/live-measures.ts';
-import type { QueryOutcome } from '../../../../src/model.ts';
 import { aReference, NOON } from './feedback/builders.ts';
 
 /** A query of a session of its own a day before noon, kept for certain, with ten documents and no click. */

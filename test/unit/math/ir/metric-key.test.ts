@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RecalldError } from '../../../../src/errors.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import { formatMetricKey, parseMetricKey } from '../../../../src/math/ir/metric-key.ts';
 
 describe('parseMetricKey', () => {

@@ -1,7 +1,7 @@
 /** Spans in the very shapes that the emitters of each convention give them. */
 import { expect, it } from 'vitest';
+import { contentId } from '../../../../../src/core/text/content-id.ts';
 import type { OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';
-import { contentId } from '../../../../../src/text/content-id.ts';
 import { aSpan, extract, queryId } from './telemetry.ts';
 
 interface Case {

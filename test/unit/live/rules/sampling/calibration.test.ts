@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { QueryOutcome } from '../../../../../src/core/model.ts';
 import { queryRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { calibrationOf } from '../../../../../src/live/rules/sampling/estimate.ts';
-import type { QueryOutcome } from '../../../../../src/model.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
 describe('calibrationOf', () => {

@@ -1,0 +1,68 @@
+/** Erasure of a person or a query from wherever the database has what they asked or said. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Pool, PoolClient } from 'pg';
+import { eraseGoldenQueries } from '../../golden/sql/golden-sets.ts';
+import { erasedQueryParams } from '../../live/ingest-schema.ts';
+import { textHash, userIdHmac } from '../../live/privacy/rules/redactor.ts';
+import { type ErasureReport, type ErasureSubject, eraseLive } from '../../live/sql/erase-live.ts';
+import { keyHolder, recordActs } from '../../platform/access/audit-log.ts';
+import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { parseRequest } from '../../platform/http/fields.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
+
+/** Erasure by the ids that a service knows; what is stored are their hashes. */
+export function createErasure(pool: Pool, hashKey: string): Pick<ErasureDeps, 'eraseUser' | 'eraseQuery'> {
+  return {
+    eraseUser: (userId, by) => erase(pool, { kind: 'user', userHash: userIdHmac(userId, hashKey) }, by, new Date()),
+    eraseQuery: (id, by) => erase(pool, { kind: 'query', id, idHash: textHash(id, hashKey) }, by, new Date()),
+  };
+}
+
+export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date): Promise<ErasureReport> {
+  return inTransaction(pool, async (client) => {
+    await lockInTransaction(client, 'erasure');
+    const live = await eraseLive(client, subject, now);
+    await eraseBaselineQueries(client, subject);
+    const report = { ...live, goldenQueries: await eraseGoldenQueries(client, subject, now) };
+    const { queries, feedback, goldenQueries: golden_queries } = report;
+    const before = { queries, feedback, golden_queries };
+    await recordActs(client, [
+      { at: now, by, act: 'erase', pipeline: null, subject: subject.kind, before, after: null },
+    ]);
+    return report;
+  });
+}
+
+/** A baseline outlives its queries, so that theirs are looked for by themselves. */
+async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
+  const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
+  await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
+}
+
+export interface ErasureDeps {
+  readonly authentication: AuthenticationSettings;
+  eraseUser(userId: string, by: string): Promise<ErasureAnswer>;
+  eraseQuery(queryId: string, by: string): Promise<ErasureAnswer>;
+}
+
+interface ErasureAnswer {
+  readonly queries: number;
+  readonly feedback: number;
+  readonly goldenQueries: number;
+}
+
+export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
+  const options = { preParsing: requireScope('admin', deps.authentication) };
+  app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) =>
+    answer(reply, deps.eraseUser(request.params.id, keyHolder(request))),
+  );
+  app.delete('/v1/queries/:id', options, async (request, reply) => {
+    const { id } = parseRequest(request.params, erasedQueryParams, 'path');
+    return answer(reply, deps.eraseQuery(id, keyHolder(request)));
+  });
+}
+
+async function answer(reply: FastifyReply, erased: Promise<ErasureAnswer>): Promise<FastifyReply> {
+  const { queries, feedback, goldenQueries } = await erased;
+  return reply.code(200).send({ erased: { queries, feedback, golden_queries: goldenQueries } });
+}

@@ -1,0 +1,123 @@
+/** `/v1/checks`: how every check stands, and when it changed. */
+
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Clock } from '../../core/time.ts';
+import { detectableShape, severityField, verdictField } from '../../golden/run-summary-schema.ts';
+import { ageSeconds } from '../../measures/rules/measurement.ts';
+import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { nameSchema } from '../../platform/config/connection.ts';
+import { numberedPageShape, parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
+import { toWire } from '../../platform/http/wire.ts';
+import type { CheckStore, CheckTransition } from '../check-store.ts';
+import type { CheckState } from '../rules/check-state.ts';
+import { isBlind } from '../rules/regression.ts';
+
+/** Checks as HTTP and the commands tell them. */
+export const checkStateSchema = z.object({
+  pipeline: z.string(),
+  golden_set: z.string().nullable().describe('Whose runs judge it; null for a check on something else.'),
+  name: z.string(),
+  severity: severityField,
+  threshold: z.number(),
+  verdict: verdictField.describe('no_data unless something that is fresh enough to trust came to a verdict.'),
+  value: z.number().nullable(),
+  ...detectableShape,
+  explanation: z.string().nullable().describe('What was last said of it.'),
+  evaluated_at: z.iso.datetime().nullable(),
+  age_seconds: z.number().describe('Seconds.').nullable(),
+  too_old: z.boolean().describe('Whether that is too old to trust.'),
+  quiet: z
+    .boolean()
+    .describe(
+      'Whether it has no verdict for a reason that is no alarm: too little traffic, or a baseline that is still learnt.',
+    ),
+});
+
+export type CheckStateJson = z.infer<typeof checkStateSchema>;
+
+export const transitionListQuery = z.strictObject({
+  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
+  check: z.string().min(1).max(300).optional().describe('Only those of the check of this name.'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Only those from then on.'),
+  ...numberedPageShape,
+});
+
+export const transitionSchema = z.object({
+  id: z.string(),
+  pipeline: z.string(),
+  check: z.string(),
+  severity: severityField,
+  from: verdictField.nullable().describe('Null for the first verdict of a check.'),
+  to: verdictField,
+  occurred_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().nullable().describe('When it changed again; null while the check stands at it.'),
+  threshold: z.number(),
+  value: z.number().nullable(),
+  segment: z.string().nullable().describe('That decided, where several were judged.'),
+  explanation: z.string(),
+});
+
+export type TransitionJson = z.infer<typeof transitionSchema>;
+
+export const checkListQuery = z.strictObject({
+  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
+  verdict: verdictField.optional().describe('Only those that stand like this.'),
+  ...numberedPageShape,
+});
+
+export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
+  const { judgedAt, isTooOld: tooOld, isQuiet: quiet } = check;
+  const age = judgedAt === null ? null : ageSeconds(judgedAt, now);
+  return toWire(checkStateSchema, {
+    ...check,
+    tooOld,
+    quiet,
+    blind: isBlind(check),
+    evaluatedAt: judgedAt,
+    ageSeconds: age,
+  });
+}
+
+export function transitionJson(transition: CheckTransition): TransitionJson {
+  return toWire(transitionSchema, transition);
+}
+
+export interface ChecksDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  /** @throws RecalldError pipeline_unknown */
+  assertPipeline(name: string): void;
+  readCheckStates(): Promise<readonly CheckState[]>;
+  readonly checkStore: Pick<CheckStore, 'transitions'>;
+}
+
+export function addChecks(app: FastifyInstance, deps: ChecksDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/checks', read, async (request) => {
+    const { pipeline, verdict, ...page } = parseRequest(request.query, checkListQuery, 'query');
+    if (pipeline !== undefined) deps.assertPipeline(pipeline);
+    const states = (await deps.readCheckStates()).filter(
+      (state) =>
+        (pipeline === undefined || state.pipeline === pipeline) && (verdict === undefined || state.verdict === verdict),
+    );
+    const { items, next_cursor } = sliceAt(states, page);
+    const now = deps.clock.now();
+    return { items: items.map((state) => checkStateJson(state, now)), next_cursor };
+  });
+
+  app.get('/v1/checks/transitions', read, async (request) => {
+    const query = parseRequest(request.query, transitionListQuery, 'query');
+    const { pipeline, check, since, limit, cursor } = query;
+    if (pipeline !== undefined) deps.assertPipeline(pipeline);
+    const found = await deps.checkStore.transitions({
+      limit,
+      ...(pipeline === undefined ? {} : { pipeline }),
+      ...(check === undefined ? {} : { check }),
+      ...(since === undefined ? {} : { since: new Date(since) }),
+      ...(cursor === undefined ? {} : { before: cursor }),
+    });
+    return toPage(found, limit, transitionJson, ({ id }) => id);
+  });
+}

@@ -1,0 +1,108 @@
+/** What people complain about, with why they did not get what others liked, for commands, routes and pages. */
+
+import { DAY_MS } from '../../core/time.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { type ExplainDeps, type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
+import { type Complaints, type FindComplaintsDeps, findComplaints, type NamedComplaint } from '../find-complaints.ts';
+
+/** Queries of a topic that are explained, each asked about five times. */
+const EXPLAINED = 3;
+/** Topics whose queries are explained, the largest first. */
+const EXPLAINED_TOPICS = 10;
+/** Queries that one report explains at most. */
+export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
+/** Where the service did not say how many it asked for. */
+const USUAL_K = 10;
+
+export type ReadComplaintsDeps = FindComplaintsDeps & ExplainDeps;
+
+export interface ComplaintsRequest {
+  /** Live queries of so many days. */
+  readonly days: number;
+  /** Fields that the retriever filters by, to ask it why; null: it is not asked. */
+  readonly filters: readonly string[] | null;
+}
+
+/** A topic with why its queries did not get what others liked; null: nobody asked. */
+export interface ExplainedComplaint {
+  readonly topic: NamedComplaint;
+  readonly why: readonly Explained[] | null;
+}
+
+export interface ComplaintsReport {
+  readonly pipeline: string;
+  readonly days: number;
+  readonly found: Complaints;
+  readonly topics: readonly ExplainedComplaint[];
+}
+
+export async function readComplaints(
+  deps: ReadComplaintsDeps,
+  pipeline: WatchedPipeline,
+  { days, filters }: ComplaintsRequest,
+  signal: AbortSignal,
+): Promise<ComplaintsReport> {
+  const since = new Date(deps.clock.now().getTime() - days * DAY_MS);
+  const found = await findComplaints(deps, pipeline.name, since);
+  const topics: ExplainedComplaint[] = [];
+  for (const [place, topic] of (found.kind === 'topics' ? found.topics : []).entries()) {
+    const isAsked = filters !== null && place < EXPLAINED_TOPICS;
+    const why = !isAsked ? null : await explainAll(deps, pipeline, missedOf(topic), filters, signal);
+    topics.push({ topic, why });
+  }
+  return { pipeline: pipeline.name, days, found, topics };
+}
+
+/** What a query of the topic did not get and people liked who asked alike. */
+function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
+  return shown
+    .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {
+      const documents = liked.filter((id) => !documentIds.includes(id));
+      return text === null || documents.length === 0
+        ? []
+        : [{ id: null, question: { text, tags, k: topK ?? Math.max(documentIds.length, USUAL_K) }, documents }];
+    })
+    .slice(0, EXPLAINED);
+}
+
+export function complaintsJson({ pipeline, days, found, topics }: ComplaintsReport) {
+  const isKnown = found.kind === 'topics';
+  return {
+    pipeline,
+    days,
+    negative_sessions: isKnown ? found.negative : null,
+    other_sessions: isKnown ? found.others : null,
+    lacking: isKnown ? null : { of: found.of, have: found.have, need: found.need },
+    topics: topics.map(({ topic, why }) => ({
+      label: topic.label,
+      sessions: topic.sessions,
+      share: topic.share.value,
+      share_low: topic.share.low,
+      share_high: topic.share.high,
+      others_share: topic.othersShare,
+      adjusted_p: topic.adjustedP,
+      failed: topic.failed,
+      empty: topic.empty,
+      examples: topic.shown.map(({ id, text }) => ({ id, text })),
+      days: topic.days,
+      liked_documents: topic.liked,
+      why:
+        why === null
+          ? null
+          : why.map(({ question, document, verdict, outrankedBy, evidence }) => ({
+              query: question.text,
+              document,
+              verdict,
+              outranked_by: outrankedBy,
+              evidence,
+            })),
+    })),
+  };
+}
+
+/** Why nothing is said. */
+export function lackingSentence({ found, days }: ComplaintsReport): string | null {
+  if (found.kind === 'topics') return null;
+  const whose = found.of === 'negative' ? 'with negative feedback' : 'without negative feedback';
+  return `Too little is known: of ${days} days ${found.have} sessions ${whose} have a vector, and ${found.need} are needed.`;
+}

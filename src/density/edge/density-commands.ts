@@ -1,0 +1,376 @@
+/**
+ * `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover, and what
+ * people ask who are not content.
+ */
+import type { Command } from 'commander';
+import {
+  type CommandSettings,
+  type CommandStore,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+  withWatchedStore,
+} from '../../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../../app/pipelines.ts';
+import { readDensityVerdict } from '../../checks/check-store.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  parseTime,
+  printJson,
+  printLine,
+  sparkline,
+  styled,
+} from '../../cli/output.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { count, plural } from '../../core/format.ts';
+import { systemClock } from '../../core/system-clock.ts';
+import { percent } from '../../core/text/spelling.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { countsOf, type Explained, filtersOf, verdictWords } from '../../incidents/explain/answers.ts';
+import { createExplainTurns } from '../../incidents/explain/explain-turns.ts';
+import { commandUser } from '../../platform/access/audit-log.ts';
+import { densityTasks } from '../compute.ts';
+import { densityTables } from '../dependencies.ts';
+import { describeDensity } from '../describe-density.ts';
+import { type DensityAnswer, topicJson } from '../http-contract.ts';
+import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
+import { judgedInWords, type TopicState, topicName, type UncoveredTopic } from '../rules/uncovered-topic.ts';
+import {
+  type ComplaintsReport,
+  complaintsJson,
+  type ExplainedComplaint,
+  lackingSentence,
+  readComplaints,
+} from './complaints-reads.ts';
+
+interface ComplaintOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly days: number;
+  readonly why: boolean;
+}
+
+function complaintsCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'complaints',
+    'Show what people ask more who give negative feedback than those who do not.',
+    'recalld topics complaints --pipeline support-docs --days 14 --why',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .option('--days <n>', 'live queries of so many days', parseCount, 14)
+    .option('--why', 'ask why queries of a topic did not get what people liked who asked alike', false)
+    .action((options: ComplaintOptions) => complaints(commandSettings(options.config, signal), options));
+}
+
+async function complaints(
+  settings: CommandSettings,
+  { pipeline: name, days, why, json }: ComplaintOptions,
+): Promise<void> {
+  const filters = why ? filtersOf(settings.config, name) : null;
+  await withPipeline(settings, name, (pipeline) =>
+    withCommandStore(settings, async (store) => {
+      const deps = {
+        ...store,
+        table: store.density.complaints,
+        cluster: densityTasks.findComplaints,
+        explainTurns: createExplainTurns({ limits: store.limits, clock: systemClock, logger: settings.logger }),
+        clock: systemClock,
+      };
+      const report = await readComplaints(deps, pipeline, { days, filters }, settings.signal);
+      if (json === true) printJson(complaintsJson(report));
+      else printLine(textOf(report));
+    }),
+  );
+}
+
+function textOf(report: ComplaintsReport): string {
+  const { found, topics, days } = report;
+  if (found.kind === 'insufficient_data') return lackingSentence(report) ?? '';
+  const of = `${plural(found.negative, 'session')} with negative feedback, ${count(found.others)} without, of ${days} days.`;
+  if (topics.length === 0) return `${of} They do not differ by what they ask about.`;
+  return [of, ...topics.map(paragraphOf)].join('\n\n');
+}
+
+function paragraphOf({ topic, why }: ExplainedComplaint): string {
+  const { label, sessions, share, othersShare, failed, empty, members, shown, days, liked } = topic;
+  const name = label.length === 0 ? (topic.members[0] ?? '') : label.join(' ');
+  const trend = days.map(({ negative, sessions: own }) => own / negative);
+  return [
+    styled('bold', name),
+    `${percent(share.value)} of the sessions with negative feedback (95 % ${percent(share.low)} to ${percent(share.high)}, n = ${count(sessions)}), ${percent(othersShare)} of the others.`,
+    ...(days.length < 2 ? [] : [`${sparkline(trend)} by day, ${days[0]?.day ?? ''} to ${days.at(-1)?.day ?? ''}`]),
+    ...(failed + empty === 0 ? [] : [`Of its ${members.length} queries ${failed} failed and ${empty} found nothing.`]),
+    ...shown.map(({ id, text }) => `  ${text ?? id}`),
+    ...(liked.length === 0
+      ? ['Nobody who asked alike liked a document, so nothing tells what should have come.']
+      : [`Liked by people who asked alike: ${liked.join(', ')}.`]),
+    ...whyLines(why, liked),
+  ].join('\n');
+}
+
+function whyLines(why: readonly Explained[] | null, liked: readonly string[]): string[] {
+  if (why === null || liked.length === 0) return [];
+  if (why.length === 0) return ['Its queries got them.'];
+  return [
+    `Why its queries did not get them: ${countsOf(why)
+      .map(([words, times]) => `${times} ${words}`)
+      .join(', ')}.`,
+    ...why.map((one) => `  ${one.document}: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`),
+  ];
+}
+
+interface ShowOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly segment: string;
+}
+
+interface RebaselineOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly reason?: string;
+  readonly since?: Date;
+}
+
+const EVENTS_SHOWN = 5;
+
+export function densityCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'show',
+      'Show the baseline, the latest values and what happened.',
+      'recalld density show --pipeline support-docs',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .option('--segment <segment>', '`all`, or key=value of a tag', 'all')
+      .action(async ({ pipeline, segment, config, json }: ShowOptions) => {
+        const found = await showDensity(commandSettings(config, signal), pipeline, segment);
+        if (json === true) printJson(found);
+        else for (const line of linesOf(found)) printLine(line);
+      }),
+  );
+  command.addCommand(
+    configuredCommand(
+      'rebaseline',
+      'Let go of the baseline and learn a new one: the coverage of now is the one to hold.',
+      'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .option('--reason <text>', 'why, in short')
+      .option('--since <time>', 'take no traffic from before then (default: the latest there is)', parseTime)
+      .action(async ({ pipeline, config, json, ...options }: RebaselineOptions) => {
+        const { reason = null, since = null } = options;
+        const request = { pipeline, reason, since };
+        const status = await rebaselineDensity(commandSettings(config, signal), request);
+        if (json === true) printJson({ status });
+        else if (status === 'unwatched')
+          printLine(`Nothing was measured of ${pipeline} yet; its first baseline is learnt by itself.`);
+        else
+          printLine(
+            `The daemon learns a new baseline of ${pipeline} with its next minute, or as soon as the traffic is enough.`,
+          );
+      }),
+  );
+  return command;
+}
+
+function linesOf({ pipeline, phase, baseline, progress, check, ...rest }: DensityAnswer): string[] {
+  const { outgrew_baseline: outgrown, measures, events } = rest;
+  const rows = Object.entries(measures).map(([measure, { latest, no_data: gap }]) => [
+    measure,
+    gap === null ? (latest === null ? '-' : latest.value.toFixed(3)) : gap.reason,
+    latest?.ci_low == null || latest.ci_high == null || gap !== null
+      ? ''
+      : `${latest.ci_low.toFixed(3)} to ${latest.ci_high.toFixed(3)}`,
+    latest === null || gap !== null ? '' : String(latest.sessions),
+    latest?.window_end ?? '',
+  ]);
+  return [
+    standing(pipeline, phase, baseline, progress),
+    ...(check === null ? [] : [`${check.verdict}: ${check.explanation}`]),
+    ...(outgrown
+      ? [
+          `For two weeks the store has covered more than in the baseline; a loss of that gain would not be seen. Hold it with \`recalld density rebaseline --pipeline ${pipeline}\`.`,
+        ]
+      : []),
+    formatTable(['measure', 'value', '95 %', 'sessions', 'until'], rows),
+    ...events.slice(0, EVENTS_SHOWN).map(({ occurred_at: at, kind, sentence }) => `${at} ${kind}: ${sentence}`),
+  ];
+}
+
+function standing(
+  pipeline: string,
+  phase: DensityAnswer['phase'],
+  baseline: DensityAnswer['baseline'],
+  progress: DensityAnswer['progress'],
+): string {
+  if (baseline !== null) {
+    const { version, grade, sessions, days, until } = baseline;
+    return `${pipeline} is held against baseline ${version} (${grade}, ${sessions} sessions of ${days} days until ${until}).`;
+  }
+  if (progress !== null) {
+    const { days, sessions, needs } = progress;
+    return `${pipeline} has no baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions.`;
+  }
+  return phase === 'replaying'
+    ? `The baseline of ${pipeline} is being made anew after a change of what is measured with.`
+    : `The density of ${pipeline} is not watched; it takes a vector_store and density in the config, and a running daemon.`;
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+/** @throws RecalldError pipeline_unknown, and as withCommandStore */
+async function showDensity(settings: CommandSettings, pipeline: string, segment: string): Promise<DensityAnswer> {
+  assertConfiguredPipeline(settings.config, pipeline);
+  return withWatchedStore(settings, (store) => {
+    const { densityStates: watch, densityPlans: plans, measurements, clock } = store;
+    const until = clock.now();
+    const deps = { watch, plans, measurements, clock, checkOf: () => readDensityVerdict(store, pipeline) };
+    return describeDensity(deps, { pipeline, segment, from: new Date(until.getTime() - WEEK_MS), until });
+  });
+}
+
+/** @throws RecalldError pipeline_unknown, and as withCommandStore */
+async function rebaselineDensity(
+  settings: CommandSettings,
+  request: Omit<Parameters<typeof requestRebaseline>[1], 'by'>,
+): Promise<RebaselineAnswer> {
+  assertConfiguredPipeline(settings.config, request.pipeline);
+  return withCommandStore(settings, ({ storage: { pool } }) =>
+    requestRebaseline({ watch: densityTables(pool).watch, clock: systemClock }, { ...request, by: commandUser() }),
+  );
+}
+
+interface ListOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+interface ChangeOptions extends ConfiguredOptions {
+  readonly note?: string;
+}
+
+export function topicsCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand('list', 'List uncovered topics, largest first.', 'recalld topics list --pipeline support-docs')
+      .option('--pipeline <name>', 'only those of this pipeline')
+      .option('--all', 'closed ones too')
+      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
+  );
+  command.addCommand(
+    configuredCommand('show', 'Show one topic with example queries.', 'recalld topics show t-3f9a1c2b')
+      .argument('<id>', 'id of the topic')
+      .action((id: string, options: ConfiguredOptions) => show(commandSettings(options.config, signal), id, options)),
+  );
+  for (const [name, state, what] of [
+    ['acknowledge', 'acknowledged', 'Say that somebody looks after a topic.'],
+    ['close', 'closed', 'Close a topic; it opens again when it is seen again.'],
+  ] as const) {
+    command.addCommand(
+      configuredCommand(name, what, `recalld topics ${name} t-3f9a1c2b --note "page is being written"`)
+        .argument('<id>', 'id of the topic')
+        .option('--note <text>', 'why, or what is being done')
+        .action((id: string, options: ChangeOptions) =>
+          change(commandSettings(options.config, signal), id, state, options),
+        ),
+    );
+  }
+  return command.addCommand(complaintsCommand(signal));
+}
+
+async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {
+  const states: readonly TopicState[] = all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
+  await withCommandStore(settings, async ({ topics }) => {
+    const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+    if (json === true) {
+      printJson(
+        await Promise.all(
+          found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
+        ),
+      );
+    } else if (found.length === 0) printLine('No uncovered topic is known.');
+    else {
+      const head = ['topic', 'name', 'pipeline', 'state', 'since', 'traffic', '95 %', 'excess', 'density'];
+      printLine(formatTable(head, found.map(rowOf), 5));
+    }
+  });
+}
+
+function rowOf(topic: UncoveredTopic): string[] {
+  return [
+    topic.id,
+    topicName(topic),
+    topic.pipeline,
+    topic.state,
+    topic.firstSeen.toISOString(),
+    percent(topic.trafficShare),
+    `${percent(topic.shareLow)} to ${percent(topic.shareHigh)}`,
+    `${topic.excessPoints.toFixed(1)} points`,
+    topic.density.toFixed(2),
+  ];
+}
+
+async function show(settings: CommandSettings, id: string, { json }: ConfiguredOptions): Promise<void> {
+  await withCommandStore(settings, async (store) => {
+    const topic = await findTopic(store, id);
+    const [texts, windows] = await Promise.all([
+      store.topics.texts(topic.pipeline, topic.examples),
+      store.topics.windows(id),
+    ]);
+    if (json === true) return printJson(topicJson(topic, texts, windows));
+    const causes = {
+      new_demand: 'nobody asked it before',
+      lost_content: 'people asked it before and found it',
+    };
+    printLine(
+      [
+        `${topicName(topic)} (${topic.id}) on ${topic.pipeline}, ${topic.state}${topic.note === null ? '' : `: ${topic.note}`}`,
+        `${percent(topic.trafficShare)} of the traffic (95 % ${percent(topic.shareLow)} to ${percent(topic.shareHigh)}), ${topic.excessPoints.toFixed(1)} points more than in the baseline; density ${topic.density.toFixed(2)}; ${causes[topic.cause]}.`,
+        ...[judgedInWords(topic)].filter((sentence) => sentence !== null),
+        `First seen ${topic.firstSeen.toISOString()}, last ${topic.windowEnd.toISOString()}, in ${windows.length} windows.`,
+        ...(topic.segments.length === 0
+          ? []
+          : [`Mostly ${topic.segments.map(([segment, share]) => `${segment} (${percent(share)})`).join(', ')}.`]),
+        '',
+        'Example queries, the most typical first:',
+        ...topic.examples.map((query) => `  ${texts.get(query) ?? query}`),
+        '',
+        'Nearest chunks:',
+        ...topic.nearest.map(([chunk, similarity]) => `  ${similarity.toFixed(3)}  ${chunk}`),
+        ...(topic.lostChunks.length === 0
+          ? []
+          : [
+              '',
+              'Chunks that people found before and that are gone:',
+              ...topic.lostChunks.map((chunk) => `  ${chunk}`),
+            ]),
+      ].join('\n'),
+    );
+  });
+}
+
+async function change(
+  settings: CommandSettings,
+  id: string,
+  state: TopicState,
+  { note = null, json }: Omit<ChangeOptions, 'note'> & { readonly note?: string | null },
+): Promise<void> {
+  await withCommandStore(settings, async (store) => {
+    await store.topics.setState(id, state, note, commandUser(), new Date());
+    const topic = await findTopic(store, id);
+    if (json === true) printJson(topicJson(topic, new Map()));
+    else printLine(`${topicName(topic)} (${id}) is ${state}.`);
+  });
+}
+
+/** @throws RecalldError topic_unknown */
+async function findTopic({ topics }: CommandStore, id: string): Promise<UncoveredTopic> {
+  const topic = await topics.find(id);
+  if (topic !== null) return topic;
+  throw new RecalldError(
+    'topic_unknown',
+    `There is no uncovered topic ${id}; \`recalld topics list\` shows those that are.`,
+  );
+}

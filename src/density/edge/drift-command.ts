@@ -1,0 +1,254 @@
+import type { Writable } from 'node:stream';
+import { type Command, Option } from 'commander';
+import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
+import { formatTable } from '../../cli/output.ts';
+import { createProgressBar } from '../../cli/progress.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { compareVectorFiles, type OfflineDrift, type ScoreChoice, scoreNames } from '../offline-drift.ts';
+import { DENSITY_FLOOR, MIN_SESSIONS } from '../rules/query-density.ts';
+
+interface DriftOptions {
+  readonly store: string;
+  readonly reference: string;
+  readonly current: string;
+  readonly sessions?: string;
+  readonly score: ScoreChoice['name'];
+  readonly k?: string;
+  readonly regions?: string;
+  readonly alpha: string;
+  readonly seed: string;
+  readonly json?: boolean;
+}
+
+/**
+ * `recalld drift`: tells from three files of vectors whether the current queries are worse covered by the store than
+ * the reference queries, without a database. Sets exit code 1 when they are.
+ *
+ * Its action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
+ * `interrupted`.
+ *
+ * @param output where the report goes
+ */
+export function driftCommand(command: Command, signal: AbortSignal, output: Writable = process.stdout): Command {
+  return command
+    .requiredOption('--store <file>', 'vectors of the chunks')
+    .requiredOption('--reference <file>', 'vectors of the queries to compare with')
+    .requiredOption('--current <file>', 'vectors of the queries to judge')
+    .option('--sessions <file>', 'session of each current query, one name on each line (default: each is its own)')
+    .addOption(
+      new Option('--score <name>', 'what tells how well a query is covered').choices(scoreNames).default(scoreNames[0]),
+    )
+    .option('--k <number>', 'of mean-top-k: nearest chunks whose mean cosine is the score of a query (default: 5)')
+    .option(
+      '--regions <number>',
+      'groups of similar reference queries within which scores are ranked; 0 = one for all ' +
+        '(default: reference queries / 300, at most 32, 1 below 600)',
+    )
+    .option('--alpha <level>', 'chance of a false "worse_covered"', '0.05')
+    .option('--seed <number>', 'seed of regions, subsamples and permutations', '1')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', HELP)
+    .action(async (options: DriftOptions) => {
+      const settings = {
+        score: scoreOf(options),
+        alpha: level(options.alpha),
+        seed: wholeNumber('--seed', options.seed, 0),
+      };
+      const progress = createProgressBar('Searching');
+      try {
+        const drift = await compareVectorFiles({
+          ...settings,
+          storePath: options.store,
+          referencePath: options.reference,
+          currentPath: options.current,
+          sessionsPath: options.sessions ?? null,
+          regions: options.regions === undefined ? null : wholeNumber('--regions', options.regions, 0),
+          signal,
+          showProgress: (state) => progress.show(state),
+        });
+        progress.end();
+        output.write(
+          options.json === true
+            ? `${JSON.stringify(driftAsJson(drift, settings), null, 2)}\n`
+            : driftAsText(drift, settings),
+        );
+        if (drift.coverage.verdict === 'worse_covered') process.exitCode = EXIT_CHECK_FAILED;
+      } finally {
+        progress.end();
+      }
+    });
+}
+
+const HELP = `
+Files: .npy (2-d; float16, float32 or float64) or JSONL, one array of numbers on each line. Vectors may have any length.
+
+Scores, by exact search among distinct chunks (equal vectors count once):
+  top-1-less-mean  cosine of the nearest chunk less half of the query's mean cosine to the store: what the daemon takes
+  mean-top-k       mean cosine to the k nearest chunks
+
+Query density ranks each current score among the reference scores of its region: 1 = as well covered as the reference,
+lower = worse. A query is uncovered when its score is among the lowest 5 % there. Each session has one vote.
+
+The density against like reference queries holds each query against the five that it is most like, so that a topic which
+is asked for more often moves nothing. It sees more surely what is new and not covered; at most 10000 of them are taken.
+
+Verdict: "worse_covered" when the one-sided upper limit of the query density is below 0.95, or that of the density
+against like reference queries; each at half of the level alpha, and counting the chance in both sets of queries. Then
+the exit code is 1. Otherwise "not_worse" and 0. It is for one look at a window: do not repeat it every hour.
+
+The other measures describe. MMD has gamma = 1 / median squared distance of the pooled queries; its p is of 199
+permutations with gamma and 6 gamma. MMD and energy distance take at most 2000 queries of each file, drawn with the seed.
+
+Example:
+  recalld drift --store chunks.npy --reference last-month.npy --current today.npy --json
+`;
+
+function scoreOf({ score: name, k }: DriftOptions): ScoreChoice {
+  const neighbours = wholeNumber('--k', k ?? '5', 1);
+  if (name === 'mean-top-k') return { name, k: neighbours };
+  if (k !== undefined)
+    throw new RecalldError('usage', '--k belongs to --score mean-top-k; leave it out, or name that score.');
+  return { name };
+}
+
+function wholeNumber(option: string, text: string, least: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
+    throw new RecalldError('usage', `${option} must be a whole number of at least ${least}, not "${text}".`);
+  }
+  return value;
+}
+
+function level(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value > 0 && value <= 0.5)) {
+    throw new RecalldError('usage', `--alpha must be above 0 and at most 0.5, not "${text}".`);
+  }
+  return value;
+}
+
+// How an offline comparison of vectors is written down: one JSON document, or a table for people.
+
+/** What the report repeats of the command line. */
+interface DriftSettings {
+  readonly score: ScoreChoice;
+  readonly alpha: number;
+  readonly seed: number;
+}
+
+function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: DriftSettings): object {
+  const { counts, density, coverage, score, embedding } = drift;
+  return {
+    score_name: choice.name,
+    k: choice.name === 'mean-top-k' ? choice.k : 1,
+    counts,
+    query_density: {
+      value: density.density,
+      mean_x: density.meanX,
+      uncovered_share: density.uncovered.share,
+      uncovered_ci_low: density.uncovered.ciLow,
+      uncovered_ci_high: density.uncovered.ciHigh,
+      excess_traffic: density.uncovered.excess,
+    },
+    score: {
+      mann_whitney_a: score.mannWhitneyA,
+      wasserstein_1d: score.wasserstein,
+      ks_d: score.kolmogorovSmirnov.d,
+      ks_p: score.kolmogorovSmirnov.pKolmogorov,
+      psi: score.psi,
+    },
+    embedding: {
+      mmd2_unbiased: embedding.mmdUnbiased,
+      mmd2_p: embedding.mmdP,
+      energy_distance: embedding.energyDistance,
+      centroid_distance: embedding.centroid.distance,
+      centroid_cosine_distance: embedding.centroid.cosineDistance,
+    },
+    verdict: coverage.verdict,
+    test: {
+      alpha,
+      density_upper_limit: coverage.densityUpperLimit,
+      like_density: coverage.like.density,
+      like_density_upper_limit: coverage.like.upperLimit,
+      density_floor: DENSITY_FLOOR,
+    },
+    distinct_chunks: drift.distinctChunks,
+    regions: drift.regions,
+    sessions: density.sessions,
+    seed,
+    subsample: isSubsampled(drift) ? embedding.sampled : null,
+  };
+}
+
+function driftAsText(drift: OfflineDrift, settings: DriftSettings): string {
+  return `${[verdictLine(drift, settings), '', measureTable(drift), '', ...notes(drift, settings)].join('\n')}\n`;
+}
+
+function verdictLine({ coverage, density }: OfflineDrift, { alpha }: DriftSettings): string {
+  const { verdict, densityUpperLimit, like } = coverage;
+  const confidence = `${Number((100 * (1 - alpha / 2)).toPrecision(6))} %`;
+  const bound = (value: number, limit: number): string =>
+    `${decimal(value)}, with ${confidence} confidence at most ${decimal(limit)}`;
+  const whole = `Query density ${bound(density.density, densityUpperLimit)}`;
+  const alike = `against like reference queries ${bound(like.density, like.upperLimit)}`;
+  if (verdict === 'not_worse') {
+    return `Not worse covered, as far as can be told. ${whole}; ${alike}: not below ${DENSITY_FLOOR}.`;
+  }
+  const lower = densityUpperLimit < DENSITY_FLOOR ? whole : `Query density ${alike}`;
+  return `Worse covered. ${lower}: below ${DENSITY_FLOOR}.`;
+}
+
+function measureTable({ coverage, density, score, embedding }: OfflineDrift): string {
+  const { uncovered } = density;
+  return formatTable(
+    ['measure', 'value', 'without change'],
+    [
+      ['query density', decimal(density.density), '1'],
+      ['  against like reference queries', decimal(coverage.like.density), '1'],
+      ['mean surprise', decimal(density.meanX), '0.99'],
+      ['uncovered share', decimal(uncovered.share), String(uncovered.threshold)],
+      ['  95 % interval', `${decimal(uncovered.ciLow)} to ${decimal(uncovered.ciHigh)}`, ''],
+      ['excess traffic', decimal(uncovered.excess), '0'],
+      ['Mann-Whitney A of the scores', decimal(score.mannWhitneyA), '0.5'],
+      ['Wasserstein-1 of the scores', decimal(score.wasserstein), 'near 0'],
+      ['Kolmogorov-Smirnov D', decimal(score.kolmogorovSmirnov.d), 'near 0'],
+      ['  p', decimal(score.kolmogorovSmirnov.pKolmogorov), ''],
+      ['PSI of the scores', decimal(score.psi), 'near 0'],
+      ['MMD^2 of the vectors', decimal(embedding.mmdUnbiased), '0'],
+      ['  p', decimal(embedding.mmdP), ''],
+      ['energy distance', decimal(embedding.energyDistance), '0'],
+      ['centroid distance', decimal(embedding.centroid.distance), 'near 0'],
+      ['centroid cosine distance', decimal(embedding.centroid.cosineDistance), 'near 0'],
+    ],
+    1,
+  );
+}
+
+function notes(drift: OfflineDrift, { score, seed }: DriftSettings): string[] {
+  const { counts, density, embedding } = drift;
+  const copies = counts.store - drift.distinctChunks;
+  const regions = drift.regions === 1 ? 'one region' : `${drift.regions} regions`;
+  const lines = [
+    `Store ${counts.store} chunks${copies === 0 ? '' : `, ${copies} of them copies`}; reference ${counts.reference} queries; ` +
+      `current ${counts.current} queries of ${density.sessions} sessions; ${score.name === 'mean-top-k' ? `mean of the top ${score.k}` : score.name}, ${regions}, seed ${seed}.`,
+  ];
+  if (isSubsampled(drift)) {
+    lines.push(
+      `MMD and energy distance are of ${embedding.sampled.reference} reference and ${embedding.sampled.current} current queries, drawn with the seed.`,
+    );
+  }
+  if (density.sessions < MIN_SESSIONS) {
+    lines.push(`Fewer than ${MIN_SESSIONS} sessions: only a large loss of coverage can be seen.`);
+  }
+  lines.push('The measures of the vectors tell that the questions changed, which alone is no loss of coverage.');
+  return lines;
+}
+
+function isSubsampled({ counts, embedding }: OfflineDrift): boolean {
+  return embedding.sampled.reference < counts.reference || embedding.sampled.current < counts.current;
+}
+
+/** Four decimals, or three digits of a number that they would hide. */
+function decimal(value: number): string {
+  return value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(2) : value.toFixed(4);
+}

@@ -1,0 +1,210 @@
+/** `/v1/density`, `/v1/uncovered-topics` and `/v1/complaint-topics`. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { RecalldError } from '../../core/errors.ts';
+import { type Clock, DAY_MS } from '../../core/time.ts';
+import type { ExplainBudget } from '../../incidents/explain/explain-budget.ts';
+import { verdicts } from '../../incidents/explain/rules/verdict.ts';
+import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
+import { type AuthenticationSettings, assertCallerMay, requireScope } from '../../platform/access/authentication.ts';
+import { identifier, parseRequest } from '../../platform/http/fields.ts';
+import type { Endpoint } from '../../platform/http/wire.ts';
+import { type DensityRequest, type DescribeDensityDeps, describeDensity } from '../describe-density.ts';
+import {
+  type DensityAnswer,
+  densityQuery,
+  rebaselineSchema,
+  topicChangeSchema,
+  topicJson,
+  topicListQuery,
+  topicParams,
+} from '../http-contract.ts';
+import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
+import type { UncoveredTopic } from '../rules/uncovered-topic.ts';
+import type { TopicsTable } from '../topics-table.ts';
+import type { WatchTable } from '../watch-table.ts';
+import { type ComplaintsReport, complaintsJson, MAX_COMPLAINTS_EXPLAINED } from './complaints-reads.ts';
+
+type Rebaseline = Parameters<typeof requestRebaseline>[1];
+
+/** What the API tells and takes of query density. */
+interface DensityApi {
+  readonly topics: TopicsTable;
+  describeDensity(request: DensityRequest): Promise<DensityAnswer>;
+  rebaselineDensity(request: Rebaseline): Promise<RebaselineAnswer>;
+}
+
+export interface DensityRouteDeps extends DensityApi {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  /** @throws RecalldError pipeline_unknown */
+  assertPipeline(name: string): void;
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+export function createDensityApi(
+  deps: DescribeDensityDeps & { readonly watch: WatchTable; readonly topics: TopicsTable },
+): DensityApi {
+  return {
+    topics: deps.topics,
+    describeDensity: (request) => describeDensity(deps, request),
+    rebaselineDensity: (request) => requestRebaseline(deps, request),
+  };
+}
+
+export function addDensityRoutes(app: FastifyInstance, deps: DensityRouteDeps): void {
+  addDensity(app, deps);
+  addUncoveredTopics(app, deps);
+}
+
+function addDensity(app: FastifyInstance, deps: DensityRouteDeps): void {
+  const { authentication, clock } = deps;
+  app.get('/v1/density', { preParsing: requireScope('read', authentication) }, async (request) => {
+    const { pipeline, segment, from, until } = parseRequest(request.query, densityQuery, 'query');
+    deps.assertPipeline(pipeline);
+    const end = until === undefined ? clock.now() : new Date(until);
+    const start = from === undefined ? new Date(end.getTime() - WEEK_MS) : new Date(from);
+    return deps.describeDensity({ pipeline, segment, from: start, until: end });
+  });
+
+  app.post('/v1/density/rebaseline', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+    const body = parseRequest(request.body, rebaselineSchema, 'body');
+    deps.assertPipeline(body.pipeline);
+    const status = await deps.rebaselineDensity({
+      pipeline: body.pipeline,
+      reason: body.reason ?? null,
+      since: body.since === undefined ? null : new Date(body.since),
+      by: keyHolder(request),
+    });
+    return reply.code(202).send({ status });
+  });
+}
+
+function addUncoveredTopics(app: FastifyInstance, deps: DensityRouteDeps): void {
+  const { authentication, clock, topics } = deps;
+  const readers = { preParsing: requireScope('read', authentication) };
+
+  app.get('/v1/uncovered-topics', readers, async (request) => {
+    const { pipeline, state, limit } = parseRequest(request.query, topicListQuery, 'query');
+    const states = state === undefined ? (['open', 'acknowledged'] as const) : [state];
+    const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+    const items = await Promise.all(
+      found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
+    );
+    return { items, next_cursor: null };
+  });
+
+  app.get('/v1/uncovered-topics/:id', readers, async (request) => {
+    const { id } = parseRequest(request.params, topicParams, 'path');
+    const topic = await findTopic(topics, id);
+    const [texts, windows] = await Promise.all([
+      topics.texts(topic.pipeline, topic.examples),
+      topics.windows(topic.id),
+    ]);
+    return topicJson(topic, texts, windows);
+  });
+
+  app.post('/v1/uncovered-topics/:id', { preParsing: requireScope('admin', authentication) }, async (request) => {
+    const { id } = parseRequest(request.params, topicParams, 'path');
+    const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
+    await topics.setState(id, state, note, keyHolder(request), clock.now());
+    const topic = await findTopic(topics, id);
+    return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
+  });
+}
+
+/** @throws RecalldError topic_unknown */
+async function findTopic(topics: TopicsTable, id: string): Promise<UncoveredTopic> {
+  const topic = await topics.find(id);
+  if (topic !== null) return topic;
+  throw new RecalldError('topic_unknown', 'There is no uncovered topic of that id.');
+}
+
+const complaintsQuery = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  days: z.coerce.number().int().min(1).max(90).default(14).describe('Live queries of so many days.'),
+  why: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe(
+      'Asks the retriever why queries of a topic did not get what people liked who asked alike; takes up to a minute, and needs scope admin.',
+    ),
+});
+
+const reportSchema = z.object({
+  pipeline: z.string(),
+  days: z.int(),
+  negative_sessions: z.int().nullable().describe('Kept sessions with negative feedback and a vector.'),
+  other_sessions: z.int().nullable().describe('Those with a query without negative feedback.'),
+  lacking: z
+    .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
+    .nullable()
+    .describe('Of what there is too little to tell; null when there is enough.'),
+  topics: z.array(
+    z.object({
+      label: z.array(z.string()),
+      sessions: z.int(),
+      share: z.number().describe('Of the sessions with negative feedback, with 95 % bounds.'),
+      share_low: z.number(),
+      share_high: z.number(),
+      others_share: z.number(),
+      adjusted_p: z.number().describe('Adjusted over all clusters that were tried.'),
+      failed: z.int().describe('Its queries that failed.'),
+      empty: z.int().describe('Its queries that found nothing.'),
+      examples: z.array(z.object({ id: z.string(), text: z.string().nullable() })),
+      days: z.array(
+        z.object({
+          day: z.iso.date(),
+          negative: z.int().describe('Sessions with negative feedback.'),
+          sessions: z.int().describe('Those of the topic.'),
+        }),
+      ),
+      liked_documents: z.array(z.string()),
+      why: z
+        .array(
+          z.object({
+            query: z.string(),
+            document: z.string(),
+            verdict: z.enum(verdicts),
+            outranked_by: z.string().nullable(),
+            evidence: z.array(z.string()),
+          }),
+        )
+        .nullable(),
+    }),
+  ),
+});
+
+export const complaintEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/complaint-topics',
+    tag: 'density',
+    summary:
+      'What people ask more who give negative feedback than those who do not, and why they did not get what others liked.',
+    scope: 'read',
+    query: complaintsQuery,
+    body: null,
+    responses: { '200': { description: 'The topics, with the largest excess first.', body: reportSchema } },
+  },
+];
+
+export interface ComplaintRouteDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly explainBudget: ExplainBudget;
+  /** @throws RecalldError pipeline_unknown */
+  readComplaints(pipeline: string, days: number, why: boolean): Promise<ComplaintsReport>;
+}
+
+export function addComplaints(app: FastifyInstance, deps: ComplaintRouteDeps): void {
+  app.get('/v1/complaint-topics', { preParsing: requireScope('read', deps.authentication) }, async (request) => {
+    const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
+    if (why === 'true') {
+      // It asks the retriever and the store.
+      assertCallerMay('admin', request, '`why=true` needs');
+      deps.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
+    }
+    return complaintsJson(await deps.readComplaints(pipeline, days, why === 'true'));
+  });
+}

@@ -1,0 +1,165 @@
+/** `recalld baselines`: the runs that others are compared with. */
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../../cli/output.ts';
+import { createProgressBar } from '../../../cli/progress.ts';
+import { commandUser } from '../../../platform/access/audit-log.ts';
+import { MIN_CLEAN_RUNS } from '../../rules/clean-runs.ts';
+import type { GoldenRun } from '../../rules/run.ts';
+import { type PinReport, pinRun, unpin } from '../../runs/pin-baseline.ts';
+import type { RunProgress } from '../../runs/run-golden-set.ts';
+import { findCompleted } from '../../runs/stored-runs.ts';
+import { powerOfSet } from '../../sets/check-golden-set.ts';
+import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
+import { baselineJson as baselineOnTheWire } from '../golden-routes.ts';
+import { runGoldenSetNow } from './run.ts';
+import { usesOf } from './sets.ts';
+
+interface PinOptions extends ConfiguredOptions {
+  readonly note?: string;
+  readonly reruns: number;
+  readonly withFailures?: boolean;
+}
+
+interface SetOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly set: string;
+}
+
+interface ListOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly limit: number;
+}
+
+export function baselinesCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(pinCommand(signal));
+  command.addCommand(unpinCommand(signal));
+  command.addCommand(listCommand(signal));
+  return command;
+}
+
+function pinCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'pin',
+    'Pin a completed run; every later run of its set is compared with it.',
+    'recalld baselines pin 20261120T154500Z-3f9a1c2b --reruns 9',
+  )
+    .argument('<run>', 'id of the run')
+    .option('--note <text>', 'why, in short')
+    .option(
+      '--reruns <n>',
+      'ask the retriever so often again first, to measure how much it differs by itself',
+      parseReruns,
+      0,
+    )
+    .option('--with-failures', 'pin it even if queries of the run failed; they count 0 in the baseline')
+    .action(async (runId: string, options: PinOptions) => {
+      const bar = createProgressBar('baseline');
+      const settings = commandSettings(options.config, signal);
+      const { baseline, runs, isDeterministic, doubts, power } = await pinBaseline(
+        settings,
+        runId,
+        options,
+        (progress) => bar.show(progress),
+      ).finally(() => bar.end());
+      if (options.json === true) {
+        printJson({ ...baselineJson(baseline), noise: baseline.noise, doubts, power });
+        return;
+      }
+      printLine(`Pinned: runs of ${baseline.goldenSet} on ${baseline.pipeline} are compared with ${runId}.`);
+      for (const doubt of doubts) note(doubt);
+      for (const { runId: other, reason } of baseline.leftOut) note(`Not learned from ${other}: ${reason}.`);
+      if (runs < MIN_CLEAN_RUNS) {
+        note(`The noise of the retriever is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. --reruns 9 measures it.`);
+      } else if (isDeterministic) note(`It answered the same in ${runs} runs: any difference is a change.`);
+      else note(`Its own noise, measured by ${runs} runs, says which difference is a change.`);
+      for (const sentence of power) note(sentence);
+    });
+}
+
+/** @throws RecalldError run_unknown, run_not_completed, and what a golden run throws */
+function pinBaseline(
+  settings: CommandSettings,
+  runId: string,
+  { note: why, reruns, withFailures = false }: PinOptions,
+  onProgress: (progress: RunProgress) => void,
+): Promise<PinReport & { readonly power: readonly string[] }> {
+  return withCommandStore(settings, async (store) => {
+    const run = await findCompleted(store, runId);
+    const { pipeline, goldenSet } = run;
+    const again: GoldenRun[] = [];
+    for (let count = 0; count < reruns; count += 1) {
+      again.push(await runGoldenSetNow(settings, store, { pipeline, set: goldenSet }, onProgress));
+    }
+    const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
+    const now = new Date();
+    const pin = { note: why ?? null, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
+    const report = await pinRun(store, run, pin, settings.signal);
+    const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
+    const power = await Promise.all(uses.map((use) => powerOfSet(store, use, run.queriesTotal, now)));
+    return { ...report, power: power.flat() };
+  });
+}
+
+function unpinCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'unpin',
+    'Stop comparing; nothing takes the place of the pinned run.',
+    'recalld baselines unpin --pipeline support-docs --set support-faq',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--set <name>', 'golden set')
+    .action(async (options: SetOptions) => {
+      const { pipeline, set } = options;
+      await withCommandStore(commandSettings(options.config, signal), (store) =>
+        unpin(store, pipeline, set, commandUser(), new Date()),
+      );
+      if (options.json === true) printJson({ pipeline, golden_set: set, unpinned: true });
+      else printLine(`Runs of ${set} on ${pipeline} are no longer compared with a baseline.`);
+    });
+}
+
+function listCommand(signal: AbortSignal): Command {
+  return configuredCommand('list', 'List baselines, newest first.', 'recalld baselines list')
+    .option('--pipeline <name>', 'only those of this pipeline')
+    .option('--limit <n>', 'at most so many', parseCount, 20)
+    .action(async (options: ListOptions) => {
+      const { pipeline, limit } = options;
+      const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }) };
+      const found = await withCommandStore(commandSettings(options.config, signal), ({ baselines }) =>
+        baselines.list(filter),
+      );
+      if (options.json === true) printJson(found.map(baselineJson));
+      else if (found.length === 0) printLine('No baseline is pinned; `recalld baselines pin RUN` pins one.');
+      else {
+        const rows = found.map((one) => [
+          one.pipeline,
+          one.goldenSet,
+          one.runId,
+          one.pinnedAt.toISOString(),
+          one.unpinnedAt?.toISOString() ?? 'pinned',
+          one.note ?? '',
+        ]);
+        printLine(formatTable(['pipeline', 'golden set', 'run', 'since', 'until', 'note'], rows));
+      }
+    });
+}
+
+function baselineJson(baseline: GoldenBaseline) {
+  return { ...baselineOnTheWire(baseline), unpinned_at: baseline.unpinnedAt?.toISOString() ?? null };
+}
+
+function parseReruns(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 0 && count <= 20) return count;
+  throw new InvalidArgumentError('It must be a whole number from 0 to 20.');
+}

@@ -1,0 +1,343 @@
+/** `recalld golden check`: looks a golden set over, and mends its labels as a person accepts. */
+
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import {
+  type CommandSettings,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+} from '../../../app/commands/command-store.ts';
+import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
+import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { plural } from '../../../core/format.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import { readText } from '../../../platform/files/text-file.ts';
+import { goldenSetVersionJson } from '../../golden-set-schema.ts';
+import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../../rules/labels.ts';
+import { doubtSentences } from '../../rules/run-failure.ts';
+import { type CheckedSet, checkLatestVersion, hasProblems } from '../../sets/check-golden-set.ts';
+import { repairLabels } from '../../sets/label-fixes.ts';
+import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
+import { parseSetName } from './sets.ts';
+
+/** Below it a set has no real value for comparisons. */
+const MIN_QUERIES = 100;
+const SHOWN = 20;
+
+/** Lines for people; problems first, then advice. */
+function checkLines({ set, queries, check, answers, power }: CheckedSet): string[] {
+  const { labels, problems, lost, proposals, recorded, representativeness } = check;
+  const lines = [
+    `${set.name} version ${set.version}: ${plural(queries.length, 'query', 'queries')}, ${plural(set.judgments, 'judgment')}`,
+    '',
+  ];
+  lines.push(...answerLines(answers));
+  if (labels.kind === 'unknown') lines.push(`Labels: not looked at. ${labels.reason}`);
+  else {
+    lines.push(
+      ...(labels.stale + labels.lost === 0
+        ? [`Judgments: all ${labels.probed} judged documents are in the store.`]
+        : []),
+      ...(labels.stale === 0
+        ? []
+        : [
+            `Superseded: ${labels.stale} of ${labels.probed} judged documents, in ${labels.touched.size} queries; ` +
+              `${labels.dead.size} have none left.`,
+          ]),
+      ...(labels.lost === 0
+        ? []
+        : [`Lost: ${labels.lost} of ${labels.probed} judged documents; nothing in the store has their text.`]),
+      ...shown(
+        labels.labels.map(
+          ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
+        ),
+      ),
+    );
+  }
+  if (proposals.length > 0) {
+    lines.push(
+      `Proposals: ${proposals.length}; --fix asks for each, --fix --accept all takes them all.`,
+      ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
+    );
+  }
+  if (lost.unknown.length > 0) {
+    lines.push(
+      `Without a proposal, because their text was never seen: ${lost.unknown.length} documents. ` +
+        'The texts of judged documents are kept while the daemon runs.',
+    );
+  }
+  if (lost.gap !== null) lines.push(`The search for lost documents ended early: ${lost.gap}`);
+  section(lines, 'Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
+    likeness === 'equal' ? `${first} = ${second}` : `${first} ~ ${second} (${similarity.toFixed(2)} of their words)`,
+  );
+  section(
+    lines,
+    'Contradictions',
+    problems.contradictions,
+    ({ first, second, documentId, grades }) =>
+      `${documentId} has grade ${grades[0]} for ${first}, grade ${grades[1]} for ${second}, the same question`,
+  );
+  section(lines, 'Queries without a relevant document', problems.withoutRelevant, (id) => id);
+  lines.push(
+    '',
+    ...advice(queries.length),
+    ...power.map((one) => `Power: ${one}`),
+    ...representativenessLines(representativeness),
+  );
+  lines.push(`Texts of judged documents known: ${recorded.known} of ${recorded.judged}.`);
+  return lines;
+}
+
+function answerLines(answers: CheckedSet['answers']): string[] {
+  if (answers.kind === 'failed') return [`Answers: not looked at. ${answers.message}`];
+  return doubtSentences(answers.doubts).map((doubt) => `Answers: ${doubt}`);
+}
+
+function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict: 'ok' | 'problems'): unknown {
+  const { labels, problems, lost, proposals, recorded, representativeness: live } = check;
+  return {
+    golden_set: set.name,
+    version: set.version,
+    verdict,
+    queries: queries.length,
+    answers:
+      answers.kind === 'failed'
+        ? { asked: null, gap: answers.message, doubts: [] }
+        : { asked: answers.asked, gap: null, doubts: doubtSentences(answers.doubts) },
+    labels:
+      labels.kind === 'unknown'
+        ? { probed: null, stale: null, lost: null, gap: labels.reason, stale_labels: [] }
+        : {
+            probed: labels.probed,
+            stale: labels.stale,
+            lost: labels.lost,
+            gap: null,
+            stale_labels: labels.labels.map(({ queryId, documentId, grade, fate }) => ({
+              query_id: queryId,
+              document_id: documentId,
+              grade,
+              fate,
+            })),
+          },
+    proposals: proposals.map(({ number, queryId, from, to, grade }) => ({
+      number,
+      query_id: queryId,
+      from,
+      to: to.map(({ documentId, evidence }) => ({ document_id: documentId, ...evidenceJson(evidence) })),
+      grade,
+    })),
+    unknown_documents: lost.unknown,
+    search_gap: lost.gap,
+    duplicates: problems.duplicates,
+    contradictions: problems.contradictions.map(({ first, second, documentId, grades }) => ({
+      first,
+      second,
+      document_id: documentId,
+      grades,
+    })),
+    without_relevant: problems.withoutRelevant,
+    advice: advice(queries.length),
+    power,
+    texts: recorded,
+    live_traffic:
+      live.kind === 'unknown'
+        ? { covered: null, gap: live.message }
+        : {
+            covered: live.covered?.value ?? null,
+            ci_low: live.covered?.ciLow ?? null,
+            ci_high: live.covered?.ciHigh ?? null,
+            n: live.live.length,
+            gap: null,
+            represented: live.represented,
+            topics: live.topics.map(({ share, covered, golden, typical }) => ({
+              share,
+              covered,
+              golden,
+              examples: typical.flatMap((row) => live.live[row]?.id ?? []),
+            })),
+          },
+  };
+}
+
+/** One proposal in a line. */
+function proposalLine({ number, queryId, from, to, grade }: LabelProposal): string {
+  const chunks = to.map(({ documentId, evidence }) => `${documentId} (${evidenceWords(evidence)})`).join(', ');
+  return `${number}. ${queryId}: grade ${grade} from ${from} to ${chunks}`;
+}
+
+function evidenceWords(evidence: AnchorEvidence): string {
+  switch (evidence.kind) {
+    case 'same_content':
+      return 'the same text';
+    case 'whole':
+      return `holds ${percent(evidence.ofLost)} of its text`;
+    case 'part':
+      return `a part, ${percent(evidence.ofLost)} of its text`;
+  }
+}
+
+function evidenceJson(evidence: AnchorEvidence): Record<string, unknown> {
+  if (evidence.kind === 'same_content') return { evidence: evidence.kind, cosine: evidence.cosine };
+  const { kind, ofLost, ofChunk, cosine } = evidence;
+  return { evidence: kind, of_lost: ofLost, of_chunk: ofChunk, cosine };
+}
+
+function advice(queries: number): string[] {
+  return queries < MIN_QUERIES
+    ? [`Size: ${queries} queries are few; have at least ${MIN_QUERIES}, better 300, before you trust a verdict.`]
+    : [];
+}
+
+function representativenessLines(live: RepresentativenessOutcome): string[] {
+  if (live.kind === 'unknown') return [`Live traffic: not compared. ${live.message}`];
+  if (live.covered === null) return ['Live traffic: there are no live queries to compare with.'];
+  const { value, ciLow, ciHigh } = live.covered;
+  const lacking = live.topics.filter(({ golden }) => golden === 0);
+  return [
+    `Live traffic: ${percent(value)} (95 % ${percent(ciLow)} to ${percent(ciHigh)}) of the live queries of the last week ` +
+      `have a golden query near by; n = ${live.live.length}.`,
+    ...shown(
+      lacking.map(
+        ({ share, typical }) =>
+          `  no golden query: ${percent(share)} of traffic, such as live query ${live.live[typical[0] ?? -1]?.id ?? '?'}`,
+      ),
+    ),
+  ];
+}
+
+function section<T>(lines: string[], title: string, items: readonly T[], line: (item: T) => string): void {
+  if (items.length > 0) lines.push(`${title}: ${items.length}`, ...shown(items.map((item) => `  ${line(item)}`)));
+}
+
+function shown(lines: readonly string[]): string[] {
+  const more = lines.length - SHOWN;
+  return more > 0 ? [...lines.slice(0, SHOWN), `  ... and ${more} more, see --json`] : [...lines];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** The file with which a person accepts proposals: what `golden check --json` printed, without the refused ones. */
+const proposalSchema = z.object({
+  query_id: z.string(),
+  from: z.string(),
+  to: z.array(z.object({ document_id: z.string() })).min(1),
+});
+
+const fileSchema = z.union([z.array(proposalSchema), z.object({ proposals: z.array(proposalSchema) })]);
+
+/** Null for what is neither a list of proposals nor the output of a check. */
+function parseAcceptedProposals(value: unknown): Acceptance[] | null {
+  const result = fileSchema.safeParse(value);
+  if (!result.success) return null;
+  const proposals = Array.isArray(result.data) ? result.data : result.data.proposals;
+  return proposals.map(({ query_id: queryId, from, to }) => ({
+    queryId,
+    from,
+    to: to.map((chunk) => chunk.document_id),
+  }));
+}
+
+interface CheckOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly fix: boolean;
+  readonly accept?: string;
+}
+
+export function checkCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'check',
+    'Look a golden set over: stale labels, duplicates, contradictions, size, coverage of live traffic.',
+    'recalld golden check --pipeline support-docs --set support-faq\n  recalld golden check --pipeline support-docs --set support-faq --fix --accept all',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline whose store the documents are looked for in')
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .option('--fix', 'write a new version with the proposals for stale labels that you accept', false)
+    .option('--accept <which>', '`all`, or a file: the output of --json with the proposals that you keep')
+    .addHelpText('after', '\nExit code 1: something is wrong with labels, judgments, questions or the ids of answers.')
+    .action((options: CheckOptions) => check(commandSettings(options.config, signal), options));
+}
+
+async function check(settings: CommandSettings, options: CheckOptions): Promise<void> {
+  if (options.accept !== undefined && !options.fix) {
+    throw new RecalldError('usage', '--accept says what --fix shall do; add --fix.');
+  }
+  if (options.fix && options.accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
+    throw new RecalldError('usage', '--fix asks on a terminal; without one add --accept all or --accept FILE.');
+  }
+  await withCommandStore(settings, async (store) => {
+    const deps = { ...store, clock: systemClock };
+    const checked = await withPipeline(settings, options.pipeline, (pipeline) =>
+      checkLatestVersion(deps, pipeline, options.set, settings.signal),
+    );
+    const problems = hasProblems(checked);
+    if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
+    const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
+    const mended = accepted.length > 0 ? await repairLabels(store.sets, checked, accepted) : null;
+    if (options.json === true) {
+      const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
+      printJson(mended === null ? report : { ...report, mended: goldenSetVersionJson(mended) });
+    } else if (mended !== null) {
+      printLine(`\n${mended.name} version ${mended.version}: ${mended.note ?? ''}`);
+    } else if (options.fix) printLine('\nNo proposal was accepted; nothing was written.');
+    if (problems) process.exitCode = EXIT_CHECK_FAILED;
+  });
+}
+
+async function acceptedOf(
+  { check: { proposals } }: CheckedSet,
+  accept: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly LabelProposal[]> {
+  if (accept === 'all') return proposals;
+  if (accept === undefined) return askForEach(proposals, signal);
+  const { accepted, unknown } = matchAcceptances(proposals, await readAcceptances(accept));
+  const [first] = unknown;
+  if (first === undefined) return accepted;
+  throw new RecalldError(
+    'usage',
+    `${accept} accepts ${unknown.length} that are proposed no more (first: query ${first.queryId}, document ${first.from}); check again and edit the new output.`,
+  );
+}
+
+/** `y` takes one, `a` it and all that follow, `q` ends; all else refuses. */
+async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const accepted: LabelProposal[] = [];
+  try {
+    for (const [index, proposal] of proposals.entries()) {
+      note(proposalLine(proposal));
+      const answer = (await terminal.question('Accept? [y]es, [n]o, [a]ll from here, [q]uit: ', { signal })).trim();
+      if (answer === 'a') return [...accepted, ...proposals.slice(index)];
+      if (answer === 'q') break;
+      if (answer === 'y') accepted.push(proposal);
+    }
+  } finally {
+    terminal.close();
+  }
+  return accepted;
+}
+
+/** @throws RecalldError file_unreadable, file_malformed */
+async function readAcceptances(path: string): Promise<Acceptance[]> {
+  const text = await readText(path);
+  const parsed = parseAcceptedProposals(jsonOf(text));
+  if (parsed !== null) return parsed;
+  throw new RecalldError(
+    'file_malformed',
+    `${path} is not what \`golden check --json\` prints; keep its form and remove the proposals that you refuse.`,
+  );
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

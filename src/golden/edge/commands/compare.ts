@@ -1,0 +1,301 @@
+/** `recalld compare`, and how a comparison is written down for people. */
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
+import { formatTable, verdictText } from '../../../cli/output.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { signed } from '../../../core/text/spelling.ts';
+import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import type { MetricComparison } from '../../rules/compare-metric.ts';
+import type { ManyComparison } from '../../rules/compare-runs.ts';
+import { adviseOnSetSize, isWorseThanFirst, mostRegressed, type RunComparison } from '../../rules/compare-runs.ts';
+import { type ComparisonSettings, minEffectOf } from '../../rules/verdict.ts';
+import { comparisonJson, metricComparisonJson } from '../../runs/comparison-json.ts';
+import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../../trec/compare-trec.ts';
+import type { TrecScores } from '../../trec/score-runs.ts';
+import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
+import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
+
+const MAX_QUERIES = 10;
+
+/** A table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */
+function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
+  const { comparison } = compared;
+  yield `${metricsTable(comparison.metrics)}\n\n`;
+  yield `${describeVerdict(comparison, settings).join('\n')}\n`;
+  yield `${describeQueries(compared).join('\n')}\n`;
+  const losses = tableOfLosses(compared);
+  if (losses !== null) yield `\n${losses}\n`;
+  const advice = adviseOnSetSize(comparison, settings);
+  if (advice.length > 0) yield `\n${advice.join('\n')}\n`;
+}
+
+/** One line for each metric, with its bounds and what the set could show. */
+export function metricsTable(metrics: readonly MetricComparison[]): string {
+  const rows = metrics.map((metric) => [
+    formatMetricKey(metric.key),
+    metric.verdict,
+    metric.baseline.toFixed(4),
+    metric.candidate.toFixed(4),
+    signedScore(metric.difference),
+    `${signedScore(metric.ciLow)} to ${signedScore(metric.ciHigh)}`,
+    probability(metric.p),
+    `${metric.wins}`,
+    `${metric.losses}`,
+    `${metric.ties}`,
+    detectable(metric),
+  ]);
+  const head = ['metric', 'verdict', 'baseline', 'candidate', 'difference', '95 % interval', 'p'];
+  return formatTable([...head, 'won', 'lost', 'tied', 'detectable'], rows, 2);
+}
+
+function describeVerdict({ primary, verdict, metrics }: RunComparison, settings: ComparisonSettings): string[] {
+  const least = [...new Set(metrics.map(({ key }) => minEffectOf(key.measure, settings)))];
+  const others = metrics.filter((one) => one.verdict === 'regression').map(({ key }) => formatMetricKey(key));
+  const context = others.filter((name) => name !== primary);
+  return [
+    `Verdict on ${primary}: ${verdict}.`,
+    `A regression is a fall of at least ${least.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
+      'an improvement a rise of as much.',
+    ...(metrics.length === 1
+      ? []
+      : ['The first of --metrics decides; the others are its context, each at the same level.']),
+    ...(context.length === 0 || verdict === 'regression'
+      ? []
+      : [`Beside it ${context.join(' and ')} regressed, which decides nothing here.`]),
+  ];
+}
+
+function describeQueries({ comparison, baseline, candidate }: OfflineComparison): string[] {
+  const found = [baseline, candidate].map(({ counts }) => `${counts.judgedDocumentsFound}`).join(' and ');
+  return [
+    `Judged queries ${comparison.n}; without results in the baseline ${baseline.counts.missing}, ` +
+      `in the candidate ${candidate.counts.missing}.`,
+    `Judged documents ${baseline.counts.judgedDocuments}; found in the baseline and the candidate ${found}.`,
+    // What is said of the judgments is the same of both.
+    ...new Set([baseline, candidate].flatMap(notesOf)),
+  ];
+}
+
+/** Of the first metric that regressed, else of the first in which a query lost. */
+function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
+  const { metrics } = comparison;
+  const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
+  const column = regressed === -1 ? metrics.findIndex(({ losses }) => losses > 0) : regressed;
+  const metric = metrics[column];
+  if (metric === undefined) return null;
+  const worst = mostRegressed(queryIds, baseline.columns[column] ?? [], candidate.columns[column] ?? [], MAX_QUERIES);
+  const rows = worst.map((query) => [
+    query.queryId,
+    query.baseline.toFixed(4),
+    query.candidate.toFixed(4),
+    signedScore(query.difference),
+  ]);
+  const table = formatTable(['query', 'baseline', 'candidate', 'difference'], rows, 1);
+  return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
+}
+
+/** Without any change nothing is known of the spread, on which it depends. */
+function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
+  if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
+  return smallestDetectableDifference.toFixed(4);
+}
+
+export function signedScore(value: number): string {
+  if (!Number.isFinite(value)) return 'unbounded';
+  const text = value.toFixed(4);
+  if (Number(text) === 0) return '0.0000';
+  return value > 0 ? `+${text}` : text;
+}
+
+function probability(p: number): string {
+  return p < 0.0001 ? '<0.0001' : p.toFixed(4);
+}
+
+const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
+
+interface CompareOptions extends TrecOptions {
+  readonly baseline: string;
+  readonly candidate: readonly string[];
+  readonly alpha: string;
+  readonly minEffect?: string;
+}
+
+/**
+ * `recalld compare`: compares two TREC runs query by query, without a database. It sets the exit code 1 when the
+ * candidate is a regression.
+ *
+ * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
+ * `file_malformed` for the files, `nothing_matches` for a run without any judged document.
+ *
+ * @param output where the report goes
+ */
+export function compareCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
+  return withTrecOptions(
+    command,
+    [
+      ['--baseline <file>', 'TREC run to compare with'],
+      ['--candidate <file...>', 'TREC run to judge; several for a table with every pair, with p adjusted by Holm'],
+    ],
+    DEFAULT_METRICS,
+  )
+    .option('--alpha <level>', 'level of the two-sided test', '0.05')
+    .option('--min-effect <difference>', 'least difference that matters (default: 0.02, and 0.03 for hit_rate)')
+    .addHelpText('after', HELP)
+    .action(async (options: CompareOptions) => {
+      const settings = comparisonSettings(options);
+      const [candidatePath = '', ...more] = options.candidate;
+      if (more.length > 0) return compareAll(options, settings, output);
+      const compared = await compareTrecFiles({
+        qrelsPath: options.qrels,
+        baselinePath: options.baseline,
+        candidatePath,
+        ...scoringSettings(options),
+        ...settings,
+      });
+      const { comparison, baseline, candidate } = compared;
+      const runs = { baseline, candidate };
+      if (options.json === true) {
+        const found = hasMismatch([baseline, candidate]) ? {} : comparisonJson(comparison);
+        await writeAll(output, [`${JSON.stringify({ ...found, ...runsJson(runs) }, null, 2)}\n`]);
+      }
+      refuseMismatch(options.qrels, [baseline, candidate]);
+      if (options.json !== true) await writeAll(output, comparisonAsText(compared, settings));
+      if (comparison.verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
+    });
+}
+
+async function compareAll(options: CompareOptions, settings: ComparisonSettings, output: Writable): Promise<void> {
+  const paths = [options.baseline, ...options.candidate];
+  const compared = await compareManyTrecFiles({
+    qrelsPath: options.qrels,
+    runPaths: paths,
+    ...scoringSettings(options),
+    ...settings,
+  });
+  const { comparison, scores } = compared;
+  if (options.json === true) {
+    const found = hasMismatch(scores) ? {} : manyJson(paths, comparison);
+    const runs = runsJson(Object.fromEntries(scores.map((run) => [run.path, run])));
+    await writeAll(output, [`${JSON.stringify({ ...found, ...runs }, null, 2)}\n`]);
+  }
+  refuseMismatch(options.qrels, scores);
+  if (options.json !== true) {
+    const notes = [...new Set(scores.flatMap(notesOf))];
+    await writeAll(output, [[formatMany(paths, comparison), ...notes].join('\n'), '\n']);
+  }
+  if (isWorseThanFirst(comparison)) process.exitCode = EXIT_CHECK_FAILED;
+}
+
+/** The counts and notes of each run by its name, and how its ids differ where nothing matches. */
+function runsJson(runs: Readonly<Record<string, TrecScores>>) {
+  const entries = Object.entries(runs);
+  return {
+    counts: Object.fromEntries(entries.map(([name, run]) => [name, countsJson(run)])),
+    mismatch: hasMismatch(Object.values(runs))
+      ? Object.fromEntries(entries.map(([name, run]) => [name, mismatchJson(run)]))
+      : null,
+    notes: [...new Set(entries.flatMap(([, run]) => notesOf(run)))],
+  };
+}
+
+const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ mismatch }) => mismatch !== null);
+
+const HELP = `${TREC_HELP}
+A metric is a regression (improvement) when its mean falls (rises) by at least the least difference that matters and
+p < alpha; no_change when no query changed, or when the 95 % interval lies within the least difference that matters;
+inconclusive otherwise. p is that of the sign-flip randomization test: exact, or by seeded draws for many queries.
+The first of --metrics decides on the verdict and the exit code; the others are its context, each at the same level.
+unjudged@k is compared, but decides nothing unless it is alone.
+
+Bounds are those of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
+difference that so many queries find with a chance of 0.8.
+
+With several candidates every pair is compared by every metric, p adjusted by Holm for the number of pairs; exit 1 when one
+of them is a regression against the baseline.
+
+Example:
+  recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10
+`;
+
+function comparisonSettings({ alpha, minEffect }: CompareOptions): ComparisonSettings {
+  const level = asNumber(alpha);
+  if (!(level > 0 && level < 1)) {
+    throw new RecalldError('usage', `--alpha must be a number between 0 and 1, such as 0.05, not "${alpha}".`);
+  }
+  if (minEffect === undefined) return { alpha: level, minEffect: null };
+  const least = asNumber(minEffect);
+  if (!(least >= 0 && least < Number.POSITIVE_INFINITY)) {
+    throw new RecalldError('usage', `--min-effect must be a number of at least 0, such as 0.02, not "${minEffect}".`);
+  }
+  return { alpha: level, minEffect: least };
+}
+
+function asNumber(text: string): number {
+  return text.trim() === '' ? Number.NaN : Number(text);
+}
+
+/** @param names of the configurations, in their order */
+export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
+  const letters = names.map((_, place) => letterOf(place));
+  const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(', ');
+  const by = formatMetricKey(primary.key);
+  return [
+    ...names.map((name, place) => `${letterOf(place)}  ${name}`),
+    '',
+    formatTable(
+      ['measure', ...letters],
+      measures.map(({ key, means }) => [formatMetricKey(key), ...means.map((value) => value.toFixed(4))]),
+      1,
+    ),
+    '',
+    `By ${by} none of the others is better than ${unbeaten}, over ${n} queries.`,
+    '',
+    formatTable(
+      ['pair', 'verdict', 'difference', '95 %', 'p', 'p, Holm', 'also'],
+      primary.pairs.map(({ before, after, verdict, metric, pHolm }, place) => [
+        `${letterOf(before)} to ${letterOf(after)}`,
+        verdictText(verdict),
+        signed(metric.difference, 4),
+        `${signed(metric.ciLow, 4)} to ${signed(metric.ciHigh, 4)}`,
+        metric.p.toFixed(4),
+        pHolm.toFixed(4),
+        measures
+          .filter((one) => one !== primary && one.pairs[place]?.verdict === verdict && verdict !== 'inconclusive')
+          .map(({ key }) => formatMetricKey(key))
+          .join(' '),
+      ]),
+      2,
+    ),
+  ].join('\n');
+}
+
+function letterOf(place: number): string {
+  return place < 26 ? String.fromCodePoint(65 + place) : String(place + 1);
+}
+
+/** @param names of the configurations, in their order */
+export function manyJson(names: readonly string[], { n, measures, primary }: ManyComparison) {
+  return {
+    n,
+    primary: formatMetricKey(primary.key),
+    unbeaten: primary.unbeaten.map((place) => names[place]),
+    configurations: names.map((name, place) => ({
+      name,
+      metrics: Object.fromEntries(measures.map(({ key, means }) => [formatMetricKey(key), means[place]])),
+    })),
+    pairs: primary.pairs.map(({ before, after, verdict }, place) => ({
+      baseline: names[before],
+      candidate: names[after],
+      verdict,
+      metrics: Object.fromEntries(
+        measures.flatMap(({ key, pairs }) => {
+          const pair = pairs[place];
+          if (pair === undefined) return [];
+          const { metric, pHolm, verdict: found } = pair;
+          return [[formatMetricKey(key), { ...metricComparisonJson(metric), p_holm: pHolm, verdict: found }]];
+        }),
+      ),
+    })),
+  };
+}

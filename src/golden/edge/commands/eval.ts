@@ -1,0 +1,132 @@
+/** `recalld eval`, and how an evaluation is written down: one JSON document, or tables for people. */
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { formatTable } from '../../../cli/output.ts';
+import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import { metricJson } from '../../runs/score-json.ts';
+import {
+  type EvaluationCounts,
+  evaluateTrecFiles,
+  type MetricScores,
+  type OfflineEvaluation,
+} from '../../trec/score-runs.ts';
+import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
+import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
+
+/** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */
+const ROWS_PER_CHUNK = 1000;
+
+/**
+ * The report as one JSON document in pieces. Written by hand because an object would reorder query ids that look
+ * like numbers and lose one called `__proto__`. A bound without limit (dcg of one query) is null.
+ */
+function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
+  const { run, metrics } = evaluation;
+  const metricEntries = metrics.map(
+    ({ key, summary }) => `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(metricJson(summary))}`,
+  );
+  yield `{\n  "counts": ${JSON.stringify(countsJson(run))},\n  "mismatch": ${JSON.stringify(mismatchJson(run))},\n`;
+  yield `  "notes": ${JSON.stringify(notesOf(run))},\n  "metrics": {\n${metricEntries.join(',\n')}\n  }`;
+  if (withQueries) {
+    yield ',\n  "per_query": {';
+    const names = metrics.map(({ key }) => JSON.stringify(formatMetricKey(key)));
+    yield* chunked(evaluation, (queryId, row) => {
+      const values = metrics.map(({ values }, i) => `${names[i]}: ${JSON.stringify(values[row])}`);
+      return `${row === 0 ? '' : ','}\n    ${JSON.stringify(queryId)}: {${values.join(', ')}}`;
+    });
+    yield '\n  }';
+  }
+  yield '\n}\n';
+}
+
+/** The report for a terminal: a table of means, the counts in words and, if wanted, a line of tab-separated values per query. */
+function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
+  const { run, metrics } = evaluation;
+  yield `${summaryTable(metrics)}\n\n${[describeCounts(run.counts), ...notesOf(run)].join('\n')}\n`;
+  if (withQueries) {
+    yield `\n${['query', ...metrics.map(({ key }) => formatMetricKey(key))].join('\t')}\n`;
+    yield* chunked(evaluation, (queryId, row) => {
+      const values = metrics.map(({ values }) => decimal(values[row] ?? 0));
+      return `${[queryId, ...values].join('\t')}\n`;
+    });
+  }
+}
+
+function* chunked(
+  { queryIds }: OfflineEvaluation,
+  toText: (queryId: string, row: number) => string,
+): Generator<string> {
+  for (let start = 0; start < queryIds.length; start += ROWS_PER_CHUNK) {
+    yield queryIds
+      .slice(start, start + ROWS_PER_CHUNK)
+      .map((queryId, i) => toText(queryId, start + i))
+      .join('');
+  }
+}
+
+function summaryTable(metrics: readonly MetricScores[]): string {
+  const rows = metrics.map(({ key, summary }) => [
+    formatMetricKey(key),
+    decimal(summary.mean),
+    `${decimal(summary.ciLow)} to ${decimal(summary.ciHigh)}`,
+    String(summary.n),
+    summary.ciMethod,
+  ]);
+  return formatTable(['metric', 'mean', '95 % interval', 'queries', 'method'], rows, 1);
+}
+
+function describeCounts(counts: EvaluationCounts): string {
+  const { judgedQueries, answered, missing, judgedDocuments, judgedDocumentsFound } = counts;
+  return (
+    `Judged queries ${judgedQueries}, answered ${answered}, missing ${missing}; ` +
+    `judged documents ${judgedDocuments}, found ${judgedDocumentsFound}; ` +
+    `run queries without judgments (ignored) ${counts.ignoredUnjudgedQueries}; ` +
+    `duplicate documents ${counts.duplicateDocuments}; score ties ${counts.scoreTies}.`
+  );
+}
+
+function decimal(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(4) : 'unbounded';
+}
+
+const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';
+
+interface EvalOptions extends TrecOptions {
+  readonly run: string;
+  readonly perQuery?: boolean;
+}
+
+/**
+ * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` would, without a database.
+ *
+ * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
+ * `file_malformed` for the files, and, after the report, `nothing_matches` for a run without any judged document.
+ *
+ * @param output where the report goes
+ */
+export function evalCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
+  return withTrecOptions(
+    command,
+    [['--run <file>', 'TREC run: query-id Q0 document-id rank score tag']],
+    DEFAULT_METRICS,
+  )
+    .option('--per-query', 'print the scores of each query too')
+    .addHelpText('after', HELP)
+    .action(async (options: EvalOptions) => {
+      const evaluation = await evaluateTrecFiles({
+        qrelsPath: options.qrels,
+        runPath: options.run,
+        ...scoringSettings(options),
+      });
+      const format = options.json === true ? evaluationAsJson : evaluationAsText;
+      await writeAll(output, format(evaluation, options.perQuery === true));
+      refuseMismatch(options.qrels, [evaluation.run]);
+    });
+}
+
+const HELP = `${TREC_HELP}
+Score ties are documents with the same score as the one ranked right before them.
+
+Example:
+  recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json
+`;

@@ -1,0 +1,320 @@
+/**
+ * `recalld golden`: golden sets from their making to their runs; `generate` asks a chat model for questions about
+ * chunks of the store, `promote` writes live queries into a review file.
+ */
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type CommandSettings,
+  type CommandStore,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+} from '../../../app/commands/command-store.ts';
+import type { Config } from '../../../app/config/schema.ts';
+import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  note,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../../cli/output.ts';
+import { createProgressBar } from '../../../cli/progress.ts';
+import { createChatModel } from '../../../connectors/models/chat-model.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { DAY_MS } from '../../../core/time.ts';
+import { probeTenantsCommand } from '../../../index/truth/edge/probe-tenants-command.ts';
+import { storedHashKey } from '../../../live/privacy/personal-data.ts';
+import { textHash } from '../../../live/privacy/rules/redactor.ts';
+import { writeText } from '../../../platform/files/text-file.ts';
+import { goldenSetVersionJson } from '../../golden-set-schema.ts';
+import { originMismatch } from '../../rules/golden-set.ts';
+import {
+  type CostEstimate,
+  type GenerateOptions,
+  type GenerationReport,
+  generateGoldenSet,
+} from '../../sets/generate-golden-set.ts';
+import { type Promoted, promoteLiveQueries } from '../../sets/promote-live-queries.ts';
+import { reviewLine } from '../../sets/review-file.ts';
+import { checkCommand } from './check.ts';
+import { cancelCommand, runCommand } from './run.ts';
+import { exportCommand, importCommand, listCommand, parseSetName, showCommand } from './sets.ts';
+
+function generateCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'generate',
+    'Ask a chat model for questions about the chunks of the store, into a golden set of their own.',
+    'recalld golden generate --pipeline support-docs --set support-generated --questions 300 --max-cost 2',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline whose store the chunks are drawn from')
+    .requiredOption('--set <name>', 'golden set of generated questions, new or not', parseSetName)
+    .requiredOption('--questions <n>', 'how many questions to keep', parseCount)
+    .option('--per-chunk <n>', 'how many questions to ask about each chunk, in other styles', parseCount, 1)
+    .option('--max-cost <usd>', 'stop before the model costs more', parseCost)
+    .option('--out <file>', 'write a review file for a person, in place of the set')
+    .option('--resume', 'go on with what was interrupted', false)
+    .option('--seed <n>', 'another seed draws other chunks and styles', parseSeed, 1)
+    .option('--force', 'replace the file if it is there', false)
+    .addHelpText('after', '\nExit code 1: fewer questions than were asked for.')
+    .action((options: ConfiguredOptions & GenerateOptions) =>
+      generate(commandSettings(options.config, signal), options),
+    );
+}
+
+async function generate(settings: CommandSettings, options: ConfiguredOptions & GenerateOptions): Promise<void> {
+  const bar = createProgressBar(options.set);
+  const watcher = {
+    onEstimate: (estimate: CostEstimate) => note(estimateLine(estimate, options.maxCost)),
+    onProgress: (progress: { readonly answered: number; readonly total: number }) => bar.show(progress),
+  };
+  const report = await withCommandStore(settings, async ({ sets }) => {
+    const language = languageModel(settings.config, options);
+    return withPipeline(settings, options.pipeline, (pipeline) =>
+      generateGoldenSet({ sets, pipeline, ...language }, options, watcher, settings.signal),
+    ).finally(() => bar.end());
+  });
+  if (options.json === true) printJson(reportJson(report));
+  else for (const line of reportLines(report, options)) printLine(line);
+  if (report.end.kind === 'failing') throw new RecalldError('llm_unreachable', failingLine(report, report.end.message));
+  if (report.kept < options.questions) process.exitCode = EXIT_CHECK_FAILED;
+}
+
+/** @throws RecalldError config_invalid, usage */
+function languageModel({ llm }: Config, { maxCost }: GenerateOptions) {
+  const model = createChatModel(llm);
+  const prices = llm?.price_per_million_tokens ?? null;
+  if (maxCost === undefined || prices !== null) return { model, prices };
+  throw new RecalldError(
+    'usage',
+    '--max-cost needs to know what the model costs; add llm.price_per_million_tokens: {input, output}.',
+  );
+}
+
+function failingLine({ kept }: GenerationReport, message: string): string {
+  return `${message} ${kept} questions are kept; mend it, then add --resume to go on.`;
+}
+
+function estimateLine({ tokens, cost }: CostEstimate, maxCost: number | undefined): string {
+  const money = cost === null ? 'at a price that the config does not tell' : `about ${dollars(cost)}`;
+  const cap = maxCost === undefined ? '' : `, stopped at ${dollars(maxCost)}`;
+  return `Estimate: ${tokens.input} tokens sent, ${tokens.output} answered, ${money}${cap}.`;
+}
+
+function reportLines(report: GenerationReport, options: GenerateOptions): string[] {
+  const { outcomes, tokens, cost, set, out, state } = report;
+  const dropped = Object.entries(outcomes)
+    .filter(([outcome]) => outcome !== 'kept')
+    .map(([outcome, count]) => `${count} ${outcome.replaceAll('_', ' ')}`);
+  const spent = `${tokens.input} tokens sent, ${tokens.output} answered${cost === null ? '' : `, ${dollars(cost)}`}`;
+  return [
+    `${report.kept} of ${options.questions} questions kept; dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
+    ...(endLine(report) === null ? [] : [endLine(report) ?? '']),
+    ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
+    ...(out === null ? [] : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
+    ...(state === null ? [] : [`--resume goes on from ${state}.`]),
+  ];
+}
+
+function endLine({ end }: GenerationReport): string | null {
+  switch (end.kind) {
+    case 'cost_cap':
+      return 'Stopped: the next question could cost more than --max-cost.';
+    case 'no_more_chunks':
+      return 'Stopped: every chunk that was drawn has been asked about; another --seed draws others.';
+    case 'never_retrieved':
+      return 'Stopped: the retriever returned the chunk of none of the questions; check that it returns the ids of the store.';
+    case 'complete':
+    case 'failing':
+      return null;
+  }
+}
+
+function reportJson({ end, set, ...rest }: GenerationReport): unknown {
+  return { ...rest, end: end.kind, set: set === null ? null : goldenSetVersionJson(set) };
+}
+
+function dollars(cost: number): string {
+  return `$${cost.toFixed(cost < 0.1 ? 4 : 2)}`;
+}
+
+function parseCost(text: string): number {
+  const cost = Number(text);
+  if (text.trim() !== '' && Number.isFinite(cost) && cost > 0) return cost;
+  throw new InvalidArgumentError('It must be an amount of US dollars above 0.');
+}
+
+function parseSeed(text: string): number {
+  const seed = Number(text);
+  if (Number.isInteger(seed) && seed >= 0 && seed <= 2 ** 31 - 1) return seed;
+  throw new InvalidArgumentError('It must be a whole number from 0 to 2147483647.');
+}
+
+interface PromoteRequest {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly since: Date;
+  readonly out: string;
+  readonly queries: number;
+  readonly force: boolean;
+}
+
+interface PromotionReport {
+  readonly candidates: number;
+  readonly promoted: number;
+  /** Judgments that feedback suggested a grade for. */
+  readonly suggested: number;
+  /** Documents without a suggestion. */
+  readonly open: number;
+  /** Questions that the retriever failed. */
+  readonly failed: number;
+}
+
+/** A text of a document in a review file is cut to this. */
+const SHOWN_TEXT = 600;
+
+/** @throws RecalldError text_not_stored, pipeline_unknown, file_unwritable */
+export async function promoteToFile(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: PromoteRequest,
+  onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
+): Promise<PromotionReport> {
+  const { config, signal } = settings;
+  const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
+  return withPipeline(settings, request.pipeline, async (pipeline) => {
+    const { privacy } = config.pipelines.find(({ name }) => name === request.pipeline) ?? {};
+    if (privacy?.text === 'hash') throw noText(request.pipeline, 'keeps no texts of live queries (privacy.text: hash)');
+    const latest = await store.sets.latest(request.set);
+    if (latest !== null && latest.origin === 'generated') {
+      throw originMismatch(request.set, latest.origin);
+    }
+    const golden = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
+    const deps = { candidates: store.candidates, samples: store.samples };
+    const wanted = { since: request.since, most: request.queries, golden };
+    const { candidates, promoted } = await promoteLiveQueries(deps, pipeline, wanted, signal, onProgress);
+    if (candidates === 0) {
+      throw noText(request.pipeline, `has no live query with a text since ${request.since.toISOString()}`);
+    }
+    const lines = promoted.map((one) => `${toLine(one, request.pipeline, hashKey)}\n`);
+    await writeText(request.out, lines.join(''), request.force);
+    const judgments = promoted.flatMap((one) => one.judgments);
+    const suggested = judgments.filter(({ grade }) => grade !== null).length;
+    return {
+      candidates,
+      promoted: promoted.length,
+      suggested,
+      open: judgments.length - suggested,
+      failed: promoted.filter(({ gap }) => gap !== null).length,
+    };
+  });
+}
+
+function noText(pipeline: string, problem: string): RecalldError {
+  return new RecalldError(
+    'text_not_stored',
+    `The pipeline "${pipeline}" ${problem}, so there is no question to promote; send queries with texts and keep them with privacy.text: redact.`,
+  );
+}
+
+function toLine(
+  { source, reasons, asked, tally, judgments, texts }: Promoted,
+  pipeline: string,
+  hashKey: string,
+): string {
+  const hash = textHash(source.id, hashKey);
+  const byId = new Map(judgments.map((judgment) => [judgment.documentId, judgment]));
+  return reviewLine(
+    {
+      keep: judgments.some(({ grade }) => grade !== null && grade > 0),
+      id: `live-${hash.slice(0, 16)}`,
+      text: source.text,
+      tags: source.tags,
+      judgments,
+      noAnswer: false,
+      origin: {
+        kind: 'live',
+        pipeline,
+        liveQueryHash: hash,
+        userHash: source.userHash,
+        askedAt: source.askedAt,
+        details: {
+          reasons,
+          asked,
+          probability: source.probability,
+          ...tally,
+          promoted_at: new Date().toISOString(),
+        },
+      },
+    },
+    { reasons, asked: Math.round(asked), feedback: tally },
+    (documentId) => {
+      const judgment = byId.get(documentId);
+      const text = texts.get(documentId);
+      return {
+        rank: judgment?.rank ?? null,
+        shown_rank: judgment?.shownRank ?? null,
+        clicks: judgment?.clicks ?? 0,
+        ...(text === undefined ? {} : { document_text: text.slice(0, SHOWN_TEXT) }),
+      };
+    },
+  );
+}
+
+type PromoteOptions = ConfiguredOptions & PromoteRequest;
+
+function promoteCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'promote',
+    'Write live queries with feedback, or judged badly, to a file, for a person to judge; `golden import --format review` takes it in.',
+    'recalld golden promote --pipeline support-docs --since 14d --set support-faq --out review.jsonl',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--since <when>', 'date such as 2026-11-01, or days such as 14d', parseSince)
+    .requiredOption('--set <name>', 'golden set that the questions are to join', parseSetName)
+    .requiredOption('--out <file>', 'review file to write')
+    .option('--queries <n>', 'at most so many questions', parseCount, 50)
+    .option('--force', 'replace the file if it is there', false)
+    .action((options: PromoteOptions) => promote(commandSettings(options.config, signal), options));
+}
+
+async function promote(settings: CommandSettings, options: PromoteOptions): Promise<void> {
+  const bar = createProgressBar(options.set);
+  const report = await withCommandStore(settings, (store) =>
+    promoteToFile(settings, store, options, (progress) => bar.show(progress)).finally(() => bar.end()),
+  );
+  if (options.json === true) return printJson({ ...report, file: options.out });
+  printLine(
+    `${report.promoted} questions of ${report.candidates} live queries written to ${options.out}: ` +
+      `${report.suggested} documents with a suggested grade, ${report.open} to judge.`,
+  );
+  if (report.failed > 0)
+    printLine(`The retriever failed ${report.failed} of them; their documents are those that users saw.`);
+  printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
+}
+
+function parseSince(text: string): Date {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1];
+  const date = days === undefined ? new Date(text) : new Date(Date.now() - Number(days) * DAY_MS);
+  if (Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('Write a date such as 2026-11-01, or days such as 14d.');
+  return date;
+}
+
+export function goldenCommand(command: Command, signal: AbortSignal): Command {
+  const create = [
+    importCommand,
+    exportCommand,
+    listCommand,
+    showCommand,
+    checkCommand,
+    promoteCommand,
+    generateCommand,
+    probeTenantsCommand,
+    runCommand,
+    cancelCommand,
+  ];
+  for (const one of create) command.addCommand(one(signal));
+  return command;
+}

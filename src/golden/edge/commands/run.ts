@@ -1,0 +1,333 @@
+/** `recalld golden run` and `recalld golden cancel`: by hand, in this process or by the workers of a daemon. */
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import {
+  type CommandSettings,
+  type CommandStore,
+  commandSettings,
+  watching,
+  withCommandStore,
+  withPipeline,
+} from '../../../app/commands/command-store.ts';
+import { redactBody } from '../../../app/config/inspect.ts';
+import { queueBackend, queueOwner } from '../../../app/database.ts';
+import { jobCatalogue } from '../../../app/jobs.ts';
+import { evaluateChecks } from '../../../checks/evaluate-checks.ts';
+import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  printJson,
+  printLine,
+} from '../../../cli/output.ts';
+import { createProgressBar } from '../../../cli/progress.ts';
+import { messageOf, RecalldError } from '../../../core/errors.ts';
+import type { GoldenQuery } from '../../../core/model.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import { type SeenExchange, watchExchanges } from '../../../platform/outbound/exchange.ts';
+import { openJobQueue } from '../../../platform/queue/bullmq.ts';
+import { runGoldenSetJob } from '../../golden-jobs.ts';
+import type { GoldenRun, RunSettings } from '../../rules/run.ts';
+import { misreadingOption } from '../../rules/run-failure.ts';
+import { scoreQueries } from '../../rules/score-run.ts';
+import { toQueryAnswer } from '../../runs/ask-retriever.ts';
+import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts';
+import { latestVersion, newRunId, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
+import { summarizeRun } from '../../runs/run-summary.ts';
+import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../../watched-pipeline.ts';
+import { formatRunSummary } from './run-reports.ts';
+
+interface RunOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly wait: boolean;
+  readonly debug?: string;
+}
+
+export function runCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'run',
+    'Run a golden set against the retriever of a pipeline, now.',
+    'recalld golden run --pipeline support-docs --set support-faq',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--set <name>', 'name of the golden set')
+    .option('--wait', 'run it here and wait for its end', true)
+    .option('--no-wait', 'hand it to a running daemon and return at once')
+    .option(
+      '--debug <query-id>',
+      'ask this one question and show its request, answer, ranks and scores; stores nothing',
+    )
+    .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
+}
+
+async function run(settings: CommandSettings, options: RunOptions): Promise<void> {
+  if (options.debug !== undefined) {
+    const debugged = await debugQuery(settings, { ...options, id: options.debug });
+    if (options.json === true) printJson(debugged);
+    else printLine(formatDebuggedQuery(debugged));
+    return;
+  }
+  if (!options.wait) {
+    const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, options));
+    if (options.json === true) printJson({ run_id: queued.id, status: queued.status });
+    else printLine(`Run ${queued.id} is on its way; \`recalld runs show ${queued.id}\` shows it.`);
+    return;
+  }
+  const pipeline = settings.config.pipelines.find(({ name }) => name === options.pipeline);
+  if (pipeline?.golden.every(({ set }) => set !== options.set) === true) note(`Note: ${unwatchedSet(options.set)}`);
+  const bar = createProgressBar(options.set);
+  const summary = await withCommandStore(settings, async (store) => {
+    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(() =>
+      bar.end(),
+    );
+    return summarizeRun(store.runs, ended);
+  });
+  if (options.json === true) printJson(summary);
+  else printLine(formatRunSummary(summary));
+  const { failure } = summary;
+  if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
+    throw new RecalldError(
+      'retriever_unreachable',
+      `The retriever of pipeline "${summary.pipeline}" answered no query: ${failure.explanation} ${wayOut(failure.code)}`,
+    );
+  }
+  if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
+}
+
+/** What of the config is looked at, by what the retriever failed with. */
+function wayOut(code: string): string {
+  const option = misreadingOption(code);
+  if (option !== null) return `Mend ${option}.`;
+  return /^(connection_|dns_|host_|timeout)/.test(code)
+    ? 'Start it, or mend its address under `retriever`.'
+    : 'Mend `retriever`, or the service behind it.';
+}
+
+export function cancelCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'cancel',
+    'End a running golden run as cancelled; whoever works on it stops within seconds.',
+    'recalld golden cancel 20261120T154500Z-3f9a1c2b',
+  )
+    .argument('<id>', 'id of the run')
+    .action(async (id: string, options: ConfiguredOptions) => {
+      const run = await withCommandStore(commandSettings(options.config, signal), (store) => cancelRunNow(store, id));
+      if (options.json === true) printJson({ run_id: run.id, status: run.status });
+      else printLine(`Run ${run.id} is cancelled.`);
+    });
+}
+
+interface GoldenRunRequest {
+  readonly pipeline: string;
+  readonly set: string;
+}
+
+/**
+ * Runs a golden set now, to its end. Interrupted, the run is marked cancelled.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown, or the reason of the signal
+ */
+export async function runGoldenSetNow(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: GoldenRunRequest,
+  onProgress: (progress: RunProgress) => void,
+): Promise<GoldenRun> {
+  const { logger, signal } = settings;
+  const clock = systemClock;
+  return withPipeline(settings, request.pipeline, async (pipeline) => {
+    const run = await createRun(pipeline, store, request);
+    const deps = { ...store, clock, logger, holder: `${hostname()}-${process.pid}` };
+    try {
+      await runGoldenSet(
+        deps,
+        run,
+        pipeline,
+        AbortSignal.any([signal, AbortSignal.timeout(run.deadlineAt.getTime() - Date.now())]),
+        onProgress,
+      );
+    } catch (error) {
+      const status = signal.aborted ? 'cancelled' : 'failed';
+      const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
+      await store.runs.finish(run.id, endWithoutScores(status, reason, clock.now()));
+      throw error;
+    } finally {
+      await watching(settings, store, (watched) => evaluateChecks(watched, [request.pipeline]));
+    }
+    return (await store.runs.find(run.id)) ?? run;
+  });
+}
+
+/** Hands a golden run to the workers of the daemon and does not wait for it. */
+async function queueGoldenRun(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: GoldenRunRequest,
+): Promise<GoldenRun> {
+  if (store.storage.startedHere) {
+    throw new RecalldError(
+      'usage',
+      'No daemon works on this data folder, so nobody would take the run; start `recalld serve` or leave --no-wait out.',
+    );
+  }
+  const run = await withPipeline(settings, request.pipeline, (pipeline) => createRun(pipeline, store, request));
+  const queue = await openJobQueue({
+    backend: queueBackend(settings.config, store.storage),
+    jobs: jobCatalogue,
+    logger: settings.logger,
+    owner: await queueOwner(store.storage),
+  });
+  try {
+    await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
+  } finally {
+    await queue.close();
+  }
+  return run;
+}
+
+async function createRun(
+  pipeline: WatchedPipeline,
+  store: CommandStore,
+  request: GoldenRunRequest,
+): Promise<GoldenRun> {
+  const schedule = scheduleOf(pipeline, request.set);
+  const runId = await startGoldenRun({ ...store, clock: systemClock, newRunId }, pipeline, schedule);
+  const run = await store.runs.find(runId);
+  if (run === null) throw new Error('a run by hand is gone from the database');
+  return run;
+}
+
+/** @throws RecalldError run_unknown, run_not_running */
+function cancelRunNow({ runs }: CommandStore, runId: string): Promise<GoldenRun> {
+  return cancelGoldenRun({ runs, clock: systemClock }, runId);
+}
+
+/** Of a text that a service sent. */
+const MAX_TEXT = 2000;
+
+export interface DebuggedQuery {
+  readonly query: GoldenQuery;
+  /** What was sent to services, and what they answered, in the order of the answers; secrets are left out. */
+  readonly exchanges: readonly { readonly request: string; readonly answer: string }[];
+  readonly outcome: string;
+  readonly error: string | null;
+  readonly latency_ms: number | null;
+  /** As they were read from the answer, best first, with their grade; null for a document that nobody judged. */
+  readonly documents: readonly {
+    readonly rank: number;
+    readonly id: string;
+    readonly score: number | null;
+    readonly grade: number | null;
+  }[];
+  /** Relevant documents that were not found. */
+  readonly missed: readonly string[];
+  /** By metric key. */
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+/** @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, query_unknown */
+function debugQuery(
+  settings: CommandSettings,
+  { pipeline: name, set, id }: { readonly pipeline: string; readonly set: string; readonly id: string },
+): Promise<DebuggedQuery> {
+  return withCommandStore(settings, async ({ sets }) => {
+    const latest = await latestVersion(sets, set);
+    const query = (await sets.queries(set, latest.version)).find((one) => one.id === id);
+    if (query === undefined)
+      throw new RecalldError(
+        'query_unknown',
+        `The golden set "${set}" has no query "${id}"; \`recalld golden show ${set}\` tells of it.`,
+      );
+    return withPipeline(settings, name, async (pipeline) => {
+      const run = scheduleOf(pipeline, set).settings;
+      const exchanges: DebuggedQuery['exchanges'][number][] = [];
+      const k = Math.max(...run.cutoffs);
+      const answer = await watchExchanges(
+        (seen) => exchanges.push(told(seen)),
+        () => pipeline.retriever.retrieve({ text: query.text, k, tags: query.tags }, settings.signal),
+      );
+      return { exchanges, ...judged(query, toQueryAnswer(query, answer), run) };
+    });
+  });
+}
+
+function judged(
+  query: GoldenQuery,
+  answer: ReturnType<typeof toQueryAnswer>,
+  run: RunSettings,
+): Omit<DebuggedQuery, 'exchanges'> {
+  const grades = new Map(query.judgments.map(({ documentId, grade }) => [documentId, grade]));
+  const found = new Set(answer.documents.map(({ id }) => id));
+  const { keys, columns } = scoreQueries([query], [answer], run);
+  return {
+    query,
+    outcome: answer.outcome,
+    error: answer.errorMessage,
+    latency_ms: answer.latencyMs,
+    documents: answer.documents.map(({ id, score }, index) => ({
+      rank: index + 1,
+      id,
+      score: score ?? null,
+      grade: grades.get(id) ?? null,
+    })),
+    missed: [...grades].flatMap(([id, grade]) => (grade >= run.relevanceLevel && !found.has(id) ? [id] : [])),
+    scores: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const)),
+  };
+}
+
+function told({ method, label, body, result }: SeenExchange): DebuggedQuery['exchanges'][number] {
+  return {
+    request: `${method} ${label}${body === null ? '' : ` ${short(withoutSecrets(body))}`}`,
+    answer:
+      result.kind === 'body' ? short(result.text) : result.kind === 'timeout' ? 'no answer in time' : result.message,
+  };
+}
+
+function withoutSecrets(body: string): string {
+  try {
+    return JSON.stringify(redactBody(JSON.parse(body)));
+  } catch {
+    return body;
+  }
+}
+
+function short(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`;
+}
+
+function formatDebuggedQuery(debugged: DebuggedQuery): string {
+  const { query, exchanges, outcome, error, latency_ms: latencyMs, documents, missed, scores } = debugged;
+  const judgments = query.judgments.map(({ documentId, grade }) => `${documentId} (${grade})`).join(', ');
+  return [
+    `question   ${query.id}: ${query.text}`,
+    `judged     ${judgments}`,
+    ...(exchanges.length === 0
+      ? ['asked      not over HTTP: the retriever is a command or searches the store itself']
+      : exchanges.flatMap(({ request, answer }) => [`asked      ${request}`, `answered   ${answer}`])),
+    `outcome    ${outcome}${latencyMs === null ? '' : `, ${Math.round(latencyMs)} ms`}${error === null ? '' : `: ${error}`}`,
+    '',
+    documents.length === 0
+      ? 'No documents were read from the answer.'
+      : formatTable(
+          ['rank', 'document', 'score', 'grade'],
+          documents.map(({ rank, id, score, grade }) => [
+            String(rank),
+            id,
+            score === null ? '' : String(score),
+            grade === null ? 'not judged' : String(grade),
+          ]),
+          2,
+        ),
+    ...(missed.length === 0 ? [] : [`\nNot found: ${missed.join(', ')}.`]),
+    '',
+    formatTable(
+      ['measure', 'score'],
+      Object.entries(scores).map(([key, score]) => [key, score.toFixed(4)]),
+      1,
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,179 @@
+/** `recalld runs`: the history of golden runs. */
+import { type Command } from 'commander';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  printJson,
+  printLine,
+  verdictText,
+} from '../../../cli/output.ts';
+import { readTrend } from '../../../report/status/read-status.ts';
+import { changedQueryJson, queryAnswerJson } from '../../endpoints.ts';
+import { segmentOf } from '../../rules/compare-golden-runs.ts';
+import { isWorseThanFirst } from '../../rules/compare-runs.ts';
+import { storedComparison } from '../../rules/verdict.ts';
+import type { RunSummaryJson } from '../../run-summary-schema.ts';
+import { comparedJson } from '../../runs/comparison-json.ts';
+import { summarizeRun, summarizeRunSoFar } from '../../runs/run-summary.ts';
+import { assertAnswers, compareManyRuns, compareRunsById, findRun } from '../../runs/stored-runs.ts';
+import { formatMany, manyJson } from './compare.ts';
+import { formatRunComparison, formatRunSummary } from './run-reports.ts';
+
+interface ListOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly set?: string;
+  readonly sentinels: boolean;
+  readonly limit: number;
+}
+
+interface CompareOptions extends ConfiguredOptions {
+  readonly by?: string;
+  readonly limit: number;
+}
+
+interface ShowOptions extends ConfiguredOptions {
+  readonly perQuery: boolean;
+}
+
+export function runsCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand('list', 'List golden runs, newest first.', 'recalld runs list --pipeline support-docs --limit 5')
+      .option('--pipeline <name>', 'only runs of this pipeline')
+      .option('--set <name>', 'only runs of this golden set')
+      .option('--sentinels', 'sentinels in place of full runs', false)
+      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
+  );
+  command.addCommand(
+    configuredCommand('show', 'Show one golden run.', 'recalld runs show 20261120T154500Z-3f9a1c2b --per-query')
+      .argument('<id>', 'id of the run')
+      .option('--per-query', 'what became of each query', false)
+      .action((id: string, options: ShowOptions) => show(commandSettings(options.config, signal), id, options)),
+  );
+  command.addCommand(
+    configuredCommand(
+      'compare',
+      'Compare golden runs query by query; of more than two every pair, with p adjusted by Holm.',
+      'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
+    )
+      .argument('<baseline>', 'id of the run to compare with')
+      .argument('<candidates...>', 'ids of the runs that are compared')
+      .option('--by <measure>', 'measure that orders the queries (default: ndcg at the largest cut-off)')
+      .option('--limit <n>', 'most queries that are listed', parseCount, 20)
+      .action((baseline: string, candidates: readonly string[], options: CompareOptions) => {
+        const settings = commandSettings(options.config, signal);
+        const [candidate, ...more] = candidates;
+        return candidate === undefined || more.length > 0
+          ? compareAll(settings, [baseline, ...candidates], options)
+          : compare(settings, baseline, candidate, options);
+      }),
+  );
+  return command;
+}
+
+async function list(settings: CommandSettings, options: ListOptions): Promise<void> {
+  const { limit, pipeline, set, sentinels } = options;
+  const filter = {
+    limit,
+    purpose: sentinels ? 'sentinel' : 'full',
+    ...(pipeline === undefined ? {} : { pipeline }),
+    ...(set === undefined ? {} : { goldenSet: set }),
+  } as const;
+  const summaries = await withCommandStore(settings, async ({ runs }) => {
+    const found = await runs.list(filter);
+    return Promise.all(found.map((run) => summarizeRun(runs, run)));
+  });
+  if (options.json === true) printJson(summaries);
+  else if (summaries.length === 0) printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
+  else {
+    const rows = summaries.map((run) => [
+      run.run_id,
+      run.pipeline,
+      `${run.golden_set} v${run.golden_set_version}`,
+      run.status,
+      verdictText(run.verdict),
+      ...['hit_rate', 'mrr', 'ndcg'].map((measure) => atLargestCutoff(run, measure)),
+      `${run.queries.error + run.queries.timeout}`,
+    ]);
+    printLine(
+      formatTable(['run', 'pipeline', 'golden set', 'status', 'verdict', 'hit rate', 'MRR', 'nDCG', 'failed'], rows, 5),
+    );
+  }
+}
+
+function atLargestCutoff(run: RunSummaryJson, measure: string): string {
+  const cutoffs = Object.keys(run.metrics).flatMap((key) =>
+    key.startsWith(`${measure}@`) ? [Number(key.split('@')[1])] : [],
+  );
+  return run.metrics[`${measure}@${Math.max(...cutoffs)}`]?.mean.toFixed(4) ?? '-';
+}
+
+async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
+  const { summary, answers } = await withCommandStore(settings, async (store) => {
+    const { runs } = store;
+    const run = await findRun(runs, id);
+    if (options.perQuery) assertAnswers(run);
+    return {
+      summary: await summarizeRunSoFar(store, run, settings.signal),
+      answers: options.perQuery ? await runs.answers(id) : [],
+    };
+  });
+  if (options.json === true) {
+    printJson(options.perQuery ? { ...summary, answers: answers.map(queryAnswerJson) } : summary);
+    return;
+  }
+  printLine(formatRunSummary(summary));
+  if (options.perQuery) {
+    const rows = answers.map((a) => [
+      a.queryId,
+      a.outcome,
+      a.errorCode ?? a.documents.map((document) => document.id).join(' '),
+      a.latencyMs === null ? '-' : a.latencyMs.toFixed(1),
+      `${a.attempts}`,
+    ]);
+    printLine(`\n${formatTable(['query', 'outcome', 'documents or error', 'ms', 'attempts'], rows, 3)}`);
+  }
+}
+
+async function compareAll(settings: CommandSettings, ids: readonly string[], options: CompareOptions): Promise<void> {
+  const { runs, compared } = await withCommandStore(settings, (store) => compareManyRuns(store, ids, storedComparison));
+  if (options.json === true) printJson(manyJson(ids, compared));
+  else {
+    const names = runs.map(
+      ({ id, goldenSet, goldenSetVersion, pipeline }) =>
+        `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}`,
+    );
+    printLine(formatMany(names, compared));
+  }
+  if (isWorseThanFirst(compared)) process.exitCode = EXIT_CHECK_FAILED;
+}
+
+async function compare(
+  settings: CommandSettings,
+  baselineId: string,
+  candidateId: string,
+  { by = null, limit, json }: Omit<CompareOptions, 'by'> & { readonly by?: string | null },
+): Promise<void> {
+  const { trend, ...compared } = await withCommandStore(settings, async (store) => {
+    const found = await compareRunsById(store, baselineId, candidateId, by, 'computed', settings.signal);
+    const { pipeline, goldenSet, settings: asked } = found.candidate;
+    const k = Math.max(...asked.cutoffs);
+    const values = await readTrend(store.runs, pipeline, goldenSet, k);
+    return { ...found, trend: { measure: `ndcg@${k}`, values } };
+  });
+  if (json === true) {
+    printJson({
+      baseline_run_id: baselineId,
+      candidate_run_id: candidateId,
+      ...comparedJson(compared),
+      trend,
+      ordered_by: compared.measure,
+      queries: compared.queries.slice(0, limit).map(changedQueryJson),
+    });
+  } else printLine(formatRunComparison(compared, trend, limit));
+  if (segmentOf(compared.differences).verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
+}

@@ -1,0 +1,332 @@
+/** `recalld golden list`, `show`, `import` and `export`. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import type { Config } from '../../../app/config/schema.ts';
+import { createGoldenSchedule, goldenChecks } from '../../../app/pipelines.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../../cli/output.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { goldenQueryJson, goldenSetVersionJson, importSummaryJson } from '../../golden-set-schema.ts';
+import { readingText } from '../../rules/column-roles.ts';
+import {
+  type ForeignFormat,
+  foreignFormats,
+  type GoldenFormat,
+  goldenFormats,
+  type ImportSummary,
+  type ReadGoldenSetOptions,
+} from '../../rules/golden-set.ts';
+import { powerOfSet, type SetUse } from '../../sets/check-golden-set.ts';
+import {
+  type ExportRequest,
+  exportGoldenSetTo,
+  findVersion,
+  type ImportReport,
+  importGoldenSet,
+  readGoldenSet,
+} from '../../sets/import-golden-set.ts';
+import { importReview } from '../../sets/review-file.ts';
+import { unwatchedSet } from '../../watched-pipeline.ts';
+
+export function listCommand(signal: AbortSignal): Command {
+  return configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action(
+    (options: ConfiguredOptions) => list(commandSettings(options.config, signal), options),
+  );
+}
+
+async function list(settings: CommandSettings, options: ConfiguredOptions): Promise<void> {
+  const versions = await withCommandStore(settings, ({ sets }) => sets.list());
+  if (options.json === true) printJson(versions.map(goldenSetVersionJson));
+  else if (versions.length === 0)
+    printLine('No golden set has been imported yet; `recalld golden import PATH --set NAME` does it.');
+  else {
+    const rows = versions.map((v) => [
+      v.name,
+      v.format,
+      v.importedAt.toISOString(),
+      `${v.version}`,
+      `${v.queries}`,
+      `${v.judgments}`,
+    ]);
+    printLine(formatTable(['set', 'format', 'imported', 'version', 'queries', 'judgments'], rows, 3));
+  }
+}
+
+export function showCommand(signal: AbortSignal): Command {
+  return configuredCommand('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
+    .argument('<set>', 'name of the golden set')
+    .action((name: string, options: ConfiguredOptions) =>
+      showSet(commandSettings(options.config, signal), name, options),
+    );
+}
+
+async function showSet(settings: CommandSettings, name: string, options: ConfiguredOptions): Promise<void> {
+  const { set, queries } = await withCommandStore(settings, async ({ sets }) => {
+    const latest = await findVersion(sets, name);
+    return { set: latest, queries: await sets.queries(latest.name, latest.version) };
+  });
+  if (options.json === true) {
+    printJson({ ...goldenSetVersionJson(set), queries: queries.map(goldenQueryJson) });
+    return;
+  }
+  printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
+  printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
+  const rows = queries.map((q) => [q.id, q.text, q.judgments.map((j) => `${j.documentId}:${j.grade}`).join(' ')]);
+  printLine(formatTable(['query', 'text', 'judgments'], rows));
+}
+
+/** The value of `--set`. */
+export function parseSetName(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 100 of letters, digits, dot, dash and underscore.');
+}
+
+interface ImportOptions extends ConfiguredOptions {
+  readonly set: string;
+  readonly format: 'auto' | 'review' | GoldenFormat | ForeignFormat;
+  readonly rowsAsQueries: boolean;
+  readonly queries?: string;
+  readonly qrels?: string;
+  readonly query?: string;
+  readonly document?: string;
+  readonly grade?: string;
+  readonly tags?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly relevanceThreshold?: number;
+  readonly documentsSeparator?: string;
+  readonly skipOwnDocument?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export function importCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'import',
+    'Import a golden set; a changed file makes a new version.',
+    'recalld golden import faq.csv --set support-faq --dry-run\n  recalld golden import labels.csv --set support-faq --document filename --grade label --ignore page\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
+  )
+    .argument('<path>', 'file, or folder for BEIR and TREC')
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .addOption(
+      new Option('--format <format>', 'form of the files')
+        .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'])
+        .default('auto'),
+    )
+    .option('--query <column>', 'tables: the column of the query text')
+    .option('--document <column>', 'tables: the column of the document id')
+    .option('--grade <column>', 'tables: the column of the grade')
+    .option('--tags <columns>', 'tables: columns that tell queries apart, parted by commas', parseColumns)
+    .option('--ignore <columns>', 'tables: columns that are not read, parted by commas', parseColumns)
+    .option('--relevance-threshold <grade>', 'from this grade on a document is relevant; for fractions', parseThreshold)
+    .option('--documents-separator <text>', 'tables: what parts the documents of a cell, such as ","')
+    .option('--skip-own-document', 'leave out judgments of the document that has the id of its query')
+    .option('--rows-as-queries', 'tables: every row is a query of its own, also when question and tags repeat', false)
+    .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
+    .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
+    .option('--dry-run', 'say how the files are read, and store nothing')
+    .action((path: string, options: ImportOptions) =>
+      // To try a file needs no config and no store.
+      options.dryRun === true
+        ? tryImport(path, options, signal)
+        : importSet(commandSettings(options.config, signal), path, options),
+    );
+}
+
+/** The value of `--tags` and `--ignore`, which may be given several times. */
+function parseColumns(text: string, before: readonly string[] = []): readonly string[] {
+  const columns = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (columns.length > 0) return [...before, ...columns];
+  throw new InvalidArgumentError('Write names of columns, parted by commas.');
+}
+
+function parseThreshold(text: string): number {
+  const threshold = Number(text);
+  if (text.trim() !== '' && Number.isFinite(threshold) && threshold > 0) return threshold;
+  throw new InvalidArgumentError('It must be a number above 0, such as 0.5.');
+}
+
+function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOptions): ReadGoldenSetOptions {
+  const { query, document, grade, tags, ignore, queries, qrels, relevanceThreshold, documentsSeparator } = options;
+  const isNamed = [query, document, grade, tags, ignore].some((one) => one !== undefined);
+  return {
+    format,
+    rowsAsQueries: options.rowsAsQueries,
+    ...(queries === undefined ? {} : { queriesPath: queries }),
+    ...(qrels === undefined ? {} : { qrelsPath: qrels }),
+    ...(relevanceThreshold === undefined ? {} : { relevanceThreshold }),
+    ...(documentsSeparator === undefined ? {} : { documentsSeparator }),
+    ...(options.skipOwnDocument === true ? { skipOwnDocument: true } : {}),
+    ...(isNamed
+      ? {
+          columns: {
+            ...(query === undefined ? {} : { query }),
+            ...(document === undefined ? {} : { document }),
+            ...(grade === undefined ? {} : { grade }),
+            tags: tags ?? [],
+            ignore: ignore ?? [],
+          },
+        }
+      : {}),
+  };
+}
+
+/**
+ * Imports a set and says what of it deserves a look.
+ *
+ * @throws RecalldError as withCommandStore, and for files that cannot be read
+ */
+export async function importNamedSet(
+  settings: CommandSettings,
+  path: string,
+  options: ImportOptions,
+): Promise<NamedImport> {
+  const { format } = options;
+  const { config, signal } = settings;
+  const uses = usesOf(config, options.set);
+  // Before the store is opened: a file that cannot be read needs none.
+  const file = format === 'review' ? null : await readGoldenSet(path, readOptions(format, options), signal);
+  return withCommandStore(settings, async ({ sets, baselines }) => {
+    const report =
+      file === null
+        ? await importReview(config, sets, path, options.set, signal)
+        : await importGoldenSet(sets, file, options.set, signal);
+    if (uses.length === 0) return { ...report, warnings: [...report.warnings, unwatchedSet(options.set)], power: [] };
+    const now = new Date();
+    const power = await Promise.all(uses.map((use) => powerOfSet({ baselines }, use, report.set.queries, now)));
+    return { ...report, power: power.flat() };
+  });
+}
+
+interface NamedImport extends ImportReport {
+  /** What falls the set can find, a sentence for each check of each pipeline that runs it. */
+  readonly power: readonly string[];
+}
+
+async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {
+  const report = await importNamedSet(settings, path, options);
+  if (options.json === true) {
+    printJson({
+      ...goldenSetVersionJson(report.set),
+      created: report.created,
+      dry_run: false,
+      warnings: report.warnings,
+      power: report.power,
+      ...importSummaryJson(report.summary),
+    });
+    return;
+  }
+  for (const warning of report.warnings) note(`Note: ${warning}`);
+  const { name, version, queries, judgments } = report.set;
+  const size = sizeText(queries, judgments);
+  if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
+  else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
+  for (const line of summaryLines(report.summary)) printLine(line);
+  for (const sentence of report.power) note(sentence);
+}
+
+/** Reads the files and says how, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
+async function tryImport(path: string, options: ImportOptions, signal: AbortSignal): Promise<void> {
+  if (options.format === 'review') {
+    throw new RecalldError(
+      'usage',
+      '--dry-run reads no review file, which joins the set that is stored; leave it out.',
+    );
+  }
+  const file = await readGoldenSet(path, readOptions(options.format, options), signal);
+  const { counts, format, warnings, summary, contentHash, origin } = file;
+  if (options.json === true) {
+    printJson({
+      golden_set: options.set,
+      format,
+      content_hash: contentHash,
+      query_count: counts.queries,
+      judgment_count: counts.judgments,
+      origin,
+      created: false,
+      dry_run: true,
+      warnings,
+      ...importSummaryJson(summary),
+    });
+    return;
+  }
+  for (const warning of warnings) note(`Note: ${warning}`);
+  printLine(`Read ${path} as ${format}: ${sizeText(counts.queries, counts.judgments)}; nothing was stored.`);
+  for (const line of summaryLines(summary)) printLine(line);
+}
+
+function sizeText(queries: number, judgments: number): string {
+  return `${plural(queries, 'query', 'queries')}, ${plural(judgments, 'judgment')}`;
+}
+
+function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function listed(counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string {
+  return Object.entries(counts)
+    .map(([name, count]) => text(name, count))
+    .join(', ');
+}
+
+function summaryLines({ columns, judgmentsByGrade, documents, tags, leftOut }: ImportSummary): string[] {
+  return [
+    ...(columns.length === 0 ? [] : [`Columns: ${columns.map(readingText).join('; ')}.`]),
+    ...(documents === 0
+      ? []
+      : [
+          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} ${documents === 1 ? 'document' : 'documents'}.`,
+        ]),
+    ...(Object.keys(tags).length === 0
+      ? []
+      : [`Tags: ${listed(tags, (key, count) => `${key} on ${plural(count, 'query', 'queries')}`)}.`]),
+    ...leftOut.map(
+      ({ reason, count, first }) => `Left out: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
+    ),
+  ];
+}
+
+type ExportOptions = ConfiguredOptions & ExportRequest;
+
+export function exportCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'export',
+    'Write a golden set to files; importing them gives the same set.',
+    'recalld golden export --set support-faq --format csv --out faq.csv\n  recalld golden export --set scifact --format beir --out ./scifact',
+  )
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .option('--version <n>', 'version of the set (default: the latest)', parseCount)
+    .addOption(new Option('--format <format>', 'form of the files').choices(goldenFormats).makeOptionMandatory())
+    .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
+    .option('--drop-tags', 'TREC: leave out the tags, which it cannot hold', false)
+    .option('--force', 'replace files that are there', false)
+    .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
+}
+
+async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
+  const { set, files } = await withCommandStore(settings, ({ sets }) =>
+    exportGoldenSetTo(sets, options, settings.signal),
+  );
+  if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
+  else printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
+}
+
+export function usesOf({ pipelines }: Config, name: string): SetUse[] {
+  return pipelines.flatMap((pipeline) =>
+    pipeline.golden
+      .filter(({ set }) => set === name)
+      .map((golden) => ({
+        pipeline: pipeline.name,
+        schedule: createGoldenSchedule(golden, pipeline),
+        checks: goldenChecks(pipeline).regressions,
+      })),
+  );
+}

@@ -1,0 +1,103 @@
+/** What `recalld config check` warns of: golden schedules that are faster than the last runs. */
+import { type CommandSettings, readIfThere, withCommandStore } from '../../../app/commands/command-store.ts';
+import { duration, plural } from '../../../core/format.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import { type Cron, shortestGapSeconds } from '../../../math/schedule/occurrences.ts';
+import type { RunPurpose } from '../../rules/run.ts';
+import { overrunSeconds } from '../../rules/schedule.ts';
+import type { GoldenRuns } from '../../sql/golden-runs.ts';
+import type { WatchedPipeline } from '../../watched-pipeline.ts';
+
+export interface SlowSchedule {
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly purpose: RunPurpose;
+  /** Shortest time between two ticks. */
+  readonly gapSeconds: number;
+  /** Median duration of the last runs. */
+  readonly runSeconds: number;
+  /** Runs behind it. */
+  readonly runs: number;
+}
+
+/** Runs whose durations count; some of the latest may have been cancelled. */
+const COUNTED = 5;
+const RECENT = 10;
+
+/** Reads the schedules that are faster than their last runs. */
+export function readSlowSchedules(
+  settings: CommandSettings,
+  pipelines: readonly WatchedPipeline[],
+): Promise<readonly SlowSchedule[]> {
+  return readIfThere(settings, () =>
+    withCommandStore(settings, ({ runs }) => slowSchedules(runs, pipelines, systemClock.now())),
+  );
+}
+
+export async function slowSchedules(
+  runs: Pick<GoldenRuns, 'list'>,
+  pipelines: readonly WatchedPipeline[],
+  now: Date,
+): Promise<readonly SlowSchedule[]> {
+  const found: SlowSchedule[] = [];
+  for (const { name: pipeline, golden } of pipelines) {
+    for (const { set: goldenSet, cron, sentinel } of golden) {
+      const schedules: readonly [RunPurpose, Cron | null][] = [
+        ['full', cron],
+        ['sentinel', sentinel?.cron ?? null],
+      ];
+      for (const [purpose, own] of schedules) {
+        if (own === null) continue;
+        const durations = await lastDurations(runs, { pipeline, goldenSet, purpose }, now);
+        const gapSeconds = shortestGapSeconds(own, now);
+        const runSeconds = overrunSeconds(durations, gapSeconds);
+        if (runSeconds === null) continue;
+        found.push({ pipeline, goldenSet, purpose, gapSeconds, runSeconds, runs: durations.length });
+      }
+    }
+  }
+  return found;
+}
+
+/** Seconds of the latest runs, newest first; one that is still going counts with its age. */
+async function lastDurations(
+  runs: Pick<GoldenRuns, 'list'>,
+  series: Pick<SlowSchedule, 'pipeline' | 'goldenSet' | 'purpose'>,
+  now: Date,
+): Promise<number[]> {
+  const latest = await runs.list({ ...series, limit: RECENT });
+  return latest
+    .filter(({ status }) => status !== 'cancelled')
+    .slice(0, COUNTED)
+    .map(({ startedAt, finishedAt }) => ((finishedAt ?? now).getTime() - startedAt.getTime()) / 1000);
+}
+
+export function slowScheduleInWords({
+  pipeline,
+  goldenSet,
+  purpose,
+  gapSeconds,
+  runSeconds,
+  runs,
+}: SlowSchedule): string {
+  const what = purpose === 'full' ? 'a full run' : 'a sentinel';
+  const remedy =
+    purpose === 'full'
+      ? 'run it less often, or raise `concurrency` or `max_per_second`'
+      : 'run it less often, or ask fewer `queries`';
+  return (
+    `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(gapSeconds)}, but takes ${duration(runSeconds)} ` +
+    `(median of the last ${plural(runs, 'run')}); a tick is skipped while a run is still going: ${remedy}.`
+  );
+}
+
+export function slowScheduleJson({ pipeline, goldenSet, purpose, gapSeconds, runSeconds, runs }: SlowSchedule) {
+  return {
+    pipeline,
+    golden_set: goldenSet,
+    purpose,
+    interval_seconds: gapSeconds,
+    median_run_seconds: runSeconds,
+    runs,
+  };
+}

@@ -1,0 +1,89 @@
+/** What `eval` and `compare` ask alike: the judgments, the metrics and how a ranking is read. */
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { type Command, Option } from 'commander';
+import { RecalldError } from '../../../core/errors.ts';
+import { formatMetricKey, type MetricKey, parseMetricKey } from '../../../math/ir/metric-key.ts';
+import { type DuplicatePolicy, duplicatePolicies } from '../../../math/ir/ranking.ts';
+import type { ScoringSettings } from '../../trec/score-runs.ts';
+
+export interface TrecOptions {
+  readonly qrels: string;
+  readonly metrics: string;
+  readonly relevanceLevel: string;
+  readonly duplicates: DuplicatePolicy;
+  readonly json?: boolean;
+}
+
+/**
+ * Adds the options that all commands over judgments and runs have.
+ *
+ * @param runOptions flag and meaning of the options that name a run file
+ */
+export function withTrecOptions(
+  command: Command,
+  runOptions: readonly (readonly [flag: string, meaning: string])[],
+  defaultMetrics: string,
+): Command {
+  command.requiredOption('--qrels <file>', 'judgments: TREC qrels, or qrels.tsv of BEIR');
+  for (const [flag, meaning] of runOptions) command.requiredOption(flag, meaning);
+  return command
+    .option('--metrics <list>', 'metric keys, separated by commas', defaultMetrics)
+    .option('--relevance-level <grade>', 'least grade that counts as relevant', '1')
+    .addOption(
+      new Option('--duplicates <policy>', 'what to do with a document that a ranking holds twice')
+        .choices(duplicatePolicies)
+        .default('collapse'),
+    )
+    .option('--json', 'print one JSON document');
+}
+
+export const TREC_HELP = `
+Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp unjudged@k
+
+Documents are ordered by score, ties by document id, both descending; the rank column is ignored, as in trec_eval.
+Means are over all judged queries: one without results scores 0 (trec_eval -c). Duplicates: collapse keeps the first
+place of a document and closes the gap, occupy keeps the later places empty, reject stops with an error.
+Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which makes
+ties of scores that differ in their eighth digit.
+
+A run has six columns (or five, without the tag) separated by blanks, or by tabs alone where an id holds blanks; or a
+first line that names its columns, such as "query-id document-id rank". A run without any judged document ends with
+exit code 2, and says how the ids differ.
+`;
+
+/** @throws RecalldError `metric_unknown` or `usage` */
+export function scoringSettings(options: TrecOptions): ScoringSettings {
+  return {
+    keys: parseMetricList(options.metrics),
+    relevanceLevel: parseRelevanceLevel(options.relevanceLevel),
+    duplicates: options.duplicates,
+  };
+}
+
+function parseMetricList(list: string): MetricKey[] {
+  const names = list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0) {
+    throw new RecalldError('usage', '--metrics names no metric; give a list such as ndcg@10,map.');
+  }
+  const keys = names.map(parseMetricKey);
+  return [...new Map(keys.map((key) => [formatMetricKey(key), key])).values()];
+}
+
+function parseRelevanceLevel(text: string): number {
+  const level = Number(text);
+  if (!/^[1-9][0-9]*$/.test(text) || !Number.isSafeInteger(level)) {
+    throw new RecalldError('usage', `--relevance-level must be a whole number of at least 1, not "${text}".`);
+  }
+  return level;
+}
+
+/** Writes pieces no faster than the reader takes them. */
+export async function writeAll(output: Writable, pieces: Iterable<string>): Promise<void> {
+  for (const piece of pieces) {
+    if (!output.write(piece)) await once(output, 'drain');
+  }
+}

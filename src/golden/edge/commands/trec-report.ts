@@ -1,0 +1,90 @@
+/** What `eval` and `compare` say alike of a run: its counts, notes on it, and that it has nothing of the judgments. */
+import { RecalldError } from '../../../core/errors.ts';
+import { quoted } from '../../../core/text/source-line.ts';
+import { differenceInWords, shownIds } from '../../rules/id-mismatch.ts';
+import { OTHER_QUERY, type RunMismatch, type TrecScores } from '../../trec/score-runs.ts';
+
+export function countsJson({ counts }: TrecScores) {
+  return {
+    judged_queries: counts.judgedQueries,
+    matching_queries: counts.answered,
+    answered: counts.answered,
+    missing: counts.missing,
+    queries_without_relevant: counts.queriesWithoutRelevant,
+    judged_documents: counts.judgedDocuments,
+    judged_documents_found: counts.judgedDocumentsFound,
+    ignored_unjudged_queries: counts.ignoredUnjudgedQueries,
+    duplicate_documents: counts.duplicateDocuments,
+    score_ties: counts.scoreTies,
+  };
+}
+
+/** Null for a run that has something of the judgments. */
+export function mismatchJson({ mismatch }: TrecScores) {
+  return mismatch && { ...mismatch, differences: [...mismatch.differences] };
+}
+
+/** Ranks and scores of so many neighbors for one that agrees, and the order is reversed. */
+const REVERSED = 9;
+
+/** Sentences on what the counts alone do not explain, in the order in which they matter. */
+export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): string[] {
+  const notes: string[] = [];
+  if (mismatch === null && counts.missing > 0) {
+    const [queries, they] =
+      counts.missing === 1 ? ['judged query has', 'it scores'] : ['judged queries have', 'they score'];
+    const stay = counts.missing === 1 ? 'stays' : 'stay';
+    notes.push(`${counts.missing} ${queries} no results in ${path}; ${they} 0 and ${stay} in the means.`);
+  }
+  if (counts.queriesWithoutRelevant > 0) {
+    const queries = counts.queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have';
+    notes.push(
+      `${counts.queriesWithoutRelevant} ${queries} no document of the relevance level, so that no result can be relevant ` +
+        'there; they stay in the means.',
+    );
+  }
+  if (counts.judgedDocuments === 0) {
+    notes.push('Every grade is negative, which means not judged, so that every score is 0.');
+  }
+  if (ranks.disagree > 0 && ranks.disagree >= REVERSED * ranks.agree) {
+    notes.push(
+      `The scores of ${path} rise with the rank, so that the order by score is the reverse of the order by rank. If ` +
+        'they are distances, write them with a minus sign.',
+    );
+  }
+  if (repeat !== null) {
+    const missing = /^(?:none|null|nan|undefined|n\/a)?$/i.test(repeat.documentId)
+      ? ' (which may stand for a missing id)'
+      : '';
+    notes.push(
+      `The document ${quoted(repeat.documentId)}${missing} is ${repeat.times} times in the results of the query ` +
+        `${quoted(repeat.queryId)} in ${path}; --duplicates says what becomes of repeats.`,
+    );
+  }
+  return notes;
+}
+
+/** @throws RecalldError `nothing_matches` for the first run that has nothing of the judgments */
+export function refuseMismatch(qrelsPath: string, runs: readonly TrecScores[]): void {
+  for (const { path, counts, mismatch } of runs) {
+    if (mismatch === null) continue;
+    throw new RecalldError('nothing_matches', sentenceOf(qrelsPath, path, counts.judgedDocuments, mismatch));
+  }
+}
+
+function sentenceOf(qrels: string, run: string, documents: number, mismatch: RunMismatch): string {
+  const [judged, returned] = shownIds(mismatch);
+  const subject = documents === 1 ? 'The judged document' : `None of the ${documents} judged documents`;
+  const none = `${subject} of ${qrels} is ${documents === 1 ? 'not ' : ''}among the results of its query in ${run}`;
+  if (mismatch.differences.includes(OTHER_QUERY)) {
+    return (
+      `${none}, but ${judged} is among those of another ` +
+      'query. Use the same query ids for the same queries in both files.'
+    );
+  }
+  const nothing = mismatch.ids === 'query' ? `No query of ${run} is judged in ${qrels}` : none;
+  return (
+    `${nothing}: ${qrels} has the ${mismatch.ids} ${judged}, ${run} has ${returned}, which ${differenceInWords(mismatch)}. ` +
+    `Use the same ${mismatch.ids} ids in both files.`
+  );
+}

@@ -1,0 +1,290 @@
+/** What the pages of golden runs are made from. */
+import type { ConsoleDeps, ConsolePipeline } from '../../../app/console/console-api.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import type { GoldenQuery } from '../../../core/model.ts';
+import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
+import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
+import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import { pageOf, type Query } from '../../../report/console/http/visit.ts';
+import type { TimeRange } from '../../../report/console/links.ts';
+import { type ListedQuery, queryViews } from '../../rules/listed-queries.ts';
+import type { GoldenRun } from '../../rules/run.ts';
+import { answersByDocument, queriesByDocument, runMetricKeys, scoreQueries } from '../../rules/score-run.ts';
+import { readRunTable } from '../../runs/run-summary.ts';
+import { partsOfPipelineName } from '../../watched-pipeline.ts';
+import { findRun } from '../golden-routes.ts';
+import { charted, type GoldenPageData } from './golden-page.tsx';
+import type { QueryPageData, QuerySide } from './query-page.tsx';
+import { chartedOfRun, QUESTIONS_EXPLAINED, type RunPageData } from './run-page.tsx';
+import type { QueryRow, QueryTableData } from './tables.tsx';
+
+const PAGE_SIZE = 25;
+
+/** @param against the run that its queries are held against; null without one */
+async function readQueryTable(
+  deps: ConsoleDeps,
+  run: GoldenRun,
+  against: GoldenRun | null,
+  withText: boolean,
+  query: Query,
+): Promise<QueryTableData> {
+  const { cutoffs } = run.settings;
+  const keys = runMetricKeys(cutoffs);
+  const key = keys.find((one) => formatMetricKey(one) === query['by']) ?? {
+    measure: 'ndcg',
+    k: Math.max(...cutoffs),
+  };
+  const view = queryViews.find((one) => one === query['view']) ?? 'worst';
+  const page = pageOf(query);
+  // A run that is not over, or did not come to trusted scores, is held against nothing.
+  const isHeld = run.status === 'completed' && against?.status === 'completed' && against.answersGoneAt === null;
+  const other = isHeld ? against : null;
+  const from = (page - 1) * PAGE_SIZE;
+  const listed =
+    run.answersGoneAt === null
+      ? await readRunTable(deps, run, other, { view, key, from, limit: PAGE_SIZE })
+      : { page: [], total: 0 };
+  return {
+    view,
+    by: formatMetricKey(key),
+    measures: keys.map(formatMetricKey),
+    rows: listed.page.map((one) => rowOf(one, withText)),
+    total: listed.total,
+    page,
+    pageSize: PAGE_SIZE,
+    against: other?.id ?? null,
+    chosenAgainst: query['against'] ?? null,
+  };
+}
+
+function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
+  return { ...listed, id: query.id, text: withText ? query.text : null };
+}
+
+/** Rows of a table of runs. */
+const MAX_RUNS = 50;
+const MAX_DEPLOYMENTS = 100;
+
+export async function readGoldenPage(
+  deps: ConsoleDeps,
+  pipeline: ConsolePipeline,
+  { set: wanted, before }: Query,
+  range: TimeRange,
+): Promise<GoldenPageData> {
+  const status = await deps.readStatus(pipeline.name);
+  const sets = status.golden.map(({ goldenSet }) => goldenSet);
+  const set = status.golden.find(({ goldenSet }) => goldenSet === wanted) ?? status.golden[0];
+  if (set === undefined) return { pipeline: pipeline.name, sets, shown: null };
+  const { goldenSet, cron } = set;
+  const { from, until } = range;
+  const asked = { pipeline: pipeline.name, goldenSet, from, until, measures: charted.map(({ measure }) => measure) };
+  const [trends, runs, deployments, [diagnosis]] = await Promise.all([
+    deps.runReads.trends(asked),
+    deps.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
+    deploymentsWithin(deps, pipeline.name, from, until),
+    deps.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
+  ]);
+  return {
+    pipeline: pipeline.name,
+    sets,
+    shown: {
+      goldenSet,
+      cron,
+      trends,
+      runs: runs.slice(-MAX_RUNS),
+      older: runs.length > MAX_RUNS ? (runs.at(-MAX_RUNS)?.startedAt.toISOString() ?? null) : null,
+      deployments,
+      diagnosis: diagnosis ?? null,
+      baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
+      floors: new Map(
+        pipeline.floors.map(({ measure, below }) => [measure, { value: below, text: `floor ${below}`, isAlarm: true }]),
+      ),
+    },
+  };
+}
+
+/** The start of the run that a page goes on before; null for what is no time. */
+function startOf(before: string | undefined): Date | null {
+  const at = new Date(before ?? '');
+  return Number.isNaN(at.getTime()) ? null : at;
+}
+
+export async function readRunPage(
+  deps: ConsoleDeps,
+  runId: string,
+  range: TimeRange,
+  query: Query,
+  isAsked: boolean,
+): Promise<RunPageData> {
+  const run = await findRun(deps.runs, runId);
+  // A run of long ago is shown among those around it.
+  const from = run.startedAt < range.from ? run.startedAt : range.from;
+  const { pipeline, goldenSet } = run;
+  const [summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+    deps.summarizeRun(run),
+    deps.runReads.trends({
+      pipeline,
+      goldenSet,
+      from,
+      until: range.until,
+      measures: chartedOfRun.map(({ measure }) => measure),
+    }),
+    deploymentsWithin(deps, pipeline, from, range.until),
+    deps.annotations.of('run', [run.id]),
+    deps.baselines.pinned(pipeline, goldenSet),
+    diagnosisOf(deps, run),
+    query['against'] === undefined ? null : findRun(deps.runs, query['against']),
+  ]);
+  const against = chosen ?? (await comparedWith(deps, run, diagnosis, [summary.baseline, summary.deployment]));
+  return {
+    run,
+    summary,
+    from,
+    trends,
+    deployments,
+    notes: notes.get(run.id) ?? [],
+    baseline: pinned?.runId === run.id ? pinned : null,
+    diagnosis,
+    queries: await readQueryTable(deps, run, against, showsText(deps, pipeline), query),
+    explained: isAsked ? await deps.explainRun(run.id, QUESTIONS_EXPLAINED) : null,
+  };
+}
+
+/** @throws RecalldError run_unknown, query_unknown */
+export async function readQueryPage(
+  deps: ConsoleDeps,
+  runId: string,
+  queryId: string,
+  asked: Query,
+  isAsked: boolean,
+): Promise<QueryPageData> {
+  const { against: wanted } = asked;
+  const run = await findRun(deps.runs, runId);
+  const [[stored], stale, other] = await Promise.all([
+    deps.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
+    deps.runs.staleLabels(run.id),
+    wanted === undefined ? otherRun(deps, run) : findRun(deps.runs, wanted),
+  ]);
+  if (stored === undefined) {
+    throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
+  }
+  // Of a shadow with other chunks both sides are shown by document.
+  const { chunkSeparator } = run.settings;
+  const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
+  const [after, before] = await Promise.all([
+    readSide(deps, run, query, chunkSeparator),
+    other === null ? null : readSide(deps, other, query, chunkSeparator),
+  ]);
+  const isShown = showsText(deps, run.pipeline);
+  const explained = isAsked ? await deps.explainMisses(run.id, queryId) : null;
+  return {
+    query,
+    showsText: isShown,
+    words: isShown ? await wordsOf(deps, run.pipeline, [before, after], query, explained) : new Map(),
+    after,
+    before,
+    stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
+    explained,
+  };
+}
+
+/** From an answer asked now, else from what was read before or, where it is asked too, the store; of both sides and what neither has. */
+async function wordsOf(
+  deps: ConsoleDeps,
+  pipeline: string,
+  sides: readonly (QuerySide | null)[],
+  { judgments }: GoldenQuery,
+  explained: QueryPageData['explained'],
+): Promise<ReadonlyMap<string, string>> {
+  const shown = sides.flatMap((side) => side?.answer?.documents.map(({ id }) => id) ?? []);
+  const told = explained?.[0]?.words ?? new Map<string, string>();
+  const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !told.has(id));
+  return new Map([...(await deps.wordsOfDocuments(pipeline, ids, explained !== null)), ...told]);
+}
+
+async function readSide(
+  deps: ConsoleDeps,
+  run: GoldenRun,
+  query: GoldenQuery,
+  chunkSeparator: string | undefined,
+): Promise<QuerySide> {
+  if (run.answersGoneAt !== null) return { run, answer: null, scores: {} };
+  const found = await deps.runReads.answer(run.id, query.id);
+  const [answer = found] =
+    found === null || chunkSeparator === undefined ? [] : answersByDocument([found], chunkSeparator);
+  const { keys, columns } = scoreQueries([query], answer === null ? [] : [answer], run.settings);
+  const scores = keys.map((key, index) => [formatMetricKey(key), columns[index]?.[0] ?? 0] as const);
+  return { run, answer, scores: Object.fromEntries(scores) };
+}
+
+async function otherRun(deps: ConsoleDeps, run: GoldenRun): Promise<GoldenRun | null> {
+  const [comparisons, incident] = await Promise.all([deps.runs.comparisons(run.id), diagnosisOf(deps, run)]);
+  const known = (['baseline', 'deployment'] as const).map((kind) => {
+    const found = comparisons.find((one) => one.kind === kind);
+    return found === undefined ? null : { run_id: found.against };
+  });
+  return comparedWith(deps, run, incident, known);
+}
+
+/**
+ * What a run is held against when nobody says: in an incident the last good run, else its baseline, what was there
+ * before a change, or the run before it.
+ */
+async function comparedWith(
+  { runs }: ConsoleDeps,
+  run: GoldenRun,
+  incident: Incident | null,
+  known: readonly ({ readonly run_id: string } | null)[],
+): Promise<GoldenRun | null> {
+  const good = await goodRunOf(runs, run, incident);
+  if (good !== null) return good;
+  const against = known.find((one) => one !== null);
+  if (against !== undefined) return runs.find(against.run_id);
+  const { pipeline, goldenSet } = run;
+  const [found] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
+  return found ?? null;
+}
+
+/** The last good run of the set before an incident; null for none, or when nobody keeps it any more. */
+async function goodRunOf(
+  runs: ConsoleDeps['runs'],
+  run: GoldenRun,
+  incident: Incident | null,
+): Promise<GoldenRun | null> {
+  const id = incident?.referenceRunId ?? null;
+  const found = id === null ? null : await runs.find(id);
+  return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
+}
+
+/** A run is looked into when it ends, and every 15 seconds. */
+const LOOK_MS = 60_000;
+
+/** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */
+async function diagnosisOf({ incidents, runs }: ConsoleDeps, run: GoldenRun): Promise<Incident | null> {
+  const { pipeline, finishedAt: from } = run;
+  if (from === null) return null;
+  const until = new Date(from.getTime() + LOOK_MS);
+  const [[found], checks] = await Promise.all([
+    incidents.list({ pipeline, during: { from, until }, limit: 1 }),
+    runs.checks(run.id),
+  ]);
+  const isWell = run.status === 'completed' && checks.every(({ verdict }) => verdict === 'ok');
+  return isWell ? null : (found ?? null);
+}
+
+/** Oldest first. */
+export async function deploymentsWithin(
+  deps: ConsoleDeps,
+  pipeline: string,
+  since: Date,
+  until: Date,
+): Promise<Deployment[]> {
+  const found = await deps.deployments.list({ pipeline, since, limit: MAX_DEPLOYMENTS });
+  return found.filter(({ occurredAt }) => occurredAt <= until).toReversed();
+}
+
+function showsText({ site }: ConsoleDeps, pipeline: string): boolean {
+  const shown = partsOfPipelineName(pipeline).pipeline;
+  // A pipeline that is no longer in the config had its texts stored by rules that nobody knows now.
+  return site.pipelines.find(({ name }) => name === shown)?.showsText ?? false;
+}

@@ -1,0 +1,198 @@
+/** Tables of PostgreSQL that say which queries, labels and changes are behind a number. Ids only, never a text. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts';
+
+const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
+const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;
+
+/** The latest completed full run of each chosen pipeline and golden set that ended within the time shown. */
+const latestRuns = `
+select distinct on (pipeline, golden_set) *
+from golden_runs
+where status = 'completed' and purpose = 'full' and ${chosenSets} and $__timeFilter(finished_at)
+order by pipeline, golden_set, finished_at desc`;
+
+/**
+ * nDCG at the chosen cut-off (gain = grade) and the rank of the first relevant document, for each query of some runs.
+ * A document that was returned twice counts once, at its first rank; a query without an answer scores 0.
+ */
+export function scoredQueries(runs: string): string {
+  return `
+select r.id as run_id, q.query_id, a.outcome, a.latency_ms,
+  coalesce(found.gain / nullif(ideal.gain, 0), 0) as ndcg, found.first_relevant, found.relevant, ideal.relevant as relevant_in_all
+from ${runs} r
+join golden_queries q on q.golden_set = r.golden_set and q.version = r.golden_set_version
+left join golden_run_answers a on a.run_id = r.id and a.query_id = q.query_id
+cross join lateral (
+  select sum(grade / log(2, rank + 1)) filter (where rank <= \${k}) as gain,
+    count(*) filter (where grade >= (r.settings->>'relevanceLevel')::integer) as relevant
+  from (
+    select j.grade, row_number() over (order by j.grade desc) as rank
+    from golden_judgments j
+    where j.golden_set = q.golden_set and j.version = q.version and j.query_id = q.query_id and j.grade > 0
+  ) judged
+) ideal
+cross join lateral (
+  select sum(j.grade / log(2, ranked.rank + 1)) as gain,
+    min(ranked.rank) filter (where j.grade >= (r.settings->>'relevanceLevel')::integer) as first_relevant,
+    count(*) filter (where j.grade >= (r.settings->>'relevanceLevel')::integer) as relevant
+  from (
+    select document_id, row_number() over (order by min(place)) as rank
+    from unnest(a.document_ids) with ordinality as returned (document_id, place)
+    group by document_id
+  ) ranked
+  join golden_judgments j on j.golden_set = q.golden_set and j.version = q.version and j.query_id = q.query_id
+    and j.document_id = ranked.document_id
+  where ranked.rank <= \${k}
+) found`;
+}
+
+export function worstQueriesTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Worst queries of the latest run',
+    description:
+      'Queries of the latest completed run with the lowest nDCG at the chosen cut-off. `recalld runs show RUN --per-query` shows what they were given.',
+    width,
+    columns: [{ name: 'latency', unit: 'ms' }],
+    sql: `
+with latest as (${latestRuns}), scored as (${scoredQueries('latest')})
+select query_id as "query", round(ndcg::numeric, 4)::double precision as "nDCG", first_relevant as "first relevant rank",
+  relevant || ' of ' || relevant_in_all as "relevant found", coalesce(outcome, 'not asked') as "outcome",
+  latency_ms as "latency", run_id as "run"
+from scored
+order by ndcg, query_id
+limit 50`,
+  });
+}
+
+export function mostRegressedTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Most regressed queries against the baseline',
+    description:
+      'Queries whose nDCG at the chosen cut-off fell most from the pinned baseline to the latest completed run. Those with a stale label are marked: their labels are to be mended first.',
+    width,
+    sql: `
+with latest as (${latestRuns}),
+pinned as (
+  select r.*
+  from golden_baselines b
+  join golden_runs r on r.id = b.run_id
+  where b.unpinned_at is null and ${chosenSets.replaceAll(/\b(pipeline|golden_set) in/g, 'b.$1 in')}
+),
+before as (${scoredQueries('pinned')}),
+after as (${scoredQueries('latest')})
+select after.query_id as "query", round(before.ndcg::numeric, 4)::double precision as "baseline",
+  round(after.ndcg::numeric, 4)::double precision as "latest",
+  round((after.ndcg - before.ndcg)::numeric, 4)::double precision as "difference",
+  before.first_relevant as "first relevant rank in the baseline", after.first_relevant as "first relevant rank",
+  exists (
+    select from golden_run_stale_labels s where s.run_id = after.run_id and s.query_id = after.query_id
+  ) as "stale label"
+from after
+join latest on latest.id = after.run_id
+join pinned on pinned.pipeline = latest.pipeline and pinned.golden_set = latest.golden_set
+join before on before.run_id = pinned.id and before.query_id = after.query_id
+where after.ndcg < before.ndcg
+order by after.ndcg - before.ndcg, after.query_id
+limit 50`,
+  });
+}
+
+export function staleLabelsTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Stale labels of the latest run',
+    description: 'Judged documents that are gone from the vector store, the highest grades first.',
+    width,
+    sql: `
+with latest as (${latestRuns})
+select s.query_id as "query", s.document_id as "document", s.grade as "grade", s.run_id as "run"
+from golden_run_stale_labels s
+join latest on latest.id = s.run_id
+order by s.grade desc, s.query_id, s.document_id
+limit 100`,
+  });
+}
+
+export function runsTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Runs',
+    description: 'Golden runs within the time shown, newest first.',
+    width,
+    columns: [{ name: 'took', unit: 's' }],
+    sql: `
+select r.started_at as "started", r.id as "run", r.purpose as "purpose", r.golden_set_version as "version", r.status as "status",
+  extract(epoch from r.finished_at - r.started_at)::double precision as "took", r.labels_stale as "stale labels",
+  coalesce(r.reason, '') as "reason"
+from golden_runs r
+where ${chosenSets} and $__timeFilter(r.started_at)
+order by r.started_at desc
+limit 200`,
+  });
+}
+
+export function comparisonsTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Latest comparisons',
+    description:
+      'Runs against the pinned baseline, and against the last run before the store or the model changed, over all queries at the chosen cut-off.',
+    width,
+    columns: [{ name: 'verdict', mappings: verdictColors }],
+    sql: `
+select r.finished_at as "finished", r.pipeline as "pipeline", r.golden_set as "golden set", c.kind as "against",
+  c.measure || '@' || c.k as "measure", c.difference as "difference", c.ci_low as "low", c.ci_high as "high", c.p as "p",
+  c.verdict as "verdict"
+from golden_run_comparisons c
+join golden_runs r on r.id = c.run_id
+where c.segment = 'all' and c.k = \${k} and c.measure in ('ndcg', 'hit_rate', 'mrr') and ${chosenSets}
+  and $__timeFilter(r.finished_at)
+order by r.finished_at desc, c.measure
+limit 60`,
+  });
+}
+
+export function verdictsTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Latest verdicts and their reasons',
+    description: 'What each check of golden runs said last within the time shown, and why.',
+    width,
+    columns: [{ name: 'verdict', mappings: verdictColors }],
+    sql: `
+select distinct on (r.pipeline, c.name, c.severity) r.pipeline as "pipeline", c.name as "check", c.severity as "severity",
+  c.verdict as "verdict", c.explanation as "reason", r.finished_at as "judged"
+from golden_run_checks c
+join golden_runs r on r.id = c.run_id
+where ${chosenSets} and $__timeFilter(r.finished_at)
+order by r.pipeline, c.name, c.severity, r.finished_at desc`,
+  });
+}
+
+export function deploymentsTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Deployments',
+    description: 'Changes of the index, the embedder, the retriever and the golden sets, told or detected.',
+    width,
+    sql: `
+select occurred_at as "when", pipeline as "pipeline", kind as "kind", version as "version", source as "source",
+  coalesce(note, '') as "note"
+from deployments
+where ${chosenPipelines} and $__timeFilter(occurred_at)
+order by occurred_at desc
+limit 100`,
+  });
+}
+
+export function measurementsTable(width: number): Builder<Panel> {
+  return sqlTable({
+    title: 'Latest measures',
+    description: 'The newest value of each measure with its bounds and n, and why a later window has none.',
+    width,
+    sql: `
+select coalesce(m.measure, g.measure) as "measure", coalesce(m.segment, g.segment) as "segment", m.value as "value",
+  m.ci_low as "low", m.ci_high as "high", m.n as "n", m.window_end as "window ended", coalesce(g.reason, '') as "no data since"
+from (select * from latest_measurements where ${chosenPipelines}) m
+full join (select * from measurement_gaps where ${chosenPipelines}) g
+  on g.pipeline = m.pipeline and g.measure = m.measure and g.segment = m.segment
+order by 1, 2`,
+  });
+}

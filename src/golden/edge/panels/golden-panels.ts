@@ -1,0 +1,264 @@
+/** Panels of golden measures: a score with its bounds and floors, a difference with its bounds and its limit. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { graph, withBand } from '../../../platform/dashboards/panels.ts';
+import { maxBy, type PromQuery, storedIncreaseBy } from '../../../platform/dashboards/promql.ts';
+import { type GoldenMeasure, goldenMeasures } from '../../rules/score-run.ts';
+
+export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
+  hit_rate: 'Hit rate',
+  mrr: 'MRR',
+  ndcg: 'nDCG',
+  ndcg_exp: 'nDCG with exponential gain',
+  recall: 'Recall',
+  precision: 'Precision',
+  map: 'MAP',
+  f1: 'F1',
+};
+
+type ScoreMetric = `recalld_golden_${GoldenMeasure}${'' | '_ci_low' | '_ci_high'}`;
+
+function inSegment(name: ScoreMetric): string {
+  return maxBy([], name, { segment: '$segment', k: '$k' });
+}
+
+function ofWorstSet(name: ScoreMetric): string {
+  return `min(${maxBy(['pipeline', 'golden_set'], name, { segment: 'all', k: '$k' })})`;
+}
+
+/** Floors of a measure at the chosen cut-off, by the names that checks have. */
+function floors(measure: GoldenMeasure): PromQuery {
+  const check = { like: `${measure}@$k below .* on $golden_set` };
+  return {
+    expr: maxBy(['check', 'severity'], 'recalld_threshold', { check }),
+    legend: 'threshold: {{check}} ({{severity}})',
+  };
+}
+
+/** The score of the chosen golden set and segment. */
+export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
+  return graph({
+    title: `${measureTitles[measure]} at $k`,
+    description: `Mean over all judged queries of the segment, failed and empty ones counting 0, with its 95 % confidence interval. Dashed: the floors that checks hold it to, over all queries.`,
+    unit: 'none',
+    min: 0,
+    max: 1,
+    width,
+    queries: [
+      ...withBand(
+        { expr: inSegment(`recalld_golden_${measure}`), legend: `${measure}@$k` },
+        inSegment(`recalld_golden_${measure}_ci_low`),
+        inSegment(`recalld_golden_${measure}_ci_high`),
+      ),
+      floors(measure),
+    ],
+  });
+}
+
+/**
+ * The lowest of the golden sets of a pipeline, one graph for each pipeline. The lowest mean lies between the lowest
+ * bounds, and the lowest upper bound is what a critical floor is judged by.
+ */
+export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
+  return graph({
+    title: `${measureTitles[measure]} at $k of $pipeline`,
+    description:
+      'The lowest of the chosen golden sets, with the lowest of their 95 % bounds. Dashed: the floors that checks hold them to. A check is critical when even the upper bound is below its floor.',
+    unit: 'none',
+    min: 0,
+    max: 1,
+    width: 24,
+    repeat: 'pipeline',
+    queries: [
+      ...withBand(
+        { expr: ofWorstSet(`recalld_golden_${measure}`), legend: `${measure}@$k` },
+        ofWorstSet(`recalld_golden_${measure}_ci_low`),
+        ofWorstSet(`recalld_golden_${measure}_ci_high`),
+      ),
+      floors(measure),
+    ],
+  });
+}
+
+/** How far the latest scores are above the highest floor of their measure, where there is one. */
+export function floorMargins(): PromQuery[] {
+  return goldenMeasures.map((measure) => {
+    const on = ['pipeline', 'golden_set', 'k'] as const;
+    const named = maxBy(['pipeline', 'check'], 'recalld_threshold', {
+      check: { like: `${measure}@.* below .*` },
+    });
+    const withSet = `label_replace(${named}, "golden_set", "$1", "check", ".* on (.+)")`;
+    const withCutoff = `label_replace(${withSet}, "k", "$1", "check", "${measure}@([0-9]+) .*")`;
+    const score = maxBy(on, `recalld_golden_${measure}`, { segment: 'all' });
+    return {
+      expr: `${score} - on (${on.join(', ')}) max by (${on.join(', ')}) (${withCutoff})`,
+      legend: `${measure}@{{k}} of {{golden_set}} on {{pipeline}}`,
+    };
+  });
+}
+
+/** The difference of a measure to the pinned baseline. */
+export function differenceGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
+  const where = { segment: '$segment', measure, k: '$k' } as const;
+  const difference = 'recalld_golden_baseline_difference';
+  return graph({
+    title: `${measureTitles[measure]} at $k against the baseline`,
+    description:
+      'Mean difference to the pinned run, query by query, over the queries whose labels are alive, with its 95 % confidence interval. Dashed: the fall that a check watches for. A fall counts when it is that large, significant and shown by as many runs in a row as the check takes.',
+    unit: 'none',
+    width,
+    queries: [
+      ...withBand(
+        { expr: maxBy([], difference, where), legend: `${measure}@$k minus baseline` },
+        maxBy([], `${difference}_ci_low`, where),
+        maxBy([], `${difference}_ci_high`, where),
+      ),
+      {
+        expr: maxBy(['check', 'severity'], 'recalld_threshold', {
+          check: { like: `${measure}@$k regression by .* on $golden_set` },
+        }),
+        legend: 'threshold: {{check}} ({{severity}})',
+      },
+    ],
+  });
+}
+
+/** Answers beside those of the pinned run; empty while none is pinned. */
+export function stabilityGraph(): Builder<Panel> {
+  const overlap = 'recalld_golden_rbo';
+  return graph({
+    title: 'Stability of answers',
+    description:
+      'Rank-biased overlap with the answers of the pinned baseline, with its 95 % confidence interval: 1 is the same documents in the same order. It needs no judgments; a fall says that answers changed, not that they got worse.',
+    unit: 'none',
+    min: 0,
+    max: 1,
+    width: 12,
+    queries: [
+      ...withBand(
+        { expr: maxBy([], overlap), legend: 'rank-biased overlap' },
+        maxBy([], `${overlap}_ci_low`),
+        maxBy([], `${overlap}_ci_high`),
+      ),
+    ],
+  });
+}
+
+/** Measured every six hours; empty for a pipeline without an embedder. */
+export function liveMixPanels(): Builder<Panel>[] {
+  const covered = 'recalld_golden_live_covered_ratio';
+  const ofNdcg = { measure: 'ndcg' } as const;
+  const score = 'recalld_golden_live_mix_score';
+  return [
+    graph({
+      title: 'Live traffic that the set covers',
+      description:
+        'Share of the live queries of the last week with a golden question near by, with its 95 % confidence interval, and the share on topics with any golden question. `recalld golden check` names the topics without one.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: [
+        ...withBand(
+          { expr: maxBy([], covered), legend: 'covered' },
+          maxBy([], `${covered}_ci_low`),
+          maxBy([], `${covered}_ci_high`),
+        ),
+        { expr: maxBy([], 'recalld_golden_live_represented_ratio'), legend: 'topic has a golden question' },
+      ],
+    }),
+    graph({
+      title: 'nDCG with the mix of live traffic',
+      description:
+        'The latest run with its queries weighted as their topics are asked about, at its largest cut-off, with its 95 % confidence interval. Far below the plain score, users ask more of what is answered worse.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: withBand(
+        { expr: maxBy([], score, ofNdcg), legend: 'ndcg' },
+        maxBy([], `${score}_ci_low`, ofNdcg),
+        maxBy([], `${score}_ci_high`, ofNdcg),
+      ),
+    }),
+    graph({
+      title: 'Effective queries of the live mix',
+      description:
+        'So many queries of equal weight would tell as much. Far below the size of the set, most of its questions are on topics that few users ask about.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_live_mix_effective_queries'), legend: 'queries' }],
+    }),
+  ];
+}
+
+/** Those of the sentinel are empty for a set that has none. */
+export function schedulePanels(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Planned runs that did not start',
+      description: 'Between two points of the graph, by reason.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [
+        {
+          expr: storedIncreaseBy(['purpose', 'reason'], 'recalld_golden_ticks_skipped_total'),
+          legend: '{{purpose}}: {{reason}}',
+        },
+      ],
+    }),
+    graph({
+      title: 'Until a run is overdue',
+      description: 'By the schedule alone. Below 0 no run has completed in time, whether or not a scheduler is alive.',
+      unit: 's',
+      width: 8,
+      queries: [
+        {
+          expr: `${maxBy([], 'recalld_golden_run_expected_by_timestamp_seconds')} - time()`,
+          legend: 'full run',
+        },
+        {
+          expr: `${maxBy([], 'recalld_golden_sentinel_expected_by_timestamp_seconds')} - time()`,
+          legend: 'sentinel',
+        },
+      ],
+    }),
+    graph({
+      title: 'Runs until a new version takes over',
+      description: 'Ticks that must still complete on both versions of the set; 0 while there is no new one.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_rotation_runs_remaining'), legend: 'runs' }],
+    }),
+    graph({
+      title: 'Sentinel',
+      description: 'Where the sentinel stands: exactly one of the states is 1. When it falls, a full run starts.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 12,
+      queries: [{ expr: maxBy(['state'], 'recalld_golden_sentinel_state'), legend: '{{state}}' }],
+    }),
+    graph({
+      title: 'Since the latest sentinel',
+      description: 'After 3 intervals its state is no_data.',
+      unit: 's',
+      min: 0,
+      width: 12,
+      queries: [
+        {
+          expr: `time() - ${maxBy([], 'recalld_golden_sentinel_last_success_timestamp_seconds')}`,
+          legend: 'its retriever answered',
+        },
+        {
+          expr: `time() - ${maxBy([], 'recalld_golden_sentinel_last_attempt_timestamp_seconds')}`,
+          legend: 'attempt',
+        },
+        { expr: maxBy([], 'recalld_golden_sentinel_interval_seconds'), legend: 'interval' },
+      ],
+    }),
+  ];
+}

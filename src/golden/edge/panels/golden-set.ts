@@ -1,0 +1,358 @@
+/** Golden set detail: one golden set of one pipeline, from its scores down to single queries. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
+import { graph, metricTable, stat, withBand } from '../../../platform/dashboards/panels.ts';
+import { type DashboardSettings, maxBy } from '../../../platform/dashboards/promql.ts';
+import { dashboardUids } from '../../../platform/metrics/alert-rules.ts';
+import { goldenMeasures } from '../../rules/score-run.ts';
+import {
+  comparisonsTable,
+  mostRegressedTable,
+  runsTable,
+  staleLabelsTable,
+  verdictsTable,
+  worstQueriesTable,
+} from './drill-down.ts';
+import {
+  differenceGraph,
+  liveMixPanels,
+  measureTitles,
+  schedulePanels,
+  scoreGraph,
+  stabilityGraph,
+} from './golden-panels.ts';
+
+const inSegment = { segment: '$segment', k: '$k' } as const;
+
+function glance(): Builder<Panel>[] {
+  return [
+    ...(['ndcg', 'hit_rate', 'mrr', 'recall'] as const).map((measure) =>
+      stat({
+        title: `Latest ${measureTitles[measure]}`,
+        description: 'At the chosen cut-off, of the latest completed run.',
+        unit: 'none',
+        decimals: 3,
+        width: 3,
+        queries: [{ expr: maxBy([], `recalld_golden_${measure}`, inSegment) }],
+      }),
+    ),
+    stat({
+      title: 'Queries (n)',
+      description: 'Judged queries behind every mean of the segment.',
+      unit: 'short',
+      width: 3,
+      queries: [{ expr: maxBy([], 'recalld_golden_scored_queries', { segment: '$segment' }) }],
+    }),
+    stat({
+      title: 'Since the latest completed run',
+      description: 'A run that is void or failed does not count.',
+      unit: 's',
+      width: 3,
+      queries: [{ expr: `time() - ${maxBy([], 'recalld_golden_run_last_success_timestamp_seconds')}` }],
+    }),
+    stat({
+      title: 'Since the latest attempt',
+      description: 'Time since the latest run of any status started.',
+      unit: 's',
+      width: 3,
+      queries: [{ expr: `time() - ${maxBy([], 'recalld_golden_run_last_attempt_timestamp_seconds')}` }],
+    }),
+    stat({
+      title: 'Interval',
+      description: 'Longest gap between two runs by the schedule.',
+      unit: 's',
+      width: 3,
+      queries: [{ expr: maxBy([], 'recalld_golden_run_interval_seconds') }],
+    }),
+  ];
+}
+
+const bySegment = (suffix: '' | '_ci_low' | '_ci_high') =>
+  maxBy(['segment'], `recalld_golden_ndcg${suffix}`, { k: '$k' });
+
+function segments(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'nDCG at $k by segment',
+      description: 'All segments of the golden set; small ones move by luck, see their bounds beside.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 12,
+      queries: [{ expr: bySegment(''), legend: '{{segment}}' }],
+    }),
+    metricTable({
+      title: 'Segments of the latest run',
+      description: 'nDCG at the chosen cut-off with its 95 % bounds and the number of queries.',
+      width: 9,
+      queries: [
+        { expr: bySegment('') },
+        { expr: bySegment('_ci_low') },
+        { expr: bySegment('_ci_high') },
+        { expr: maxBy(['segment'], 'recalld_golden_scored_queries') },
+      ],
+      show: {
+        segment: 'Segment',
+        'Value #A': 'nDCG',
+        'Value #B': 'Low',
+        'Value #C': 'High',
+        'Value #D': 'n',
+      },
+    }),
+    stat({
+      title: 'Segments folded into other',
+      description: 'Segments beyond the most that the config allows.',
+      unit: 'short',
+      width: 3,
+      height: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_segments_overflow') }],
+    }),
+  ];
+}
+
+function baseline(): Builder<Panel>[] {
+  const where = { segment: '$segment', k: '$k' } as const;
+  return [
+    differenceGraph('ndcg', 12),
+    differenceGraph('hit_rate', 12),
+    stabilityGraph(),
+    graph({
+      title: 'Luck: p of the differences',
+      description: 'Two-sided p that a difference to the baseline is luck, by which regressions are judged.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 12,
+      queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_p_value', where), legend: '{{measure}}@$k' }],
+    }),
+    graph({
+      title: 'Queries compared',
+      description:
+        'Queries behind the differences, without those with a stale label, and questions behind the stability of answers.',
+      unit: 'short',
+      min: 0,
+      width: 12,
+      queries: [
+        { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' },
+        { expr: maxBy(['k'], 'recalld_golden_rbo_queries'), legend: 'stability, rbo@{{k}}' },
+        { expr: maxBy([], 'recalld_golden_no_answer_queries'), legend: 'without an answer' },
+        { expr: maxBy([], 'recalld_golden_context_queries'), legend: 'with texts' },
+      ],
+    }),
+  ];
+}
+
+/** A mean with its 95 % bounds. */
+function banded(
+  metric:
+    | 'recalld_golden_context_characters'
+    | 'recalld_golden_context_repeated_ratio'
+    | 'recalld_golden_false_answer_ratio',
+  legend: string,
+) {
+  return withBand({ expr: maxBy([], metric), legend }, maxBy([], `${metric}_ci_low`), maxBy([], `${metric}_ci_high`));
+}
+
+function stageGraphs(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Loss by stage',
+      description:
+        'Mean share of the relevant documents that each stage of the retriever loses, stacked: what is left up to 1 is found. Empty when the retriever tells of no stages.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      isStacked: true,
+      queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_lost_ratio'), legend: '{{stage}}' }],
+    }),
+    graph({
+      title: 'Recall by stage',
+      description:
+        'Mean share of the relevant documents that each stage hands on, with its 95 % confidence interval. The first is the ceiling of all that follow.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: withBand(
+        { expr: maxBy(['stage'], 'recalld_golden_stage_recall'), legend: '{{stage}}' },
+        maxBy(['stage'], 'recalld_golden_stage_recall_ci_low'),
+        maxBy(['stage'], 'recalld_golden_stage_recall_ci_high'),
+      ),
+    }),
+    graph({
+      title: 'Moved by a stage',
+      description:
+        'Questions that a stage such as a reranker moved into the first k or out of it, of those in the table of the run.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [
+        {
+          expr: maxBy(['stage', 'direction'], 'recalld_golden_stage_moved_queries'),
+          legend: '{{direction}}: {{stage}}',
+        },
+        { expr: maxBy([], 'recalld_golden_stage_queries'), legend: 'questions' },
+      ],
+    }),
+    graph({
+      title: 'Time of a stage',
+      description: '95th percentile of the own time of each stage; absent where it is not told.',
+      unit: 's',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_latency_p95_seconds'), legend: '{{stage}}' }],
+    }),
+  ];
+}
+
+function contextGraphs(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Length of the context',
+      description:
+        'Mean characters of the retrieved texts of a question, with the 95 % confidence interval; a token is about four of English. Empty when the retriever gives no texts.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: banded('recalld_golden_context_characters', 'characters'),
+    }),
+    graph({
+      title: 'Repeated context',
+      description:
+        'Mean share of the retrieved text that an earlier document of the same answer said already, with its 95 % confidence interval.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: banded('recalld_golden_context_repeated_ratio', 'repeated'),
+    }),
+  ];
+}
+
+function labelsAndRuns(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Judged documents gone from the store',
+      description:
+        'Superseded: the text is there under another id, or the manifest deleted it, so that the judgment is out of date. Lost: nothing took its place, so that retrieval is worse.',
+      unit: 'percentunit',
+      min: 0,
+      width: 8,
+      queries: [
+        { expr: maxBy([], 'recalld_golden_lost_documents_ratio'), legend: 'lost' },
+        { expr: maxBy([], 'recalld_golden_stale_labels_ratio'), legend: 'superseded' },
+        {
+          expr: maxBy(['check', 'severity'], 'recalld_threshold', {
+            check: { like: 'stale labels above .* on $golden_set' },
+          }),
+          legend: 'threshold: {{check}} ({{severity}})',
+        },
+      ],
+    }),
+    graph({
+      title: 'Forbidden documents',
+      description:
+        'Documents that must not come back and did, asked twice; absent when the set forbids none. One is too many.',
+      unit: 'none',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'came back' }],
+    }),
+    graph({
+      title: 'False answers',
+      description:
+        'Share of the questions without an answer that were answered nevertheless, or failed, with its 95 % confidence interval; absent when the set has none.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: banded('recalld_golden_false_answer_ratio', 'answered'),
+    }),
+    ...contextGraphs(),
+    graph({
+      title: 'Judged share of the top $k',
+      description: 'A fall means new documents without a judgment, not necessarily worse ones.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_judged_ratio', inSegment), legend: 'judged' }],
+    }),
+    graph({
+      title: 'What became of the queries',
+      description: 'Queries of the latest ended run by outcome.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      isStacked: true,
+      queries: [{ expr: maxBy(['outcome'], 'recalld_golden_queries'), legend: '{{outcome}}' }],
+    }),
+    graph({
+      title: 'Duration of a run',
+      description: 'How long the latest ended run took.',
+      unit: 's',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_run_duration_seconds'), legend: 'duration' }],
+    }),
+    graph({
+      title: 'Stored runs by status',
+      description: 'Runs in the history: void ones were beyond the error budget, failed ones came to no end.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy(['status'], 'recalld_golden_runs'), legend: '{{status}}' }],
+    }),
+    graph({
+      title: 'Scores withheld',
+      description: '1 while the latest scores are too old to trust and are therefore not exported.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_scores_withheld'), legend: 'withheld' }],
+    }),
+  ];
+}
+
+export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.golden,
+      title: 'recalld: golden set',
+      description: 'One golden set of one pipeline: scores, segments, the baseline, labels, single queries.',
+      variables: [
+        onePipeline(),
+        oneGoldenSet(),
+        cutoff(),
+        segmentOf('recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}'),
+      ],
+      hasDeployments: true,
+      from: 'now-7d',
+      sections: [
+        { title: 'At a glance', panels: glance() },
+        { title: 'Scores', panels: goldenMeasures.map((measure) => scoreGraph(measure, 12)) },
+        { title: 'Segments', panels: segments() },
+        { title: 'Against the baseline', panels: baseline() },
+        { title: 'Stages', panels: stageGraphs() },
+        { title: 'Labels and runs', panels: labelsAndRuns() },
+        { title: 'Live traffic', panels: liveMixPanels() },
+        { title: 'Schedule and sentinel', panels: schedulePanels() },
+        {
+          title: 'Drill-down',
+          panels: [
+            worstQueriesTable(12),
+            mostRegressedTable(12),
+            comparisonsTable(12),
+            staleLabelsTable(12),
+            verdictsTable(24),
+            runsTable(24),
+          ],
+        },
+      ],
+    },
+    settings,
+  );
+}

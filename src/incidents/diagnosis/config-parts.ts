@@ -1,0 +1,118 @@
+/**
+ * What becomes of pipelines, golden sets and checks that leave the config. Schedulers say each minute what their config
+ * has; a part that none of them had for some minutes has ended, and one that notices it closes what is open of it. So
+ * the replicas of a rolling deployment, with two configs for a while, neither close nor reopen anything.
+ */
+import type { Pool, PoolClient } from 'pg';
+import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type Clock, MINUTE_MS } from '../../core/time.ts';
+import { goldenSegment } from '../../golden/rules/golden-set.ts';
+import {
+  type ConfiguredPart,
+  type ConfiguredParts,
+  endParts,
+  GRACE_MS,
+  type PartKey,
+} from '../../live/deployments/configured-parts.ts';
+import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
+import { columnsOf } from '../../platform/postgres/values.ts';
+import { closeIncident } from './incidents.ts';
+
+export interface FollowConfigDeps extends WatchedChecks {
+  readonly parts: ConfiguredParts;
+  readonly pool: Pool;
+  /** Days that the live queries of each pipeline of the config are kept. */
+  readonly retentionDays: ReadonlyMap<string, number>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What the config has of the pipelines that it watches. */
+export function partsOfConfig(
+  watched: WatchedChecks,
+  retentionDays: ReadonlyMap<string, number>,
+): readonly ConfiguredPart[] {
+  const parts = [
+    ...watched.pipelines.flatMap(({ name: pipeline, golden }): ConfiguredPart[] => [
+      { pipeline, kind: 'pipeline', name: pipeline, retentionDays: retentionDays.get(pipeline) ?? null },
+      ...golden.map(({ set: name }) => ({ pipeline, kind: 'golden_set', name, retentionDays: null }) as const),
+    ]),
+    ...configuredChecks(watched).map(
+      ({ pipeline, name }) => ({ pipeline, kind: 'check', name, retentionDays: null }) as const,
+    ),
+  ];
+  // The same check may be on several golden sets.
+  return [...new Map(parts.map((part) => [JSON.stringify([part.pipeline, part.kind, part.name]), part])).values()];
+}
+
+/**
+ * Says what the config has, and ends what no config has any more.
+ *
+ * @param since when this scheduler began: one that has just started may be the first of many that come back
+ */
+export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
+  const { parts, pool, clock, logger } = deps;
+  const now = clock.now();
+  await parts.see(partsOfConfig(deps, deps.retentionDays), now);
+  if (now.getTime() - since.getTime() < GRACE_MS) return;
+  const closed = await inTransaction(pool, async (client) => {
+    await lockInTransaction(client, 'configured parts');
+    return endInTransaction(client, now);
+  });
+  for (const pipeline of closed)
+    logger.info('an incident was closed, since its pipeline left the config', { pipeline });
+}
+
+/** @returns the pipelines whose incident was closed */
+async function endInTransaction(client: PoolClient, now: Date): Promise<string[]> {
+  const ended = await endParts(client, now);
+  const namesOf = (kind: PartKey['kind']) => ended.filter((part) => part.kind === kind);
+  const pipelines = namesOf('pipeline').map(({ name }) => name);
+  const closed: string[] = [];
+  for (const pipeline of pipelines)
+    if (await closeIncident(client, pipeline, 'left_config', now)) closed.push(pipeline);
+  await client.query(
+    `delete from check_states
+      where pipeline = any($1::text[]) or (pipeline, check_name) in (select * from unnest($2::text[], $3::text[]))`,
+    [pipelines, ...columnsOf(namesOf('check'), [({ pipeline }) => pipeline, ({ name }) => name])],
+  );
+  const segments = columnsOf(namesOf('golden_set'), [({ pipeline }) => pipeline, ({ name }) => goldenSegment(name)]);
+  for (const table of ['latest_measurements', 'measurement_gaps'])
+    await client.query(
+      `delete from ${table}
+        where pipeline = any($1::text[]) or (pipeline, segment) in (select * from unnest($2::text[], $3::text[]))`,
+      [pipelines, ...segments],
+    );
+  await client.query(
+    `update uncovered_topics set state = 'closed', note = 'The pipeline left the config.', changed_at = $2::timestamptz
+      where pipeline = any($1::text[]) and state <> 'closed'`,
+    [pipelines, now],
+  );
+  return closed;
+}
+
+/**
+ * Follows the config once a minute, and at once.
+ *
+ * @returns ends it, after the step that is under way
+ */
+export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
+  const { clock, logger } = deps;
+  const since = clock.now();
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await followConfig(deps, since).catch((error: unknown) =>
+        logger.warn('what the config has could not be stored; it is tried again in a minute', {
+          reason: String(error),
+        }),
+      );
+      await clock.sleep(MINUTE_MS, stopping.signal).catch(() => undefined);
+    }
+  })();
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}

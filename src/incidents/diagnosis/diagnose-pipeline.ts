@@ -1,0 +1,333 @@
+/** Looks at a pipeline: what is in alarm, and what is likely behind it. */
+import { type CheckStore, readCheckStates } from '../../checks/check-store.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type Clock, DAY_MS } from '../../core/time.ts';
+import type { DensityPlan } from '../../density/plan.ts';
+import type { TopicsTable } from '../../density/topics-table.ts';
+import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
+import type { GoldenRun } from '../../golden/rules/run.ts';
+import type { StoredRuns } from '../../golden/runs/stored-runs.ts';
+import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
+import type { ConfiguredParts, KnownPart } from '../../live/deployments/configured-parts.ts';
+import type { Deployments } from '../../live/deployments/deployments.ts';
+import type { LiveWindows } from '../../live/sql/live-windows.ts';
+import type { Measurements } from '../../measures/measurements.ts';
+import type { IntervalOf } from '../../measures/rules/measurement.ts';
+import type { LagHistory } from '../../platform/threads/lag-history.ts';
+import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
+import { type BadWindow, firstBadMeasurement } from './first-bad.ts';
+import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './incident-schema.ts';
+import type { Incidents, LookStored } from './incidents.ts';
+import { changedMeasures } from './live-alarms.ts';
+import {
+  observeCanary,
+  observeDensity,
+  observeOwnWork,
+  observeRecall,
+  observeSamples,
+  observeStore,
+  observeTopics,
+} from './observe.ts';
+import { observeLevel } from './observe-level.ts';
+import { type Interval, observeJudge, observeLive, observeRelevance } from './observe-live.ts';
+import { alarmedBy } from './rules/alarmed.ts';
+import { diagnose } from './rules/diagnose.ts';
+import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
+import type { Observations } from './rules/observations.ts';
+import { latestEnded, observeRun, type RunsAround, runsAround } from './runs-around.ts';
+
+export interface DiagnoseDeps extends StoredRuns {
+  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
+  readonly checkStore: Pick<CheckStore, 'standings'>;
+  readonly pipelines: readonly WatchedPipeline[];
+  readonly deployments: Pick<Deployments, 'list'>;
+  readonly parts: Pick<ConfiguredParts, 'of'>;
+  readonly densityStates: Pick<WatchTable, 'find' | 'events'>;
+  readonly topics: Pick<TopicsTable, 'list' | 'names'>;
+  readonly incidents: Incidents;
+  readonly densityPlans: readonly DensityPlan[];
+  readonly intervalSeconds: IntervalOf;
+  /** Of the process that measures latencies; null in one that does not. */
+  readonly ownLag: Pick<LagHistory, 'lateShare' | 'queuedShare'> | null;
+  readonly windows: Pick<LiveWindows, 'latency95'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Probes the parts of a pipeline now, ahead of their schedule. Never rejects: returns what went wrong. */
+type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
+
+const MAX_DEPLOYMENTS = 50;
+/** How long a diagnosis waits for the parts of its pipeline. */
+export const PATIENCE_MS = 30_000;
+
+/** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
+export async function pipelinesToLookAt(
+  deps: DiagnoseDeps,
+  pipelines: readonly WatchedPipeline[],
+): Promise<readonly WatchedPipeline[]> {
+  const [open, known] = await Promise.all([deps.incidents.open(), readAlarmFacts(deps)]);
+  return pipelines.filter((pipeline) => {
+    const facts = factsOf(known, pipeline.name);
+    return (
+      open.some((incident) => incident.pipeline === pipeline.name) ||
+      alarmsOf(pipeline, facts, deps.clock.now()).length > 0 ||
+      lacksFirstLook(pipeline, facts)
+    );
+  });
+}
+
+/**
+ * Keeps the incident of a pipeline: opens one when something comes to be in alarm, adds what each look says while it
+ * lasts, closes it when nothing is in alarm any more. May be done again at any time, by any replica.
+ *
+ * @param probeParts is done once for each incident, so that the parts are seen as they are now
+ * @returns null when no alert fires
+ * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
+ */
+export async function keepIncident(
+  deps: DiagnoseDeps,
+  pipeline: WatchedPipeline,
+  probeParts: ProbeParts,
+  signal: AbortSignal,
+): Promise<LookStored | null> {
+  const { clock, incidents, logger } = deps;
+  const { name } = pipeline;
+  const open = await incidents.current(name);
+  const facts = await readPipelineFacts(deps, name);
+  const alarms = ringing(pipeline, facts, open, clock.now());
+  if (alarms.length === 0) {
+    // What is never seen well cannot be seen to have changed.
+    const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
+    const because = closingReasonOf(open?.course ?? [], facts.parts);
+    if (await incidents.close(name, clock.now(), because, recoveriesOf(open?.course ?? [], facts)))
+      logger.info('all alerts are resolved', { pipeline: name, because });
+    throwAny(problems);
+    return null;
+  }
+  const problems = open === null ? await probeParts(pipeline, signal) : [];
+  const at = clock.now();
+  const seen = open === null ? await readPipelineFacts(deps, name) : facts;
+  const diagnosis = await lookInto(deps, pipeline, { alarms, open, facts: seen });
+  const stored = await incidents.look(alarms, diagnosis, at, recoveriesOf(open?.course ?? [], seen));
+  if (stored === 'opened' || stored === 'said') {
+    const { cause, confidence, summary } = diagnosis;
+    logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
+  }
+  throwAny(problems);
+  return stored;
+}
+
+function throwAny(problems: readonly unknown[]): void {
+  if (problems.length > 0) throw new AggregateError(problems);
+}
+
+/** What is likely behind the alarms of a pipeline now, by what is stored; kept nowhere. Null when nothing is in alarm. */
+export async function diagnoseNow(deps: DiagnoseDeps, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
+  const open = await deps.incidents.current(pipeline.name);
+  const facts = await readPipelineFacts(deps, pipeline.name);
+  const alarms = ringing(pipeline, facts, open, deps.clock.now());
+  if (alarms.length === 0) return null;
+  const found = await lookInto(deps, pipeline, { alarms, open, facts });
+  return withTopicNames(found, await deps.topics.names(topicIdsIn(found)));
+}
+
+function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alarm[] {
+  const { checks, parts } = facts;
+  const course = open?.course ?? [];
+  const own = [...alarmsOf(pipeline, facts, now), ...unjudged(course, checks, pipeline.name)];
+  const carried = carriedOver(course, pipeline, checks, parts).filter(
+    ({ name }) => !own.some((one) => one.name === name),
+  );
+  return [...own, ...carried].filter((alarm) => !hasLeft(alarm, parts));
+}
+
+/** What is in alarm on a pipeline now, by what is stored; critical ones first. */
+export async function readAlarms(deps: DiagnoseDeps, pipeline: WatchedPipeline): Promise<Alarm[]> {
+  return alarmsOf(pipeline, factsOf(await readAlarmFacts(deps), pipeline.name), deps.clock.now());
+}
+
+/** Whether a part that can be probed never was, although golden runs show that all is well. */
+function lacksFirstLook({ store, embedder }: WatchedPipeline, { latest, measurements }: AlarmFacts): boolean {
+  const isMeasured = (measure: string): boolean => measurements.some((one) => one.measure === measure);
+  return (
+    latest.some(({ completed }) => completed !== null) &&
+    ((store !== null && !isMeasured('store_vectors')) || (embedder !== null && !isMeasured('embedding_canary_median')))
+  );
+}
+
+/** What is known of a pipeline: what alarms are told from, and what else diagnoses look at. */
+interface PipelineFacts extends AlarmFacts {
+  readonly plan: DensityPlan | null;
+  readonly density: StoredDensityState | null;
+  /** Of the configs that are in force, or were. */
+  readonly parts: readonly KnownPart[];
+}
+
+async function readPipelineFacts(deps: DiagnoseDeps, pipeline: string): Promise<PipelineFacts> {
+  const [known, density, parts] = await Promise.all([
+    readAlarmFacts(deps),
+    deps.densityStates.find(pipeline),
+    deps.parts.of(pipeline),
+  ]);
+  return {
+    ...factsOf(known, pipeline),
+    plan: deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null,
+    density,
+    parts,
+  };
+}
+
+/** Of all pipelines. */
+async function readAlarmFacts(deps: DiagnoseDeps): Promise<AlarmFacts> {
+  const { runs, measurements, intervalSeconds, clock } = deps;
+  const [latest, checks, measured] = await Promise.all([
+    runs.latest(),
+    readCheckStates(deps),
+    measurements.latest(clock.now()),
+  ]);
+  return { latest, checks, measurements: measured, intervalSeconds };
+}
+
+function factsOf({ latest, checks, measurements, intervalSeconds }: AlarmFacts, pipeline: string): AlarmFacts {
+  const isOwn = (one: { readonly pipeline: string }): boolean => one.pipeline === pipeline;
+  return {
+    latest: latest.filter(isOwn),
+    checks: checks.filter(isOwn),
+    measurements: measurements.filter(isOwn),
+    intervalSeconds,
+  };
+}
+
+/** What a pipeline is looked into for. */
+interface Ringing {
+  readonly alarms: readonly Alarm[];
+  /** Null while it is not open yet. */
+  readonly open: Incident | null;
+  readonly facts: PipelineFacts;
+}
+
+async function lookInto(
+  deps: DiagnoseDeps,
+  pipeline: WatchedPipeline,
+  { alarms, open, facts }: Ringing,
+): Promise<Diagnosis> {
+  const { name } = pipeline;
+  const run = await latestEnded(deps, pipeline, alarms);
+  const firstBad = await firstBadMeasurement(deps, pipeline, facts, deps.clock.now());
+  const { regressions } = pipeline.checks;
+  const known = open?.referenceRunId ?? null;
+  const around = run === null ? noRuns : await runsAround(deps, run, { regressions, firstBad, known });
+  const observed = await observe(deps, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
+  const { title: _title, action: _action, ...found } = diagnose(observed);
+  return {
+    ...found,
+    pipeline: name,
+    alarms: alarms.map((alarm) => alarm.name),
+    runId: run?.id ?? null,
+    referenceRunId: around.reference?.id ?? null,
+  };
+}
+
+const noRuns: RunsAround = { reference: null, bad: [], earlier: [] };
+
+/** What a look found out before it observes the rest. */
+interface Traced {
+  readonly run: GoldenRun | null;
+  readonly around: RunsAround;
+  readonly firstBad: BadWindow | null;
+  /** Null while it is not open yet. */
+  readonly openedAt: Date | null;
+}
+
+async function observe(
+  deps: DiagnoseDeps,
+  pipeline: WatchedPipeline,
+  facts: PipelineFacts,
+  { run, around, firstBad, openedAt }: Traced,
+): Promise<Observations> {
+  const { clock, measurements } = deps;
+  const { name } = pipeline;
+  const now = clock.now();
+  const { measurements: measured, density, plan } = facts;
+  const { reference, bad } = around;
+  const onset = earliest([openedAt ?? run?.startedAt ?? now, firstBad?.until ?? null, bad.at(-1)?.finishedAt ?? null]);
+  const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
+  const interval: Interval = { pipeline: name, good, opened: onset };
+  const alarmed = alarmedBy(name, facts.checks, changedMeasures(facts, now));
+  const [observedRun, live, relevance, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
+    await Promise.all([
+      run === null
+        ? null
+        : observeRun(deps, run, around, alarmed.key, await observeLevel(deps, run, alarmed, measured)),
+      observeLive(deps, measured, interval, now),
+      observeRelevance(measurements, measured, interval),
+      observeStore(measurements, measured, interval),
+      observeRecall(measurements, measured, interval),
+      observeCanary(measurements, measured, interval),
+      deps.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
+      observeDensity(deps.densityStates, name, density, measured),
+      plan === null ? null : observeTopics(deps.topics, name),
+      deps.runs.latestSentinels(),
+    ]);
+  const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
+  return {
+    alarmed: alarmed.effects,
+    // The parts are probed just before an incident opens.
+    onset: new Date(onset.getTime() - PATIENCE_MS),
+    samples: {
+      ...observeSamples(measured),
+      ...(live.latency === null ? {} : { live_latency: { from: onset, n: live.latency.n } }),
+    },
+    run: observedRun,
+    live,
+    relevance,
+    judge: observeJudge(measured, deployments),
+    store,
+    annRecall,
+    canary,
+    index: wrongShares(measured, now),
+    arrivals: arrivalLag(measured, now),
+    // A change after the first bad measurement did not bring it about; one that a probe saw may be older than it says.
+    deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
+    density: observedDensity,
+    topics,
+    sentinel:
+      sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFallen },
+    ownWork: observeOwnWork(facts, observedRun, run, {
+      now,
+      lateShare: run === null ? null : (deps.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),
+      queuedShare: run === null ? null : (deps.ownLag?.queuedShare(run.startedAt, run.finishedAt ?? now) ?? null),
+    }),
+  };
+}
+
+function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
+  return new Date(Math.min(...times.flatMap((time) => (time === null ? [] : [time.getTime()]))));
+}
+
+export interface PipelineDiagnosis {
+  readonly pipeline: string;
+  /** The latest incident that the daemon kept, as it was; null when it found nothing in alarm ever. */
+  readonly latest: IncidentJson | null;
+  /** What is likely now, by what is stored; null when nothing is in alarm. */
+  readonly now: FindingsJson | null;
+}
+
+/** @param only name of one pipeline; null for all of the config */
+export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Promise<readonly PipelineDiagnosis[]> {
+  const answers: PipelineDiagnosis[] = [];
+  for (const pipeline of deps.pipelines.filter(({ name }) => only === null || name === only)) {
+    const [latest] = await deps.incidents.list({ pipeline: pipeline.name, limit: 1 });
+    const found = await diagnoseNow(deps, pipeline);
+    answers.push({
+      pipeline: pipeline.name,
+      latest: latest === undefined ? null : incidentJson(latest),
+      now: found === null ? null : findingsJson(found),
+    });
+  }
+  return answers;
+}

@@ -1,0 +1,100 @@
+/** When what is in alarm on a pipeline was first measured to be bad. */
+import type { CheckStore } from '../../checks/check-store.ts';
+import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { StoredDensityState } from '../../density/watch-table.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { DropDetails } from '../../live/measure-feedback.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import { isChanged } from '../../measures/rules/measure-change.ts';
+import { judgedMeasure } from '../../measures/rules/measure-table.ts';
+import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
+import { changedWatched, feedbackDrop } from './live-alarms.ts';
+
+interface FirstBadDeps {
+  readonly measurements: Pick<Measurements, 'series'>;
+  readonly checkStore: Pick<CheckStore, 'standings'>;
+}
+
+/** Longer ago nobody looks. */
+const MAX_BACK_MS = 7 * DAY_MS;
+
+/** The time that a bad measurement is of. */
+export interface BadWindow {
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** What is known of a pipeline when it is asked for. */
+interface KnownNow {
+  /** Newest measurements of the pipeline. */
+  readonly measurements: readonly LatestMeasurement[];
+  readonly intervalSeconds: IntervalOf;
+  readonly density: StoredDensityState | null;
+}
+
+/**
+ * The first of the bad measurements in a row that a threshold in alarm, a changed measure, or the watch over density or
+ * feedback came of; of several alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
+ */
+export async function firstBadMeasurement(
+  { measurements, checkStore }: FirstBadDeps,
+  { name: pipeline, thresholds }: WatchedPipeline,
+  known: KnownNow,
+  now: Date,
+): Promise<BadWindow | null> {
+  const from = new Date(now.getTime() - MAX_BACK_MS);
+  const until = new Date(now.getTime() + 1);
+  const standings = (await checkStore.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
+  const windows = await Promise.all(
+    thresholds.map(async (check): Promise<BadWindow | null> => {
+      const standing = standings.find(({ name }) => name === thresholdCheckName(check));
+      if (standing === undefined) return null;
+      const { measure } = check;
+      const segment = standing.segment ?? ALL_SEGMENT;
+      const values = await measurements.series({ pipeline, measure, segment }, from, until);
+      const isWorse = judgedMeasure(measure).worse === 'above';
+      return firstOfBad(values, ({ value }) => (isWorse ? value > standing.threshold : value < standing.threshold));
+    }),
+  );
+  const changed = await Promise.all(
+    changedWatched(known, now).map(async ({ measure, segment, range }) =>
+      firstOfBad(await measurements.series({ pipeline, measure, segment }, from, until), (value) =>
+        isChanged(value, range),
+      ),
+    ),
+  );
+  const all = [...windows, ...changed, densityOpened(known.density), feedbackDropped(known.measurements)];
+  const found = all.filter((window) => window !== null);
+  return found.toSorted((a, b) => a.from.getTime() - b.from.getTime())[0] ?? null;
+}
+
+/**
+ * Windows of live queries overlap: one that is bad begins long before what made it bad, which came after the last good one.
+ *
+ * @param values oldest first
+ */
+function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) => boolean): BadWindow | null {
+  const lastGood = values.findLastIndex((value) => !isBad(value));
+  const first = values[lastGood + 1];
+  if (first === undefined) return null;
+  const goodUntil = values[lastGood]?.windowEnd ?? first.windowStart;
+  return { from: goodUntil > first.windowStart ? goodUntil : first.windowStart, until: first.windowEnd };
+}
+
+function densityOpened(stored: StoredDensityState | null): BadWindow | null {
+  if (stored?.state.phase.kind !== 'watching') return null;
+  const { page, ticket } = stored.state.phase.alarms;
+  const opened = [page, ticket].flatMap((alarm) => alarm?.incident?.openedMs ?? []);
+  if (opened.length === 0) return null;
+  const at = new Date(Math.min(...opened));
+  return { from: at, until: at };
+}
+
+function feedbackDropped(latest: readonly LatestMeasurement[]): BadWindow | null {
+  const newest = feedbackDrop(latest);
+  if (newest === null) return null;
+  const at = new Date((newest.details as DropDetails).since);
+  return { from: at, until: at };
+}

@@ -1,0 +1,260 @@
+/**
+ * Incidents in PostgreSQL, each with what was said in it; and those that are open as metric samples, for the
+ * annotations of alerts.
+ */
+import type { Pool, PoolClient } from 'pg';
+import { topicsTable } from '../../density/topics-table.ts';
+import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import {
+  type Alarm,
+  type AlarmCourse,
+  type ClosingReason,
+  type Diagnosis,
+  followAlarms,
+  type Incident,
+  isFinal,
+  isSaid,
+  type Recoveries,
+  topicIdsIn,
+  trendOf,
+  withTopicNames,
+} from './rules/incident.ts';
+
+/** `outdated`: a later look was stored already. */
+export type LookStored = 'opened' | 'said' | 'unchanged' | 'outdated';
+
+export interface IncidentFilter {
+  readonly pipeline?: string;
+  /** Only those that were open at some time from `from` to `until`. */
+  readonly during?: { readonly from: Date; readonly until: Date };
+  /** Id of an incident that was listed, to go on behind it. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+export type Incidents = ReturnType<typeof createIncidents>;
+
+type IncidentRow = Omit<Incident, 'course' | 'earlier'> & {
+  readonly course: unknown;
+  readonly earlier: readonly (Omit<Incident['earlier'][number], 'saidAt'> & { readonly saidAt: string })[];
+};
+
+/** Incidents with what was said last, and what was said before with its evidence. */
+const select = `
+  select i.id, i.pipeline, i.opened_at as "openedAt", i.closed_at as "closedAt",
+         i.closed_because as "closedBecause", i.severity, i.settled_at as "settledAt", i.course, d.said_at as "saidAt", d.cause, d.confidence, d.probability, d.summary,
+         d.alarms, d.run_id as "runId", d.reference_run_id as "referenceRunId", d.findings -> 'ranked' as ranked,
+         d.findings -> 'signs' as signs, d.findings -> 'also' as also, d.findings -> 'weighed' as weighed,
+         d.findings -> 'effects' as effects, (d.findings ->> 'failedShare')::double precision as "failedShare",
+         coalesce((select jsonb_agg(jsonb_build_object('saidAt', e.said_at, 'cause', e.cause, 'confidence', e.confidence,
+                                                       'probability', e.probability, 'summary', e.summary, 'alarms', e.alarms,
+                                                       'runId', e.run_id, 'signs', e.findings -> 'signs',
+                                                       'also', e.findings -> 'also', 'weighed', e.findings -> 'weighed',
+                                                       'effects', e.findings -> 'effects',
+                                                       'failedShare', e.findings -> 'failedShare') order by e.id desc)
+                     from diagnoses e where e.incident_id = i.id and e.id < d.id), '[]') as earlier
+    from incidents i
+    join lateral (select * from diagnoses where incident_id = i.id order by id desc limit 1) d on true`;
+
+const open = `
+  insert into incidents (pipeline, opened_at, severity, looked_at, settled_at, course)
+  select $1::text, $2::timestamptz, $3::text, $2::timestamptz, null, $4::jsonb
+   where not exists (select from configured_parts
+                      where pipeline = $1::text and kind = 'pipeline' and ended_at is not null)
+  on conflict (pipeline) where closed_at is null do nothing
+  returning id`;
+
+const say = `
+  insert into diagnoses (incident_id, said_at, cause, confidence, probability, summary, alarms, run_id,
+                         reference_run_id, findings)
+  values ($1::bigint, $2::timestamptz, $3::text, $4::text, $5::double precision, $6::text, $7::text[], $8::text,
+          $9::text, $10::jsonb)`;
+
+export function createIncidents(pool: Pool) {
+  const topics = topicsTable(pool);
+  const read = async (where: string, values: readonly unknown[]): Promise<readonly Incident[]> => {
+    const { rows } = await pool.query<IncidentRow>(`${select} ${where}`, [...values]);
+    const names = await topics.names(rows.flatMap(topicIdsIn));
+    return rows.map((row) => withTopicNames(incidentOf(row), names));
+  };
+  return {
+    /** The one that is open; null when nothing is in alarm. */
+    async current(pipeline: string): Promise<Incident | null> {
+      const [found] = await read('where i.pipeline = $1::text and i.closed_at is null', [pipeline]);
+      return found ?? null;
+    },
+
+    /** Those of every pipeline that are open. */
+    open: (): Promise<readonly Incident[]> => read('where i.closed_at is null order by i.pipeline', []),
+
+    async find(id: string): Promise<Incident | null> {
+      const [found] = await read('where i.id = $1::bigint', [id]);
+      return found ?? null;
+    },
+
+    /**
+     * Takes a look at what rings down: opens an incident, or carries the open one on, and adds what the look came to
+     * where that is to be said. The same look stored again, by a retry or a replica, changes nothing.
+     */
+    look: (
+      ringing: readonly Alarm[],
+      diagnosis: Diagnosis,
+      at: Date,
+      recoveries: Recoveries = new Map(),
+    ): Promise<LookStored> => inTransaction(pool, (client) => look(client, { ringing, diagnosis, recoveries }, at)),
+
+    /** Nothing is in alarm any more. @returns whether there was one to close */
+    close: (
+      pipeline: string,
+      at: Date,
+      because: ClosingReason = 'resolved',
+      recoveries: Recoveries = new Map(),
+    ): Promise<boolean> => inTransaction(pool, (client) => closeIncident(client, pipeline, because, at, recoveries)),
+
+    /** Newest first. */
+    list({ pipeline, during, before, limit }: IncidentFilter): Promise<readonly Incident[]> {
+      return read(
+        `where ($1::text is null or i.pipeline = $1::text) and ($2::bigint is null or i.id < $2::bigint)
+           and ($3::timestamptz is null or i.closed_at is null or i.closed_at > $3::timestamptz)
+           and ($4::timestamptz is null or i.opened_at <= $4::timestamptz)
+         order by i.id desc limit $5::integer`,
+        [pipeline ?? null, before ?? null, during?.from ?? null, during?.until ?? null, limit],
+      );
+    },
+
+    /** Drops closed ones that ended before a time. */
+    async prune(before: Date): Promise<void> {
+      await pool.query('delete from incidents where closed_at < $1::timestamptz', [before]);
+    },
+  };
+}
+
+/** @returns whether there was one to close */
+export async function closeIncident(
+  client: PoolClient,
+  pipeline: string,
+  because: ClosingReason,
+  at: Date,
+  recoveries: Recoveries = new Map(),
+): Promise<boolean> {
+  const known = await lockOpen(client, pipeline);
+  if (known === null) return false;
+  await client.query(
+    `update incidents
+        set closed_at = greatest($2::timestamptz, looked_at), closed_because = $3::text, course = $4::jsonb
+      where id = $1::bigint`,
+    [known.id, at, because, JSON.stringify(followAlarms(known.course, [], at, recoveries))],
+  );
+  return true;
+}
+
+/** The open incident is locked, so that of many replicas one decides what becomes of it. */
+async function look(
+  client: PoolClient,
+  {
+    ringing,
+    diagnosis,
+    recoveries,
+  }: { readonly ringing: readonly Alarm[]; readonly diagnosis: Diagnosis; readonly recoveries: Recoveries },
+  at: Date,
+): Promise<LookStored> {
+  const { pipeline } = diagnosis;
+  const first = await client.query<{ id: string }>(open, [
+    pipeline,
+    at,
+    worstOf(ringing),
+    JSON.stringify(followAlarms([], ringing, at)),
+  ]);
+  const opened = first.rows[0];
+  if (opened !== undefined) {
+    await client.query(say, saidValues(opened.id, diagnosis, at));
+    return 'opened';
+  }
+  const known = await lockOpen(client, pipeline);
+  // Closed in between: the next look opens another if there is still something in alarm.
+  if (known === null || known.lookedAt > at) return 'outdated';
+  const course = followAlarms(known.course, ringing, at, recoveries);
+  await client.query(
+    `update incidents
+        set course = $2::jsonb, severity = $3::text, looked_at = $4::timestamptz,
+            settled_at = coalesce(settled_at, $5::timestamptz)
+      where id = $1::bigint`,
+    [known.id, JSON.stringify(course), worstOf(course), at, isFinal(known.openedAt, at) ? at : null],
+  );
+  if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing))) return 'unchanged';
+  await client.query(say, saidValues(known.id, diagnosis, at));
+  return 'said';
+}
+
+interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'course'> {
+  readonly lookedAt: Date;
+  /** What was said last. */
+  readonly last: Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs'>;
+}
+
+async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncident | null> {
+  const { rows } = await client.query<Omit<OpenIncident, 'course' | 'last'> & { readonly course: unknown }>(
+    `select id, opened_at as "openedAt", looked_at as "lookedAt", course from incidents
+      where pipeline = $1::text and closed_at is null for update`,
+    [pipeline],
+  );
+  const [incident] = rows;
+  if (incident === undefined) return null;
+  const said = await client.query<OpenIncident['last']>(
+    `select cause, confidence, alarms, run_id as "runId", findings -> 'signs' as signs from diagnoses
+      where incident_id = $1::bigint order by id desc limit 1`,
+    [incident.id],
+  );
+  const [last] = said.rows;
+  return last === undefined ? null : { ...incident, course: courseOf(incident.course), last };
+}
+
+function worstOf(alarms: readonly Pick<Alarm, 'severity'>[]): Alarm['severity'] {
+  return alarms.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
+}
+
+function saidValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown[] {
+  const { cause, confidence, probability, summary, alarms, runId, referenceRunId } = diagnosis;
+  const { ranked, signs, weighed, effects, failedShare, also } = diagnosis;
+  const findings = JSON.stringify({ ranked, signs, weighed, effects, failedShare, also });
+  return [incidentId, at, cause, confidence, probability, summary, [...alarms], runId, referenceRunId, findings];
+}
+
+function incidentOf({ course, earlier, ...row }: IncidentRow): Incident {
+  return {
+    ...row,
+    course: courseOf(course),
+    earlier: earlier.map(({ saidAt, ...said }) => ({ ...said, saidAt: new Date(saidAt) })),
+  };
+}
+
+/** JSON has its times as text. */
+function courseOf(stored: unknown): AlarmCourse[] {
+  const courses = stored as readonly {
+    readonly [Field in keyof AlarmCourse]: AlarmCourse[Field] extends Date ? string : AlarmCourse[Field];
+  }[];
+  return courses.map((one) => ({
+    ...one,
+    openedAt: new Date(one.openedAt),
+    endedAt: one.endedAt === null ? null : new Date(one.endedAt),
+    criticalAt: one.criticalAt.map((at) => new Date(at)),
+    worst: { ...one.worst, at: new Date(one.worst.at) },
+  }));
+}
+
+/** The open incidents -> metric samples, for the annotations of alerts. */
+interface DiagnosisGaugesDeps {
+  readonly incidents: Pick<Incidents, 'open'>;
+  /** Names of the pipelines of the config; what is stored of others is left out. */
+  readonly pipelines: readonly string[];
+}
+
+/** No cause before the second look: an alert that fires at once would carry a first guess for ever. */
+export async function readDiagnosisGauges({ incidents, pipelines }: DiagnosisGaugesDeps): Promise<GaugesAt> {
+  const watched = new Set(pipelines);
+  const samples = (await incidents.open())
+    .filter(({ pipeline, settledAt }) => watched.has(pipeline) && settledAt !== null)
+    .map(({ pipeline, cause, confidence }) => sample('recalld_diagnosis_info', { pipeline, cause, confidence }, 1));
+  return () => samples;
+}

@@ -1,0 +1,129 @@
+/** What is in alarm of live traffic and of watched measures without a check, as the alert rules on them have it. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { percent } from '../../core/text/spelling.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { goldenSetOf } from '../../golden/rules/golden-set.ts';
+import { LIVE_DROP } from '../../judging/measure-judged.ts';
+import { JUDGE_DRIFT } from '../../judging/watch-judge.ts';
+import { DROP_EVIDENCE, type DropDetails, POSITIVE_RATIO } from '../../live/measure-feedback.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
+import { measureRow } from '../../measures/rules/measure-table.ts';
+import { type IntervalOf, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
+import { trustedWatched, type WatchedValue, watchedValues } from '../../measures/watch-changes.ts';
+import type { Alarm } from './rules/incident.ts';
+
+interface LiveFacts {
+  /** Of the pipeline alone. */
+  readonly measurements: readonly LatestMeasurement[];
+  readonly intervalSeconds: IntervalOf;
+}
+
+export function liveAlarms(facts: LiveFacts, now: Date): Alarm[] {
+  return [
+    ...judgedAlarms(facts.measurements, now),
+    ...feedbackAlarms(facts.measurements),
+    ...changedWatched(facts, now).map(changeAlarm),
+  ];
+}
+
+/** Measures whose change is in alarm, by their names. */
+export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
+  const feedback = feedbackAlarms(facts.measurements).map(() => POSITIVE_RATIO);
+  return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];
+}
+
+export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now: Date): readonly WatchedValue[] {
+  return trustedWatched(
+    watchedValues(measurements).filter(({ isChanged }) => isChanged),
+    intervalSeconds,
+    now,
+  );
+}
+
+function changeAlarm({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alarm {
+  const { title, means, scale } = measureRow(measure);
+  const spell = (number: number): string =>
+    scale === 'share' ? percent(number) : String(Number(number.toPrecision(3)));
+  const goldenSet = goldenSetOf(segment);
+  const of = goldenSet === null ? '' : ` on ${goldenSet}`;
+  return {
+    name: `${measure}${of} left its normal range`,
+    alert: MEASURE_CHANGED,
+    severity: 'warning',
+    goldenSet,
+    headline: `${title}${of} ${spell(value)}, normally ${spell(normal)}`,
+    text: `${means.charAt(0).toUpperCase()}${means.slice(1)}${of} is ${spell(value)}; ${spell(normal)} is normal.`,
+    value,
+    threshold: value < normal ? low : high,
+  };
+}
+
+/** It is measured every five minutes, over a window that may be of a day. */
+const DROP_TRUST_SECONDS = 900;
+
+/** Evidence of a drop of positive feedback that fires; null without. */
+export function feedbackDrop(measurements: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
+  const newest = freshly(measurements, DROP_EVIDENCE);
+  return newest === null || newest.value < 1 || newest.ageSeconds > DROP_TRUST_SECONDS ? null : newest;
+}
+
+function feedbackAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
+  const newest = feedbackDrop(measurements);
+  if (newest === null) return [];
+  const { baseline_positive_ratio: before, positive_ratio: value } = newest.details as DropDetails;
+  return [
+    {
+      name: 'positive feedback dropped',
+      alert: 'RecalldFeedbackFell',
+      severity: 'warning',
+      goldenSet: null,
+      headline: `positive feedback ${percent(value, 0)}, ${percent(before, 0)} before`,
+      text: `${percent(value)} of the latest opinions are positive, ${percent(before)} before.`,
+      value,
+      threshold: before,
+    },
+  ];
+}
+
+/** Of judged live queries, as the alert rules on them have it. */
+function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Alarm[] {
+  const drop = freshly(measurements, LIVE_DROP);
+  const state = drop?.details['state'];
+  const alarms: Alarm[] = [];
+  if (drop !== null && (state === 'called' || state === 'confirmed')) {
+    const isConfirmed = state === 'confirmed';
+    const by = isConfirmed ? 'people confirm it' : 'by the grades of the model';
+    alarms.push({
+      name: 'live queries are answered worse',
+      alert: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
+      severity: isConfirmed ? 'critical' : 'warning',
+      goldenSet: null,
+      headline: `judged nDCG of live queries down by ${drop.value.toFixed(2)}`,
+      text: `Judged nDCG of live queries lies ${drop.value.toFixed(2)} below the weeks before; ${by}.`,
+      value: drop.value,
+      threshold: 0,
+    });
+  }
+  const changedAt = freshly(measurements, JUDGE_DRIFT)?.details['changed_at'];
+  if (typeof changedAt === 'string' && now.getTime() - Date.parse(changedAt) < DAY_MS)
+    alarms.push({
+      name: 'the judge changed',
+      alert: 'RecalldJudgeChanged',
+      severity: 'warning',
+      goldenSet: null,
+      headline: 'the judge of live queries changed',
+      text: 'The judge of live queries gives fixed pairs other grades than at first.',
+      value: null,
+      threshold: null,
+    });
+  return alarms;
+}
+
+/** The newest value over all traffic, unless a later attempt came to none or it is too old to trust; null then. */
+export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
+  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+  const newest = found === undefined || found.gap !== null ? null : found.newest;
+  return newest === null || newest.ageSeconds > measurementTrustSeconds({ ...newest, measure }, 0) ? null : newest;
+}

@@ -1,0 +1,51 @@
+/** Whether a score that is in alarm ever was higher, and what users and the judge of live queries say of the answers. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import type { GoldenRun } from '../../golden/rules/run.ts';
+import type { RunMetricKey } from '../../golden/rules/score-run.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import { POSITIVE_RATIO } from '../../live/measure-feedback.ts';
+import { formatMetricKey } from '../../math/ir/metric-key.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { freshly } from './live-alarms.ts';
+import type { Alarmed } from './rules/alarmed.ts';
+import type { ObservedLevel } from './rules/observations.ts';
+
+/** @param latest of the pipeline */
+export async function observeLevel(
+  { runs }: { readonly runs: Pick<GoldenRuns, 'list' | 'scores'> },
+  { id, pipeline, goldenSet }: GoldenRun,
+  { key, floor }: Pick<Alarmed, 'key' | 'floor'>,
+  latest: readonly LatestMeasurement[],
+): Promise<ObservedLevel | null> {
+  if (key === null || floor === null) return null;
+  const [begun] = await runs.list({ pipeline, goldenSet, status: 'completed', order: 'oldest_first', limit: 1 });
+  const isKey = (one: { readonly segment: string; readonly measure: string; readonly k: number }): boolean =>
+    one.segment === ALL_SEGMENT && one.measure === key.measure && one.k === key.k;
+  const meanOf = async (runId: string): Promise<number | null> => (await runs.scores(runId)).find(isKey)?.mean ?? null;
+  const now = await meanOf(id);
+  const first = begun === undefined ? null : await meanOf(begun.id);
+  if (now === null || first === null) return null;
+  return { measure: formatMetricKey(key), now, first, threshold: floor, opinions: opinionsOf(key, latest) };
+}
+
+function opinionsOf({ measure }: RunMetricKey, latest: readonly LatestMeasurement[]): ObservedLevel['opinions'] {
+  const found = (
+    [
+      [`live_${measure}`, 'judge'],
+      [POSITIVE_RATIO, 'users'],
+    ] as const
+  ).flatMap(([name, by]) => {
+    const newest = name === POSITIVE_RATIO ? newestOf(latest) : freshly(latest, name);
+    if (newest === null) return [];
+    const { value, ciLow, ciHigh, n } = newest;
+    return [{ value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, by }];
+  });
+  return found[0] ?? null;
+}
+
+/** Of opinions, which live traffic may bring seldom. */
+function newestOf(latest: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
+  const found = latest.find(({ measure, segment }) => measure === POSITIVE_RATIO && segment === ALL_SEGMENT);
+  return found?.gap === null ? found.newest : null;
+}

@@ -1,0 +1,175 @@
+/** What is stored of the live traffic of a pipeline, now and before the alarm. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { LIVE_DROP } from '../../judging/measure-judged.ts';
+import { dropStates } from '../../judging/rules/judged-mean.ts';
+import { measuresOfScore } from '../../judging/rules/judged-measures.ts';
+import { JUDGE_DRIFT } from '../../judging/watch-judge.ts';
+import type { Deployment } from '../../live/deployments/rules/deployment.ts';
+import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-asked.ts';
+import { type DropDetails, POSITIVE_RATIO } from '../../live/measure-feedback.ts';
+import type { LiveWindows } from '../../live/sql/live-windows.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import { watchedValues } from '../../measures/watch-changes.ts';
+import { feedbackDrop, freshly } from './live-alarms.ts';
+import type {
+  ObservedFeedback,
+  ObservedLive,
+  ObservedRelevance,
+  ObservedShare,
+  ObservedValue,
+} from './rules/observations.ts';
+
+/** Before an incident was `good`; from `opened` on it was in alarm. */
+export interface Interval {
+  readonly pipeline: string;
+  readonly good: Date;
+  readonly opened: Date;
+}
+
+/** The last value while all was well; else the first one before the alarm. */
+export async function valueBefore(
+  measurements: Pick<Measurements, 'series'>,
+  measure: string,
+  { pipeline, good, opened }: Interval,
+): Promise<number | null> {
+  const from = new Date(good.getTime() - DAY_MS);
+  const values = await measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, opened);
+  const before = values.filter(({ windowEnd }) => windowEnd <= good);
+  return (before.at(-1) ?? values[0])?.value ?? null;
+}
+
+export async function observeLive(
+  {
+    measurements,
+    windows,
+  }: { readonly measurements: Pick<Measurements, 'series'>; readonly windows: Pick<LiveWindows, 'latency95'> },
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+  now: Date,
+): Promise<ObservedLive> {
+  const shareOf = async (measure: string): Promise<ObservedShare | null> => {
+    const newest = valueOf(latest, measure);
+    if (newest === null) return null;
+    const { value, ciLow, n } = newest;
+    return { value, ciLow: ciLow ?? value, n, before: await valueBefore(measurements, measure, interval) };
+  };
+  // What is normal is learnt from weeks, and not from a window that may reach beyond the onset.
+  const normalOf = new Map(
+    watchedValues(latest).flatMap(({ measure, segment, range }) =>
+      segment === ALL_SEGMENT ? [[measure, range.normal] as const] : [],
+    ),
+  );
+  const besideBefore = async (measure: string): Promise<ObservedValue | null> => {
+    const share = await shareOf(measure);
+    const before = normalOf.get(measure) ?? share?.before ?? null;
+    if (share === null || before === null) return null;
+    return {
+      ...share,
+      before: normalOf.get(measure) ?? before,
+      ciHigh: valueOf(latest, measure)?.ciHigh ?? share.value,
+    };
+  };
+  const [errors, empty, results, characters, repeated, topQuery, mainLanguage, opinions, clicks] = await Promise.all([
+    shareOf('error_ratio'),
+    shareOf('zero_results_ratio'),
+    besideBefore('results_per_answer'),
+    besideBefore('context_characters'),
+    besideBefore('context_repeated_ratio'),
+    besideBefore(TOP_QUERY),
+    besideBefore(MAIN_LANGUAGE),
+    besideBefore(POSITIVE_RATIO),
+    besideBefore('clicked_query_ratio'),
+  ]);
+  const feedback = observeDrop(latest) ?? ofFeedback(opinions, 'opinions') ?? ofFeedback(clicks, 'clicks');
+  const latency = await observeLatency(windows, interval, now);
+  return { errors, empty, latency, results, characters, repeated, topQuery, mainLanguage, feedback };
+}
+
+/** Latencies of fewer answers have no 95th percentile to speak of. */
+const MIN_TIMED = 30;
+
+/** As the service tells them, so that recalld's own machine has no part in them: since the onset, and in the day before it. */
+async function observeLatency(
+  windows: Pick<LiveWindows, 'latency95'>,
+  { pipeline, good, opened }: Interval,
+  until: Date,
+): Promise<ObservedLive['latency']> {
+  const [before, now] = await Promise.all([
+    windows.latency95({ pipeline, from: new Date(good.getTime() - DAY_MS), until: good }),
+    windows.latency95({ pipeline, from: opened, until }),
+  ]);
+  if (before === null || now === null || before.n < MIN_TIMED || now.n < MIN_TIMED) return null;
+  return { before: before.ms, now: now.ms, n: now.n };
+}
+
+function ofFeedback(value: ObservedValue | null, of: ObservedFeedback['of']): ObservedFeedback | null {
+  return value === null ? null : { ...value, of, isDrop: false };
+}
+
+/** The drop that the watch over opinions has confirmed; null without. */
+function observeDrop(latest: readonly LatestMeasurement[]): ObservedFeedback | null {
+  const newest = feedbackDrop(latest);
+  if (newest === null) return null;
+  const { baseline_positive_ratio: before, positive_ratio: value } = newest.details as DropDetails;
+  const { low, high } = wilsonInterval(value, newest.n, 0.95);
+  return {
+    value,
+    ciLow: Math.min(low, value),
+    ciHigh: Math.max(high, value),
+    n: newest.n,
+    before,
+    of: 'opinions',
+    isDrop: true,
+  };
+}
+
+const judgedScores = Object.values(measuresOfScore).map(([corrected]) => corrected);
+
+/**
+ * What was said of judged live relevance while it can be trusted: a fall below the weeks before, else a score below what it
+ * was before the alarm, as nDCG does not see an answer that no document holds, and weeks must have passed to tell a fall.
+ */
+export async function observeRelevance(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<ObservedRelevance | null> {
+  const drop = observeRelevanceDrop(latest);
+  if (drop?.state === 'called' || drop?.state === 'confirmed') return drop;
+  for (const measure of judgedScores) {
+    const newest = freshly(latest, measure);
+    if (newest === null) continue;
+    const { value, ciLow, ciHigh, n } = newest;
+    const before = await valueBefore(measurements, measure, interval);
+    if (before !== null && (ciHigh ?? value) < before)
+      return { state: 'below', measure, value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, before };
+  }
+  return drop;
+}
+
+function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRelevance | null {
+  const newest = freshly(latest, LIVE_DROP);
+  const state = dropStates.find((one) => one === newest?.details['state']);
+  if (newest === null || state === undefined) return null;
+  const { value: drop, ciLow, ciHigh, n } = newest;
+  return { drop, ciLow: ciLow ?? drop, ciHigh: ciHigh ?? drop, n, state };
+}
+
+/** @param deployments of the time in which it may have changed */
+export function observeJudge(
+  latest: readonly LatestMeasurement[],
+  deployments: readonly Deployment[],
+): 'same' | 'changed' | null {
+  if (deployments.some(({ kind, source }) => kind === 'judge' && source === 'detected')) return 'changed';
+  const verdict = freshly(latest, JUDGE_DRIFT)?.details['verdict'];
+  return verdict === 'steady' ? 'same' : verdict === 'changed' ? 'changed' : null;
+}
+
+/** The newest value over all traffic, unless a later attempt came to none. */
+export function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
+  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+  return found === undefined || found.gap !== null ? null : found.newest;
+}

@@ -1,0 +1,203 @@
+/** What is stored of a pipeline beside its golden runs, now and before the alarm. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { FLOORS } from '../../density/rules/alarm.ts';
+import { embeddingCanaryVerdict } from '../../density/rules/measurement-change.ts';
+import type { TopicsTable } from '../../density/topics-table.ts';
+import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
+import { failedShare, type GoldenRun } from '../../golden/rules/run.ts';
+import { dailyIndexMeasures } from '../../index/truth/measure-index.ts';
+import { LIVE_DROP } from '../../judging/measure-judged.ts';
+import { JUDGE_DRIFT } from '../../judging/watch-judge.ts';
+import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-asked.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
+import { type AlarmFacts, trusted } from './alarms.ts';
+import { type Interval, valueBefore, valueOf } from './observe-live.ts';
+import type {
+  ObservedCanary,
+  ObservedDensity,
+  ObservedRecall,
+  ObservedRun,
+  ObservedTopic,
+  OwnWork,
+} from './rules/observations.ts';
+import type { Samples } from './rules/samples.ts';
+import type { SignName } from './rules/signs.ts';
+
+const MOSTLY_FAILED = 0.5;
+/** Where the event loop is held up for this share of a run, the 95th percentile of latency is recalld's own. */
+const STARVED = 0.1;
+/** Where the processors are taken for this share of a run, every answer waits for recalld to be run. */
+const QUEUED = 0.5;
+
+/** Whether recalld starts the runs of one pipeline and brings them to an end; null without a set that runs by schedule. */
+export function observeOwnWork(
+  { latest, intervalSeconds }: Pick<AlarmFacts, 'latest' | 'intervalSeconds'>,
+  run: Pick<ObservedRun, 'outcomes'> | null,
+  ended: GoldenRun | null,
+  {
+    now,
+    lateShare,
+    queuedShare,
+  }: { readonly now: Date } & Readonly<Record<'lateShare' | 'queuedShare', number | null>>,
+): OwnWork | null {
+  for (const { pipeline, goldenSet, lastAttemptAt } of latest) {
+    const interval = intervalSeconds(pipeline, goldenSet);
+    if (interval === null) continue;
+    const intervals = ageSeconds(lastAttemptAt, now) / interval;
+    if (intervals > INTERVALS_TO_TRUST) return { kind: 'overdue', goldenSet, intervals };
+  }
+  if (ended === null || run === null) return null;
+  // A run that its retriever failed is the retriever's failure.
+  if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
+    return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'it says no reason.' };
+  const isStarved = (lateShare ?? 0) >= STARVED || (queuedShare ?? 0) >= QUEUED;
+  return isStarved ? { kind: 'starved', lateShare: lateShare ?? 0, queuedShare: queuedShare ?? 0 } : { kind: 'done' };
+}
+
+const MAX_TOPICS = 20;
+const MAX_EVENTS = 20;
+
+/** Share or recall behind each sign that is measured by schedule; of two the one that is less certain counts. */
+const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
+  live_errors: ['error_ratio'],
+  live_empty: ['zero_results_ratio'],
+  live_results: ['results_per_answer'],
+  top_query: [TOP_QUERY],
+  language: [MAIN_LANGUAGE],
+  feedback: ['feedback_positive_ratio'],
+  live_relevance: [LIVE_DROP],
+  judge: [JUDGE_DRIFT],
+  store_size: ['store_vectors'],
+  ann_recall: ['ann_recall'],
+  canary: ['embedding_canary_median'],
+  density: ['query_density'],
+  index_documents: ['index_missing_ratio'],
+  index_retrieval: ['index_not_retrievable_ratio'],
+  index_leftovers: ['index_orphaned_ratio', 'index_superseded_ratio'],
+  index_arrivals: ['index_lag_seconds'],
+  index_models: ['index_other_model_ratio'],
+};
+
+/** Signs of which a healthy state holds for those that were drawn alone; the others are counts, or fixed texts and pairs. */
+const drawn: ReadonlySet<string> = new Set<SignName>([
+  'live_errors',
+  'live_empty',
+  'live_results',
+  'top_query',
+  'language',
+  'feedback',
+  'ann_recall',
+  'index_documents',
+  'index_retrieval',
+  'index_leftovers',
+  'index_models',
+]);
+
+/** When and on how much each sign of a pipeline was measured last. */
+export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
+  const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
+    const newest = measures.flatMap((measure) => {
+      const value = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT)?.newest ?? null;
+      return value === null ? [] : [{ from: startOf(measure, value), n: value.n }];
+    });
+    if (newest.length === 0) return [];
+    const from = new Date(Math.min(...newest.map((one) => one.from.getTime())));
+    return [[name, { from, n: drawn.has(name) ? Math.min(...newest.map(({ n }) => n)) : null }] as const];
+  });
+  return Object.fromEntries(samples);
+}
+
+function startOf(measure: string, { windowStart, measuredAt }: NonNullable<LatestMeasurement['newest']>): Date {
+  return dailyIndexMeasures.has(measure) ? new Date(measuredAt.getTime() - DAY_MS) : windowStart;
+}
+
+export async function observeStore(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<{ readonly before: number | null; readonly now: number } | null> {
+  const newest = trusted(latest, 'store_vectors');
+  if (newest === null || newest.measuredAt < interval.good) return null;
+  return { before: await valueBefore(measurements, 'store_vectors', interval), now: newest.value };
+}
+
+export async function observeRecall(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<ObservedRecall | null> {
+  const newest = trusted(latest, 'ann_recall');
+  if (newest === null || newest.measuredAt < interval.good) return null;
+  const { value, ciHigh, details } = newest;
+  const before = await valueBefore(measurements, 'ann_recall', interval);
+  return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
+}
+
+/** Null when the texts were first embedded after the alarm: then nobody knows what vectors they had. */
+export async function observeCanary(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<ObservedCanary | null> {
+  const median = trusted(latest, 'embedding_canary_median');
+  const least = trusted(latest, 'embedding_canary_least');
+  // One from before the alarm says nothing of what came after.
+  if (median === null || least === null || median.measuredAt < interval.good) return null;
+  if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
+  return {
+    median: median.value,
+    least: least.value,
+    verdict: embeddingCanaryVerdict(median.value, least.value),
+  };
+}
+
+export async function observeDensity(
+  states: Pick<WatchTable, 'events'>,
+  pipeline: string,
+  stored: StoredDensityState | null,
+  latest: readonly LatestMeasurement[],
+): Promise<ObservedDensity | null> {
+  const newest = valueOf(latest, 'query_density');
+  if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
+  const { alarms } = stored.state.phase;
+  const incidents = [alarms.page, alarms.ticket].flatMap((alarm) => alarm?.incident ?? []);
+  // An alarm stays open for a day of good coverage; what brought it about is over before.
+  const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
+    scope === 'global' && newest.value >= FLOORS.ticket.global;
+  const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
+  const { value, ciLow, ciHigh } = newest;
+  const density = { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value };
+  if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
+  const events = await states.events({ pipeline, limit: MAX_EVENTS });
+  const raised = events.find(
+    ({ kind, occurredAt }) => (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
+  );
+  return {
+    ...density,
+    hasFallen: true,
+    questions: raised === undefined ? null : questionsOf(raised.details),
+  };
+}
+
+/** A content gap of low confidence was read although the questions look like the old ones. */
+function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
+  switch (details['cause']) {
+    case 'content_gap':
+      return details['cause_confidence'] === 'low' ? 'same' : 'new';
+    case 'lost_content':
+      return 'same';
+    default:
+      return null;
+  }
+}
+
+export async function observeTopics(
+  topics: Pick<TopicsTable, 'list'>,
+  pipeline: string,
+): Promise<readonly ObservedTopic[]> {
+  const open = await topics.list({ pipeline, states: ['open'], limit: MAX_TOPICS });
+  return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
+}

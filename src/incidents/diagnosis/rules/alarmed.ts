@@ -1,0 +1,102 @@
+/** What is in alarm on a pipeline, as the effects that a cause must bring about. */
+import type { CheckState } from '../../../checks/rules/check-state.ts';
+import { isBreach } from '../../../checks/rules/threshold.ts';
+import type { RunMetricKey } from '../../../golden/rules/score-run.ts';
+import { parseMetricKey } from '../../../math/ir/metric-key.ts';
+import type { WatchedMeasure } from '../../../measures/rules/measure-change.ts';
+import type { JudgedMeasureName } from '../../../measures/rules/measure-table.ts';
+import type { EffectKind } from './effects.ts';
+
+/** Of checks with a fixed threshold, and of the watch over changes. */
+const effectOfMeasure: Readonly<Record<JudgedMeasureName | WatchedMeasure, EffectKind>> = {
+  zero_results_ratio: 'live_empty',
+  error_ratio: 'live_errors',
+  results_per_answer: 'results',
+  context_characters: 'context',
+  context_repeated_ratio: 'repeats',
+  top_query_ratio: 'traffic',
+  main_language_ratio: 'traffic',
+  feedback_positive_ratio: 'feedback',
+  clicked_query_ratio: 'feedback',
+  click_through_ratio: 'feedback',
+  clicked_reciprocal_rank: 'feedback',
+  clicks_over_expected_ratio: 'feedback',
+  live_ndcg: 'relevance',
+  live_precision: 'relevance',
+  live_hit_rate: 'relevance',
+  live_mrr: 'relevance',
+  index_missing_ratio: 'index_missing',
+  index_not_retrievable_ratio: 'index_retrieval',
+  index_orphaned_ratio: 'index_leftovers',
+  index_superseded_ratio: 'index_leftovers',
+  index_lag_seconds: 'index_late',
+  index_lag_median_seconds: 'index_late',
+  index_other_model_ratio: 'index_models',
+  query_density: 'density',
+  query_uncovered_excess_ratio: 'density',
+  repeat_density: 'density',
+  ann_recall: 'recall',
+  store_queries_apart_ratio: 'density',
+  store_chunks_unasked_ratio: 'density',
+  store_query_divergence: 'density',
+  store_centroid_shift: 'store',
+  store_length_ratio: 'store',
+  store_duplicates_ratio: 'repeats',
+  store_sample_age_seconds: 'runs',
+  retriever_error_ratio: 'failures',
+  retriever_latency_p95_seconds: 'latency',
+  rbo: 'score',
+  false_answer_ratio: 'score',
+  candidates_recall: 'score',
+  golden_context_characters: 'context',
+  golden_context_repeated_ratio: 'repeats',
+  golden_representativeness: 'density',
+  golden_run_age_seconds: 'runs',
+};
+
+const effectsOfChanges: Readonly<Record<string, EffectKind | undefined>> = effectOfMeasure;
+
+export interface Alarmed {
+  readonly effects: readonly EffectKind[];
+  /** The measure of a golden run that is in alarm, of several a critical one; null when none is. */
+  readonly key: RunMetricKey | null;
+  /** The floor that it is below; null when it is below none. */
+  readonly floor: number | null;
+}
+
+/**
+ * @param checks of all pipelines
+ * @param changed measures of the pipeline that left their normal range, or whose drop has an alert of its own
+ */
+export function alarmedBy(pipeline: string, checks: readonly CheckState[], changed: readonly string[]): Alarmed {
+  const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
+  const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
+  const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
+  const effects = [...breached.map(effectOf), ...changed.flatMap((measure) => effectsOfChanges[measure] ?? [])];
+  return {
+    effects: [...new Set(effects)],
+    key: worst === undefined ? null : keyOf(worst.measure),
+    floor: worst?.kind === 'floor' ? worst.threshold : null,
+  };
+}
+
+function effectOf({ kind, measure }: CheckState): EffectKind {
+  switch (kind) {
+    case 'floor':
+    case 'regression':
+      return 'score';
+    case 'stale_labels':
+      return 'labels';
+    case 'forbidden_results':
+      return 'forbidden';
+    case 'density_drift':
+      return 'density';
+    case 'threshold':
+      return effectOfMeasure[measure as JudgedMeasureName];
+  }
+}
+
+function keyOf(measure: string): RunMetricKey | null {
+  const { k, ...key } = parseMetricKey(measure);
+  return k === null ? null : { ...key, k };
+}

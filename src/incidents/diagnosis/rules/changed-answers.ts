@@ -1,0 +1,343 @@
+/**
+ * What became of the answers of a golden run since a run before it: which changed, what the fall of a score is made
+ * of, and which stage of the retriever lost them.
+ */
+
+import type { GoldenQuery } from '../../../core/model.ts';
+import { type ComparedSide, sharedQueries } from '../../../golden/rules/compare-golden-runs.ts';
+import { compareMetric } from '../../../golden/rules/compare-metric.ts';
+import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../../golden/rules/run.ts';
+import { type RunMetricKey, scoresBy } from '../../../golden/rules/score-run.ts';
+import { lossesByStep, stagedQuestions } from '../../../golden/rules/stages.ts';
+import { type ComparisonVerdict, storedComparison } from '../../../golden/rules/verdict.ts';
+import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import { mean, moments } from '../../../math/stats/descriptive.ts';
+import { studentTInterval } from '../../../math/stats/intervals.ts';
+import type { LossPart } from './effects.ts';
+import { type ForeignLists, foreignLists, type Lists } from './foreign-lists.ts';
+import { type HurtGroup, hurtKind, hurtSegment } from './hurt-groups.ts';
+
+export interface ChangedAnswers {
+  /** Queries that both runs were asked and answered, with or without documents. */
+  readonly answered: number;
+  /** Of those whose labels are alive; null without any. */
+  readonly score: ScoreChange | null;
+  /** Mean share of the documents of a query that it still gets, over queries that had any; null without. */
+  readonly kept: number | null;
+  /** Mean share of the pairs of documents of a query that stand the other way round, of those it got before and now; null without. */
+  readonly disorder: number | null;
+  /** Mean number of documents in the answers that had some in both runs; null without. */
+  readonly length: { readonly before: number; readonly now: number } | null;
+  /** Mean share of the documents of a query that it still gets, of those that any query still gets; null without. */
+  readonly keptOfThere: number | null;
+  /** Of the answers that have fewer documents than before, the share that has the first ones of before; null without. */
+  readonly cut: number | null;
+  /** Of places where another document stands, the share in which one new document stands for one old one; null for few. */
+  readonly renamed: number | null;
+  /** Different documents that the queries got before. */
+  readonly documentsBefore: number;
+  /** How many of them no query gets any more. */
+  readonly vanished: number;
+  /** Different documents that no query got before. */
+  readonly appeared: number;
+  /** Queries without documents, before and now. */
+  readonly emptyBefore: number;
+  readonly empty: number;
+  readonly foreign: ForeignLists;
+  /** Share of the results that came before in the same answer already. */
+  readonly repeated: { readonly before: number; readonly now: number };
+}
+
+export interface ScoreChange {
+  /** Metric key, such as `ndcg@10`. */
+  readonly measure: string;
+  readonly n: number;
+  readonly difference: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  readonly verdict: ComparisonVerdict;
+}
+
+/**
+ * Compares two runs of a golden set over what both answered: failures are looked at by themselves, and would hide
+ * what else changed.
+ *
+ * @param stale ids of queries whose labels are not alive: their scores fall without any fault of the retriever
+ * @param key the measure that the score is told by
+ */
+export function changedAnswers(
+  before: ComparedSide,
+  after: ComparedSide,
+  stale: ReadonlySet<string>,
+  key: RunMetricKey = widestNdcg(before, after),
+): ChangedAnswers {
+  const [old, now] = [answeredOf(before.answers), answeredOf(after.answers)];
+  const both = sharedQueries(before.queries, after.queries).filter(({ id }) => old.has(id) && now.has(id));
+  const { k } = widestNdcg(before, after);
+  const idsOf = (answers: ReadonlyMap<string, QueryAnswer>, { id }: GoldenQuery): string[] =>
+    (answers.get(id)?.documents ?? []).slice(0, k).map((document) => document.id);
+  const lists = both.map((query) => ({ old: idsOf(old, query), now: idsOf(now, query) }));
+  const poolBefore = new Set(lists.flatMap((list) => list.old));
+  const pool = new Set(lists.flatMap((list) => list.now));
+  const full = lists.filter((list) => list.old.length > 0 && list.now.length > 0);
+  const alive = both.filter(({ id }) => !stale.has(id));
+  return {
+    answered: both.length,
+    score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
+    kept: meanOf(lists.filter((list) => list.old.length > 0).map(keptOf)),
+    disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
+    length:
+      full.length === 0
+        ? null
+        : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
+    keptOfThere: meanOf(
+      full
+        .map(({ old: was, now: is }) => ({ old: was.filter((id) => pool.has(id)), now: is }))
+        .filter((list) => list.old.length > 0)
+        .map(keptOf),
+    ),
+    cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
+    renamed: renamedShare(full),
+    documentsBefore: poolBefore.size,
+    vanished: [...poolBefore].filter((id) => !pool.has(id)).length,
+    appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
+    emptyBefore: lists.filter((list) => list.old.length === 0).length,
+    empty: lists.filter((list) => list.now.length === 0).length,
+    foreign: foreignLists(lists),
+    repeated: {
+      before: repeatedShare(lists.map(({ old: was }) => was)),
+      now: repeatedShare(lists.map((list) => list.now)),
+    },
+  };
+}
+
+/** The measure that runs are told by unless a check in alarm has another. */
+export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
+  const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
+  return { measure: 'ndcg', k };
+}
+
+/** The queries of a side that came to an answer, with or without documents, by id. */
+export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
+  return new Map(
+    answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
+  );
+}
+
+function meanOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : mean(values);
+}
+
+function repeatedShare(lists: readonly (readonly string[])[]): number {
+  const results = lists.reduce((sum, ids) => sum + ids.length, 0);
+  const different = lists.reduce((sum, ids) => sum + new Set(ids).size, 0);
+  return results === 0 ? 0 : 1 - different / results;
+}
+
+function keptOf({ old, now }: Lists): number {
+  const found = new Set(now);
+  return old.filter((id) => found.has(id)).length / old.length;
+}
+
+function isCut({ old, now }: Lists): boolean {
+  const first = new Set(old.slice(0, now.length));
+  return now.every((id) => first.has(id));
+}
+
+/** Fewer common documents have no order to speak of. */
+const MIN_COMMON = 3;
+
+function disorderOf({ old, now }: Lists): number | null {
+  const placeOf = new Map(now.map((id, place) => [id, place]));
+  const places = old.flatMap((id) => placeOf.get(id) ?? []);
+  if (places.length < MIN_COMMON) return null;
+  const pairs = places.flatMap((place, index) => places.slice(index + 1).map((later) => place > later));
+  return pairs.filter(Boolean).length / pairs.length;
+}
+
+/** Fewer places than these do not tell a new name from another document. */
+const MIN_PLACES = 20;
+
+/**
+ * Of places at which another document stands than before, the share in which it is the commonest successor of the old
+ * one, and the old one is its commonest predecessor. Documents that stood at one such place alone say nothing.
+ */
+function renamedShare(lists: readonly Lists[]): number | null {
+  const pairs = lists
+    .filter(({ old, now }) => old.length === now.length)
+    .flatMap(({ old, now }) =>
+      old.flatMap((id, place) => (id === now[place] ? [] : [[id, now[place] ?? ''] as const])),
+    );
+  const successors = countPartners(pairs);
+  const predecessors = countPartners(pairs.map(([old, now]) => [now, old] as const));
+  const telling = pairs.filter(([old]) => (successors.get(old)?.total ?? 0) > 1);
+  if (telling.length < MIN_PLACES) return null;
+  const alike = telling.filter(
+    ([old, now]) => successors.get(old)?.commonest === now && predecessors.get(now)?.commonest === old,
+  );
+  return alike.length / telling.length;
+}
+
+interface Partners {
+  readonly commonest: string;
+  readonly total: number;
+}
+
+function countPartners(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, Partners> {
+  const counts = new Map<string, Map<string, number>>();
+  for (const [one, other] of pairs) {
+    const partners = counts.get(one) ?? new Map<string, number>();
+    counts.set(one, partners.set(other, (partners.get(other) ?? 0) + 1));
+  }
+  return new Map(
+    [...counts].map(([one, partners]) => {
+      const [first] = [...partners].toSorted(([, a], [, b]) => b - a);
+      const total = [...partners.values()].reduce((sum, count) => sum + count, 0);
+      return [one, { commonest: first?.[0] ?? '', total }];
+    }),
+  );
+}
+
+function scoreChange(
+  queries: readonly GoldenQuery[],
+  before: ComparedSide,
+  after: ComparedSide,
+  key: RunMetricKey,
+): ScoreChange {
+  const { relevanceLevel } = after.settings;
+  const columnOf = ({ answers }: ComparedSide): Float64Array => scoresBy(key, queries, answers, relevanceLevel);
+  const { n, difference, ciLow, ciHigh, verdict } = compareMetric(
+    key,
+    columnOf(before),
+    columnOf(after),
+    null,
+    storedComparison,
+  );
+  return { measure: formatMetricKey(key), n, difference, ciLow, ciHigh, verdict };
+}
+
+export interface ScoreLoss {
+  /** Metric key, such as `ndcg@10`. */
+  readonly measure: string;
+  /** Means over the queries that each run was asked, those that failed counting 0. */
+  readonly before: number;
+  readonly now: number;
+  /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
+  readonly parts: Readonly<Record<LossPart, number>>;
+  readonly segment: HurtGroup | null;
+  /** Of the kinds that the texts of queries tell: script, language, length and traits. */
+  readonly kind: HurtGroup | null;
+}
+
+/** @param stale ids of queries whose labels are not alive */
+export function scoreLoss(
+  before: ComparedSide,
+  after: ComparedSide,
+  stale: ReadonlySet<string>,
+  key: RunMetricKey,
+): ScoreLoss | null {
+  if (before.queries.length === 0 || after.queries.length === 0) return null;
+  const level = after.settings.relevanceLevel;
+  const old = mean(scoresBy(key, before.queries, before.answers, level));
+  const now = mean(scoresBy(key, after.queries, after.answers, level));
+  const shared = sharedQueries(before.queries, after.queries);
+  const [from, to] = [before, after].map(({ answers }) => scoresBy(key, shared, answers, level));
+  const losses = shared.map((query, row) => ({ query, loss: (from?.[row] ?? 0) - (to?.[row] ?? 0) }));
+  const partOf = partsBy(after, stale);
+  const parts: Record<LossPart, number> = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0 };
+  for (const { query, loss } of losses) parts[partOf(query)] += loss / after.queries.length;
+  const isAllShared = shared.length === before.queries.length && shared.length === after.queries.length;
+  if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
+  return {
+    measure: formatMetricKey(key),
+    before: old,
+    now,
+    parts,
+    segment: hurtSegment(losses, after.settings),
+    kind: hurtKind(losses),
+  };
+}
+
+function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query: GoldenQuery) => LossPart {
+  const answered = answeredOf(answers);
+  const timedOut = new Set(answers.filter(({ outcome }) => outcome === 'timeout').map(({ queryId }) => queryId));
+  return ({ id }) => {
+    const answer = answered.get(id);
+    if (answer === undefined) return timedOut.has(id) ? 'timed_out' : 'failed';
+    if (answer.documents.length === 0) return 'empty';
+    return stale.has(id) ? 'stale' : 'answers';
+  };
+}
+
+export interface StagedSide extends ComparedSide {
+  /** By the id of the query. */
+  readonly stages: ReadonlyMap<string, readonly AnsweredStage[]>;
+}
+
+/** Means over the questions that both runs answered, of the shares of their relevant documents. */
+export interface StageLoss {
+  readonly n: number;
+  readonly k: number;
+  /** Among the first k of the answers. */
+  readonly found: Change;
+  /** That each stage lost, in their order, the answer last. */
+  readonly steps: readonly (Change & { readonly name: string })[];
+}
+
+interface Change {
+  readonly before: number;
+  readonly now: number;
+  /** 95 % bounds of now less before, paired (Student's t). */
+  readonly ciLow: number;
+  readonly ciHigh: number;
+}
+
+/** Fewer questions tell nothing. */
+const MIN_QUESTIONS = 20;
+
+const foundIn = (lost: readonly (readonly number[])[]) =>
+  lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
+
+/** Null for few questions that both runs answered, telling of stages. */
+export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>): StageLoss | null {
+  const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
+  const told = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
+  const k = Math.min(...[before, now].map(({ settings }) => Math.max(...settings.cutoffs)));
+  const level = now.settings.relevanceLevel;
+  const [old, current] = [before, now].map((side) => stagedQuestions(told, side.answers, side.stages, level));
+  if (old === undefined || current === undefined || old.length < MIN_QUESTIONS) return null;
+  const { names, losses } = lossesByStep([...old, ...current], k);
+  const [lostBefore, lostNow] = [losses.slice(0, old.length), losses.slice(old.length)];
+  return {
+    n: old.length,
+    k,
+    found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
+    steps: names.map((name, step) => ({
+      name,
+      ...changeOf(
+        lostBefore.map((steps) => steps[step] ?? 0),
+        lostNow.map((steps) => steps[step] ?? 0),
+      ),
+    })),
+  };
+}
+
+function changeOf(before: readonly number[], now: readonly number[]): Change {
+  const { mean: difference, standardDeviation } = moments(now.map((value, row) => value - (before[row] ?? 0)));
+  const { low, high } = studentTInterval(difference, standardDeviation, before.length, 0.95);
+  return { before: mean(before), now: mean(now), ciLow: low, ciHigh: high };
+}
+
+export type StageAtFault =
+  /** The answers lost nothing for certain. */
+  | { readonly kind: 'steady' }
+  | { readonly kind: 'candidates' | 'filter' | 'later'; readonly step: StageLoss['steps'][number] };
+
+/** The stage that lost at least half of what the answers lost; null when none did for certain. */
+export function stageAtFault({ found, steps }: StageLoss): StageAtFault | null {
+  if (found.ciHigh >= 0) return { kind: 'steady' };
+  const [step] = steps.toSorted((a, b) => b.now - b.before - (a.now - a.before));
+  if (step === undefined || step.ciLow <= 0 || step.now - step.before < (found.before - found.now) / 2) return null;
+  if (step === steps[0]) return { kind: 'candidates', step };
+  return { kind: step.name !== ANSWER && step.name.includes('filter') ? 'filter' : 'later', step };
+}

@@ -1,0 +1,304 @@
+/**
+ * The record of a time in which something is in alarm on a pipeline: what rang, what was said of it, and when it was
+ * over.
+ */
+import type { Severity } from '../../../core/model.ts';
+import { MINUTE_MS } from '../../../core/time.ts';
+import type { Findings } from './diagnose.ts';
+import type { Sign } from './signs.ts';
+
+/** Something that rings now. */
+export interface Alarm {
+  readonly name: string;
+  /** The alert rule that carries the same, whose summary and runbook are its own. */
+  readonly alert: string;
+  readonly severity: Severity;
+  /** Whose runs it is about; null for one that is not about a golden set. */
+  readonly goldenSet: string | null;
+  /** Enough on a lock screen: `nDCG@10 0.55, below 0.7`. */
+  readonly headline: string;
+  /** What holds, with its numbers: a sentence or two. */
+  readonly text: string;
+  /** What was measured, and what it is held against; null where it is not about a number. */
+  readonly value: number | null;
+  readonly threshold: number | null;
+  /** The pinned run that the value is a difference to; left out for a value by itself. */
+  readonly comparedWith?: string | null | undefined;
+}
+
+/** What one look came to. */
+export interface Diagnosis
+  extends Pick<
+    Findings,
+    | 'cause'
+    | 'confidence'
+    | 'probability'
+    | 'summary'
+    | 'also'
+    | 'ranked'
+    | 'signs'
+    | 'weighed'
+    | 'effects'
+    | 'failedShare'
+  > {
+  readonly pipeline: string;
+  /** Names of what was in alarm. */
+  readonly alarms: readonly string[];
+  /** The golden run that was looked at, and the good one that it was held against; null where there was none. */
+  readonly runId: string | null;
+  readonly referenceRunId: string | null;
+}
+
+/** How one alarm went within an incident. */
+export interface AlarmCourse {
+  readonly name: string;
+  /** The alert rule of the worst that it came to. */
+  readonly alert: string;
+  readonly goldenSet: string | null;
+  /** The worst that it came to. */
+  readonly severity: Severity;
+  /** How it stands; null when it is over. */
+  readonly stands: Severity | null;
+  readonly openedAt: Date;
+  /** When it was last over; null while it rings. */
+  readonly endedAt: Date | null;
+  /** When it became critical; several times when it fell back in between. */
+  readonly criticalAt: readonly Date[];
+  readonly worst: Pick<Alarm, 'headline' | 'text' | 'value' | 'comparedWith'> & { readonly at: Date };
+  /** What was measured when it was last over: `nDCG@10 recovered to 0.82`; null while it rings, and without a measurement. */
+  readonly recovered: string | null;
+}
+
+/** What was measured of alarms that are over, by their names. */
+export type Recoveries = ReadonlyMap<string, string>;
+
+/** `left_config`: what fired is no longer configured, and was not seen to recover. */
+export const closingReasons = ['resolved', 'left_config'] as const;
+
+export type ClosingReason = (typeof closingReasons)[number];
+
+/** A record: what was last said, which stays as it was said, and all that led to it. */
+export interface Incident extends Diagnosis {
+  readonly id: string;
+  readonly openedAt: Date;
+  /** Null while something rings. */
+  readonly closedAt: Date | null;
+  /** Null while it is open. */
+  readonly closedBecause: ClosingReason | null;
+  /** The worst that it came to. */
+  readonly severity: Severity;
+  /** When what is said of the cause had been looked at twice, and may be told; null until then. */
+  readonly settledAt: Date | null;
+  readonly saidAt: Date;
+  readonly course: readonly AlarmCourse[];
+  /** What was said before, the latest first. */
+  readonly earlier: readonly SaidBefore[];
+}
+
+export interface SaidBefore extends Omit<Diagnosis, 'pipeline' | 'ranked' | 'referenceRunId'> {
+  readonly saidAt: Date;
+}
+
+/** A first guess is often corrected by the next look, 15 s later: until then no message carries a cause. */
+const SECOND_LOOK_MS = 10_000;
+
+export function isFinal(openedAt: Date, at: Date): boolean {
+  return at.getTime() - openedAt.getTime() >= SECOND_LOOK_MS;
+}
+
+/** What a look at what rings adds to how the alarms of an incident went. */
+export function followAlarms(
+  course: readonly AlarmCourse[],
+  ringing: readonly Alarm[],
+  at: Date,
+  recoveries: Recoveries = new Map(),
+): AlarmCourse[] {
+  const known = new Set(course.map(({ name }) => name));
+  return [
+    ...course.map((one) => {
+      const alarm = ringing.find(({ name }) => name === one.name);
+      return alarm === undefined ? ended(one, at, recoveries) : carriedOn(one, alarm, at);
+    }),
+    ...ringing.filter(({ name }) => !known.has(name)).map((alarm) => begun(alarm, at)),
+  ];
+}
+
+function begun(alarm: Alarm, at: Date): AlarmCourse {
+  const { name, alert, goldenSet, severity } = alarm;
+  return {
+    name,
+    alert,
+    goldenSet,
+    severity,
+    stands: severity,
+    openedAt: at,
+    endedAt: null,
+    criticalAt: severity === 'critical' ? [at] : [],
+    worst: worstAt(alarm, at),
+    recovered: null,
+  };
+}
+
+function ended(course: AlarmCourse, at: Date, recoveries: Recoveries): AlarmCourse {
+  const recovered = recoveries.get(course.name) ?? null;
+  return course.stands === null ? course : { ...course, stands: null, endedAt: at, recovered };
+}
+
+function carriedOn(course: AlarmCourse, alarm: Alarm, at: Date): AlarmCourse {
+  const { severity, stands, criticalAt, worst } = course;
+  const isEscalated = course.severity === 'warning' && alarm.severity === 'critical';
+  const isWorst = isEscalated || isBeyond(alarm, worst);
+  return {
+    ...course,
+    alert: isEscalated ? alarm.alert : course.alert,
+    severity: alarm.severity === 'critical' ? 'critical' : severity,
+    stands: alarm.severity,
+    endedAt: null,
+    criticalAt: alarm.severity === 'critical' && stands !== 'critical' ? [...criticalAt, at] : criticalAt,
+    worst: isWorst ? worstAt(alarm, at) : worst,
+    recovered: null,
+  };
+}
+
+function worstAt({ headline, text, value, comparedWith }: Alarm, at: Date): AlarmCourse['worst'] {
+  return { at, headline, text, value, comparedWith };
+}
+
+/** Whether a value is further beyond its threshold than another was; false for differences to two baselines. */
+function isBeyond({ value, threshold, comparedWith }: Alarm, than: AlarmCourse['worst']): boolean {
+  if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
+  return than.value < threshold ? value < than.value : value > than.value;
+}
+
+function isSameBaseline(comparedWith: Alarm['comparedWith'], than: AlarmCourse['worst']): boolean {
+  return (comparedWith ?? null) === (than.comparedWith ?? null);
+}
+
+export type Trend = 'worse' | 'steady' | 'recovering';
+
+/**
+ * Where it goes with what rings: `worse` when something is worse than ever before, `recovering` when everything is known
+ * and better than it was at its worst. What is seen then is the repair and not the fault.
+ */
+export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[]): Trend {
+  const trends = new Set(ringing.map((alarm) => trendOfAlarm(course, alarm)));
+  if (trends.has('worse')) return 'worse';
+  return trends.has('steady') ? 'steady' : 'recovering';
+}
+
+function trendOfAlarm(course: readonly AlarmCourse[], alarm: Alarm): Trend {
+  const known = course.find(({ name }) => name === alarm.name);
+  if (known === undefined) return 'worse';
+  if (known.severity === 'warning' && alarm.severity === 'critical') return 'worse';
+  const { worst } = known;
+  if (worst.value === null || alarm.value === null || alarm.value === worst.value) return 'steady';
+  if (!isSameBaseline(alarm.comparedWith, worst)) return 'steady';
+  return isBeyond(alarm, worst) ? 'worse' : 'recovering';
+}
+
+type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs'>;
+
+/**
+ * Whether what a new look came to is said in place of what was said last. What reads the same is said again with the
+ * numbers of a run that is worse than all before. A guess gives way to what is known better. A
+ * cause that was trusted gives way when something else comes to be in alarm, or when another run tells of another
+ * cause. While all of it recovers nothing new is said, but of the run that was looked at already: what changes then is
+ * that the fault is mended, and the last alarms are not over yet.
+ */
+export function isSaid(last: Said, next: Said, trend: Trend): boolean {
+  const isSameRun = next.runId !== null && next.runId === last.runId;
+  if (isSame(last, next)) return trend === 'worse' && !isSameRun;
+  if (next.alarms.some((name) => !last.alarms.includes(name))) return true;
+  if (trend === 'recovering') return last.confidence === 'low' && isSameRun;
+  if (last.confidence === 'low' || last.cause === next.cause) return true;
+  return !isSameRun && next.cause !== 'unknown';
+}
+
+/** Whether two looks read the same, whatever their numbers. */
+function isSame(a: Said, b: Said): boolean {
+  return (
+    a.cause === b.cause &&
+    a.confidence === b.confidence &&
+    isSameList(a.alarms, b.alarms) &&
+    isSameList(statesOf(a), statesOf(b))
+  );
+}
+
+function statesOf({ signs }: Said): string[] {
+  return signs.map(({ name, state }) => `${name} ${state}`);
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}
+
+const topicId = /\bt-[0-9a-f]{10}\b/g;
+
+type ToldBefore = Pick<Diagnosis, 'summary' | 'signs'>;
+type Told = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'> & { readonly earlier?: readonly ToldBefore[] };
+
+export function topicIdsIn({ summary, signs, earlier = [] }: Omit<Told, 'ranked'>): string[] {
+  const own = [summary, ...signs.map(({ sentence }) => sentence)].flatMap((text) => text.match(topicId) ?? []);
+  return [...own, ...earlier.flatMap((one) => topicIdsIn(one))];
+}
+
+/** @param names by id; a topic without one keeps its id */
+export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap<string, string>): Said {
+  if (names.size === 0) return said;
+  const named = (text: string): string =>
+    text.replaceAll(topicId, (id) => {
+      const name = names.get(id);
+      return name === undefined || name === id ? id : `"${name}"`;
+    });
+  const read = (signs: readonly Sign[]): Sign[] => signs.map((sign) => ({ ...sign, sentence: named(sign.sentence) }));
+  return {
+    ...said,
+    summary: named(said.summary),
+    signs: read(said.signs),
+    ranked: said.ranked.map((one) => ({
+      ...one,
+      supporting: read(one.supporting),
+      opposing: read(one.opposing),
+    })),
+    ...(said.earlier === undefined
+      ? {}
+      : { earlier: said.earlier.map((one) => ({ ...one, summary: named(one.summary), signs: read(one.signs) })) }),
+  };
+}
+
+export interface PageStatistics {
+  /** Number of times that an alarm became critical. */
+  readonly pages: number;
+  /** Pages of an incident whose cause is unknown. */
+  readonly unexplained: number;
+  /** Pages of an alarm that was over within `BRIEF_MS`. */
+  readonly brief: number;
+  /** Pages that are unexplained or brief. */
+  readonly suspect: number;
+}
+
+export const BRIEF_MS = 30 * MINUTE_MS;
+
+/** Of the pages from `from` to before `until`. */
+export function pageStatistics(
+  incidents: readonly Pick<Incident, 'course' | 'cause'>[],
+  from: Date,
+  until: Date,
+): PageStatistics {
+  const pages = incidents.flatMap(({ course, cause }) =>
+    course.flatMap(({ criticalAt, endedAt }) =>
+      criticalAt
+        .filter((at) => at >= from && at < until)
+        .map((at) => ({
+          isUnexplained: cause === 'unknown',
+          isBrief: endedAt !== null && endedAt.getTime() - at.getTime() <= BRIEF_MS,
+        })),
+    ),
+  );
+  return {
+    pages: pages.length,
+    unexplained: pages.filter(({ isUnexplained }) => isUnexplained).length,
+    brief: pages.filter(({ isBrief }) => isBrief).length,
+    suspect: pages.filter(({ isUnexplained, isBrief }) => isUnexplained || isBrief).length,
+  };
+}

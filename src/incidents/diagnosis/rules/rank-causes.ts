@@ -1,0 +1,183 @@
+/** Signs -> causes with their probabilities, and which of them to name. */
+import { logAdd } from '../../../math/stats/distributions.ts';
+import { type Cause, type Confidence, causes, type NamedCause, namedCauses } from './cause.ts';
+import { type Effect, isPossible, unexplainedBy } from './effects.ts';
+import { type Estimates, isOwnSign, judgedWeightOf, priorOf, weightOf } from './estimates.ts';
+import { fittedEstimates } from './fitted-weights.ts';
+import { isHealthy, mostNats } from './samples.ts';
+import type { Sign, SignName } from './signs.ts';
+
+/** A cause, or two that are not told apart, must be likelier than everything else together. */
+const MIN_TO_NAME = 0.5;
+
+/** A second cause that is at least so likely is named beside the first. */
+const MIN_BESIDE = 0.2;
+
+/** The probability that each level of confidence takes; of two causes, which are never `high`, what both have together. */
+const needs = { high: 0.9, medium: 0.6 } as const;
+
+/** A sign of this weight or less, in nats, is shown as evidence against a cause. */
+const AGAINST = -1;
+
+export interface RankedCause {
+  readonly cause: Cause;
+  /** 0..1; all of them sum to 1. */
+  readonly probability: number;
+  /** The signs that speak for it, the weightiest first; of `unknown` what differs most from before. */
+  readonly supporting: readonly Sign[];
+  /** The signs that speak against it, the weightiest first. */
+  readonly opposing: readonly Sign[];
+}
+
+export interface CauseRanking {
+  /** `unknown` unless one cause, or two together, are likelier than all others and a sign of its own speaks for it. */
+  readonly cause: Cause;
+  readonly confidence: Confidence;
+  /** Of the cause alone. */
+  readonly probability: number;
+  /** Every cause, the likeliest first; of equal ones in the order of `causes`. */
+  readonly ranked: readonly RankedCause[];
+}
+
+/**
+ * Log-linear: the score of a cause is its prior plus the weights of the signs, relative to `unknown`, whose score is 0,
+ * divided by the temperature. A cause that cannot bring about anything that fires is out; one that leaves a part of it
+ * unexplained has that against it. A cause without a sign of its own is never raised above its prior, however well the
+ * weaker signs fit it. How weights, priors and temperature were estimated: docs/diagnosis.md.
+ *
+ * @param signs of each name at most one
+ * @param effects what is in alarm; none when that is not known
+ * @param failedShare of the golden queries; null without a run
+ * @param by other estimates than the fitted ones
+ * @throws RangeError for a name that comes twice
+ */
+export function rankCauses(
+  signs: readonly Sign[],
+  effects: readonly Effect[] = [],
+  failedShare: number | null = null,
+  by: Estimates = fittedEstimates,
+): CauseRanking {
+  assertOneOfEach(signs);
+  const scores = causes.map((cause) =>
+    cause === 'unknown' ? 0 : scoreOf(termsOf(cause, signs, effects, failedShare), cause, by),
+  );
+  const total = scores.reduce(logAdd, Number.NEGATIVE_INFINITY);
+  const ranked = causes
+    .map((cause, index): RankedCause => {
+      const probability = Math.exp((scores[index] ?? Number.NEGATIVE_INFINITY) - total);
+      return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause, by)) };
+    })
+    .toSorted((a, b) => b.probability - a.probability);
+  return { ...named(ranked), ranked };
+}
+
+/** What the score of a cause is the sum of, whatever the weights are. */
+export interface Terms {
+  readonly signs: readonly Sign[];
+  readonly hasOwnSign: boolean;
+  /** How many of the effects it cannot bring about. */
+  readonly unexplained: number;
+}
+
+/** Null for a cause that cannot bring about anything that fires. */
+export function termsOf(
+  cause: NamedCause,
+  signs: readonly Sign[],
+  effects: readonly Effect[],
+  failedShare: number | null,
+): Terms | null {
+  if (!isPossible(cause, effects, failedShare)) return null;
+  return {
+    signs,
+    hasOwnSign: signs.some((sign) => isOwnSign(sign, cause)),
+    unexplained: unexplainedBy(cause, effects, failedShare),
+  };
+}
+
+function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number {
+  if (terms === null) return Number.NEGATIVE_INFINITY;
+  const sum = terms.signs.reduce((total, sign) => total + weigh(sign, cause, by), terms.unexplained * by.unexplained);
+  return (priorOf(cause, by) + (terms.hasOwnSign ? sum : Math.min(0, sum))) / by.temperature;
+}
+
+/** More differences are not worth a person's time. */
+const MAX_DIFFERENCES = 4;
+
+/** The most that a sign says for any cause, in nats. */
+function strengthOf(sign: Sign): number {
+  return sign.name === 'stage'
+    ? Number.POSITIVE_INFINITY
+    : Math.max(...namedCauses.map((cause) => judgedWeightOf(sign, cause)));
+}
+
+/** What differs most from before, where nothing on the list explains it; the stage at fault first, which narrows it down. */
+function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
+  const differences = signs
+    .filter((sign) => !isHealthy(sign))
+    .map((sign) => ({ sign, strength: strengthOf(sign) }))
+    .filter(({ strength }) => strength > 0)
+    .toSorted((a, b) => b.strength - a.strength);
+  return { supporting: differences.slice(0, MAX_DIFFERENCES).map(({ sign }) => sign), opposing: [] };
+}
+
+function sidesOf(
+  signs: readonly Sign[],
+  cause: NamedCause,
+  by: Estimates,
+): Pick<RankedCause, 'supporting' | 'opposing'> {
+  const weighed = signs.map((sign) => ({ sign, weight: weigh(sign, cause, by) }));
+  return {
+    supporting: weighed
+      .filter(({ weight }) => weight > 0)
+      .toSorted((a, b) => b.weight - a.weight)
+      .map(({ sign }) => sign),
+    opposing: weighed
+      .filter(({ weight }) => weight <= AGAINST)
+      .toSorted((a, b) => a.weight - b.weight)
+      .map(({ sign }) => sign),
+  };
+}
+
+function named(ranked: readonly RankedCause[]): Pick<CauseRanking, 'cause' | 'confidence' | 'probability'> {
+  const unknown = ranked.find(({ cause }) => cause === 'unknown')?.probability ?? 0;
+  const [first] = ranked;
+  if (first === undefined || first.cause === 'unknown' || !hasOwnSign(first))
+    return { cause: 'unknown', confidence: 'low', probability: unknown };
+  const [, beside = null, third] = plausible(ranked);
+  const together = first.probability + (beside?.probability ?? 0);
+  if (together <= MIN_TO_NAME || third !== undefined)
+    return { cause: 'unknown', confidence: 'low', probability: unknown };
+  const { cause, probability } = first;
+  if (beside !== null) return { cause, probability, confidence: together >= needs.medium ? 'medium' : 'low' };
+  const confidence = probability >= needs.high ? 'high' : probability >= needs.medium ? 'medium' : 'low';
+  return { cause, confidence, probability };
+}
+
+/** The cause that what was measured does not tell from the one that is named; null when it does, or names none. */
+export function besideOf(ranked: readonly RankedCause[], cause: Cause): RankedCause | null {
+  return cause === 'unknown' ? null : (plausible(ranked).find((one) => one.cause !== cause) ?? null);
+}
+
+/** The first, and whatever is likely beside it. Three are too many to name. */
+function plausible([first, ...others]: readonly RankedCause[]): RankedCause[] {
+  const beside = others.filter((one) => one.probability >= MIN_BESIDE && hasOwnSign(one));
+  return first === undefined ? [] : [first, ...beside];
+}
+
+function hasOwnSign({ cause, supporting }: RankedCause): boolean {
+  return cause !== 'unknown' && supporting.some((sign) => isOwnSign(sign, cause));
+}
+
+/** What one sign says of a cause, in nats, as far as its sample carries it. */
+export function weigh(sign: Sign, cause: NamedCause, by: Estimates = fittedEstimates): number {
+  const most = mostNats(sign);
+  return Math.max(-most, Math.min(most, weightOf(sign, cause, by)));
+}
+
+function assertOneOfEach(signs: readonly Sign[]): void {
+  const seen = new Set<SignName>();
+  for (const { name } of signs) {
+    if (seen.has(name)) throw new RangeError(`The sign ${name} was read twice.`);
+    seen.add(name);
+  }
+}

@@ -1,0 +1,165 @@
+/** Signs of what the answers of a golden run hold, beside those of the last good run. */
+import { percent, signed } from '../../../core/text/spelling.ts';
+import type { ChangedAnswers } from './changed-answers.ts';
+import type { ObservedReference } from './observations.ts';
+import { type Sign, sign } from './signs.ts';
+
+/** Means over fewer queries say nothing. */
+const MIN_ANSWERS = 5;
+
+/** @param usual share of the answers that were the same from run to run, 0..1 */
+export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
+  if (answers.answered < MIN_ANSWERS) return [];
+  // Of answers that are empty there is nothing else to tell.
+  if (answers.empty >= MOSTLY_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
+  return [
+    ...readEmptiness(answers),
+    ...readScore(answers),
+    ...readLength(answers),
+    ...readResults(answers),
+    ...readThoseLeft(answers),
+    ...readOrder(answers, usual),
+    ...readDocuments(answers),
+    ...readRenamed(answers),
+    ...readForeign(answers),
+    ...readRepeats(answers, texts),
+    ...(texts === null ? [] : readTextLength(answers, texts)),
+  ];
+}
+
+const EMPTIER = 0.02;
+const MOSTLY_EMPTY = 0.9;
+
+function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[] {
+  const rose = (empty - emptyBefore) / answered >= EMPTIER;
+  const sentence = `${empty} of ${answered} answers are empty, ${emptyBefore} before.`;
+  const extent = empty / answered >= MOSTLY_EMPTY ? 'most' : 'some';
+  return [sign('empty_answers', rose ? extent : 'as_before', sentence)];
+}
+
+function readScore({ score }: ChangedAnswers): Sign[] {
+  if (score === null || score.n < MIN_ANSWERS) return [];
+  const { measure, difference, ciLow, ciHigh, n } = score;
+  const numbers = `${signed(difference, 3)} (95 % ${signed(ciLow, 3)} to ${signed(ciHigh, 3)}) over ${n} queries`;
+  if (score.verdict === 'regression')
+    return [sign('score', 'fell', `${measure} of answered queries with live labels fell: ${numbers}.`)];
+  if (score.verdict === 'inconclusive')
+    return [
+      sign('score', 'unsure', `${measure} of answered queries with live labels may have fallen or not: ${numbers}.`),
+    ];
+  return [sign('score', 'steady', `${measure} of answered queries with live labels stands: ${numbers}.`)];
+}
+
+/** An answer of three quarters of its length is shorter. */
+const SHORTER = 0.75;
+const MOSTLY_CUT = 0.6;
+
+function readLength({ length, cut }: ChangedAnswers): Sign[] {
+  if (length === null) return [];
+  const { before, now } = length;
+  const numbers = `Answers have ${now.toFixed(1)} documents, ${before.toFixed(1)} before`;
+  if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`)];
+  const sentence = `${numbers}; ${percent(cut)} of the shorter ones are the first documents of before.`;
+  return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence)];
+}
+
+const INTACT = 0.95;
+const SCRAMBLED = 0.15;
+
+function readResults({ kept, answered }: ChangedAnswers): Sign[] {
+  if (kept === null) return [];
+  const state = kept >= INTACT ? 'intact' : kept < SCRAMBLED ? 'scrambled' : 'disturbed';
+  const sentence = `Queries still get ${percent(kept)} of the documents that they got before (${answered} queries).`;
+  return [sign('results', state, sentence)];
+}
+
+const STAY = 0.93;
+const MOVE = 0.85;
+
+/** Where documents are taken away, the others stay with their queries. */
+function readThoseLeft({ kept, keptOfThere }: ChangedAnswers): Sign[] {
+  if (kept === null || keptOfThere === null || kept >= INTACT) return [];
+  const sentence = `Of the documents that any query still gets, queries kept ${percent(keptOfThere)} of theirs.`;
+  if (keptOfThere >= STAY) return [sign('those_left', 'stay', sentence)];
+  return keptOfThere < MOVE ? [sign('those_left', 'move', sentence)] : [];
+}
+
+/** Half of the pairs stand the other way round where the order is another one altogether. */
+const DISORDERED = 0.15;
+/** Of documents that are others for the most part, the rest have no order of their own. */
+const ENOUGH_KEPT = 0.4;
+
+function readOrder({ disorder, kept }: ChangedAnswers, usual: number): Sign[] {
+  if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
+  const isChanged = disorder >= DISORDERED + (1 - usual) / 4;
+  const sentence = `Of the documents that a query still gets, ${percent(disorder)} of all pairs stand the other way round.`;
+  return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
+}
+
+const SOME_DOCUMENTS = 0.05;
+/** Share of the vanished documents that have a successor when documents were replaced. */
+const REPLACED = 0.5;
+const COLLAPSED = 0.2;
+
+function readDocuments({ documentsBefore, vanished, appeared, answered, empty }: ChangedAnswers): Sign[] {
+  if (documentsBefore === 0) return [];
+  const share = vanished / documentsBefore;
+  const sentence = `Of ${documentsBefore} documents that were retrieved before, ${vanished} no longer are, and ${appeared} are new.`;
+  const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
+  const now = documentsBefore - vanished + appeared;
+  const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
+  const variety = `All answers together have ${now} different documents, ${documentsBefore} before.`;
+  return [sign('documents', state, sentence), sign('variety', isCollapsed ? 'collapsed' : 'as_before', variety)];
+}
+
+const RENAMED = 0.7;
+const NOT_RENAMED = 0.4;
+
+function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Sign[] {
+  // Documents that are still there did not get other ids.
+  if (renamed === null || vanished < SOME_DOCUMENTS * documentsBefore) return [];
+  const sentence = `At ${percent(renamed)} of the places with another document, one new id stands for one old id.`;
+  if (renamed >= RENAMED) return [sign('renamed', 'one_to_one', sentence)];
+  return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
+}
+
+/** Fewer answers may have come to the same list by chance, and so may as many as did before. */
+const MIN_FOREIGN = 5;
+const FOREIGN_SHARE = 0.04;
+
+function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers): Sign[] {
+  if (compared < MIN_ANSWERS) return [];
+  const sentence = `${foreign} of ${compared} answers are the list of another query, and were not before.`;
+  if (foreign >= Math.max(MIN_FOREIGN, FOREIGN_SHARE * compared, 2 * usual))
+    return [sign('foreign_lists', 'some', sentence)];
+  return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
+}
+
+const MORE_REPEATED = 0.1;
+const HARDLY_MORE = 0.02;
+
+/** Of results by their ids and of their texts the one that rose more. */
+function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['texts']): Sign[] {
+  const ofTexts = texts === null ? null : { before: texts.before.repeated, now: texts.now.repeated };
+  const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
+  const { before, now } = isText ? ofTexts : repeated;
+  const what = isText ? 'of the text of an answer' : 'of the results of an answer';
+  const sentence = `${percent(now)} ${what} came before in the same answer, ${percent(before)} before.`;
+  if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence)];
+  return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence)] : [];
+}
+
+const SHORTER_TEXT = 0.8;
+const LONGER_TEXT = 1.25;
+
+function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable<ObservedReference['texts']>): Sign[] {
+  if (length === null || length.before === 0 || length.now === 0 || before.characters === 0) return [];
+  return [textLength(before.characters / length.before, now.characters / length.now)];
+}
+
+/** Characters for each result. */
+export function textLength(before: number, now: number): Sign {
+  const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
+  const sentence = `The text of a result has ${Math.round(now)} characters, ${Math.round(before)} before.`;
+  return sign('text_length', state, sentence);
+}

@@ -1,0 +1,144 @@
+/** Signs of live traffic: what its queries come to, what users and the judge say of it, and what is asked. */
+
+import { percent } from '../../../core/text/spelling.ts';
+import { measureTable } from '../../../measures/rules/measure-table.ts';
+import type {
+  Observations,
+  ObservedFeedback,
+  ObservedLive,
+  ObservedRelevance,
+  ObservedShare,
+  ObservedValue,
+} from './observations.ts';
+import { textLength } from './read-answer-signs.ts';
+import { type Sign, sign } from './signs.ts';
+
+export function readLiveSigns({ live, relevance, judge }: Pick<Observations, 'live' | 'relevance' | 'judge'>): Sign[] {
+  const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
+  return [
+    ...(errors === null ? [] : readLiveErrors(errors)),
+    ...(empty === null ? [] : readLiveEmpty(empty)),
+    ...(latency === null ? [] : [readLatency(latency)]),
+    ...(results === null ? [] : readResults(results)),
+    ...readTexts(live),
+    ...(repeated === null ? [] : readRepeated(repeated)),
+    ...(topQuery === null ? [] : readTopQuery(topQuery)),
+    ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
+    ...(feedback === null ? [] : readFeedback(feedback)),
+    ...(relevance === null ? [] : [readRelevance(relevance)]),
+    ...(judge === null ? [] : [readJudge(judge)]),
+  ];
+}
+
+const SOME_FAILURES = 0.05;
+const MOSTLY_FAILING = 0.9;
+
+function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
+  const was = before === null ? '' : `, ${percent(before)} before`;
+  const sentence = `${percent(value)} of live queries failed (${n} sampled${was}).`;
+  const usual = Math.max(SOME_FAILURES, before ?? 0);
+  if (ciLow > usual) return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence)];
+  return value <= usual ? [sign('live_errors', 'none', sentence)] : [];
+}
+
+const EMPTIER = 0.05;
+
+function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
+  if (before === null) return [];
+  const sentence = `${percent(value)} of live queries got no document (${n} sampled), ${percent(before)} before.`;
+  if (ciLow > before && value > before + EMPTIER) return [sign('live_empty', 'rose', sentence)];
+  return value <= before + EMPTIER ? [sign('live_empty', 'as_before', sentence)] : [];
+}
+
+const saidBy = {
+  none: 'within chance',
+  called: 'by the grades of the model',
+  confirmed: 'confirmed by people',
+  taken_back: 'taken back by people',
+} as const;
+
+function readRelevance(relevance: ObservedRelevance): Sign {
+  if (relevance.state === 'below') {
+    const { measure, value, before } = relevance;
+    const title = measureTable[measure].title;
+    const bounds = `95 % ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
+    return sign('live_relevance', 'fell', `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`);
+  }
+  const { drop, ciLow, ciHigh, n, state } = relevance;
+  const fell = state === 'called' || state === 'confirmed';
+  const bounds = `95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
+  const sentence = `Judged nDCG of live queries lies ${drop.toFixed(2)} below the weeks before (${bounds}), ${saidBy[state]}.`;
+  return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
+}
+
+function readJudge(judge: 'same' | 'changed'): Sign {
+  return judge === 'changed'
+    ? sign('judge', 'changed', 'The judge of live queries gives fixed pairs other grades than at first.')
+    : sign('judge', 'same', 'The judge of live queries grades fixed pairs as it did.');
+}
+
+/** As for golden queries: p95 must double, and by more than a busy machine explains. */
+const SLOWER = 2;
+const SLOWER_MS = 50;
+
+function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): Sign {
+  const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
+  const sentence = `By the service, live answers took ${Math.round(now)} ms (95th percentile, ${n} sampled), ${Math.round(before)} ms before.`;
+  return sign('live_latency', rose ? 'rose' : 'steady', sentence);
+}
+
+/** A live answer of three quarters of its results is shorter. */
+const FEWER = 0.75;
+
+function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
+  const sentence = `A live answer has ${value.toFixed(1)} results (${n} sampled), ${before.toFixed(1)} before.`;
+  if (ciHigh < before && value <= FEWER * before) return [sign('live_results', 'fell', sentence)];
+  return value > FEWER * before ? [sign('live_results', 'as_before', sentence)] : [];
+}
+
+/** Only where the results are as many as before: of fewer the first ones are left, which may be longer. */
+function readTexts({ characters, results }: ObservedLive): Sign[] {
+  if (characters === null || results === null || characters.before === 0) return [];
+  if (Math.min(results.value, results.before) < FEWER * Math.max(results.value, results.before)) return [];
+  const isCertain = characters.ciHigh < characters.before || characters.ciLow > characters.before;
+  const found = textLength(characters.before / results.before, characters.value / results.value);
+  return isCertain || found.state === 'as_before' ? [found] : [];
+}
+
+const MORE_REPEATED = 0.1;
+
+function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
+  const sentence = `${percent(value)} of the text of a live answer came before in the same answer (${n} sampled), ${percent(before)} before.`;
+  if (ciLow > before && value >= before + MORE_REPEATED) return [sign('repeats', 'rose', sentence)];
+  return value < before + MORE_REPEATED ? [sign('repeats', 'as_before', sentence)] : [];
+}
+
+/** Points of share by which one query must be asked more often. */
+const FLOOD = 0.1;
+
+function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
+  const sentence = `One query makes up ${percent(value)} of live traffic (${n} sampled); before, the most frequent one made up ${percent(before)}.`;
+  if (ciLow > before && value >= before + FLOOD) return [sign('top_query', 'rose', sentence)];
+  return value < before + FLOOD ? [sign('top_query', 'as_before', sentence)] : [];
+}
+
+/** Points of share by which fewer queries must be in the usual language. */
+const OTHER_LANGUAGE = 0.08;
+
+function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
+  const sentence = `${percent(value)} of live queries are in the usual language (${n} told apart), ${percent(before)} before.`;
+  if (ciHigh < before && value <= before - OTHER_LANGUAGE) return [sign('language', 'changed', sentence)];
+  return value > before - OTHER_LANGUAGE ? [sign('language', 'as_before', sentence)] : [];
+}
+
+/** Points of share; the watch over opinions has the same margin. */
+const LESS_POSITIVE = 0.05;
+
+function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback): Sign[] {
+  const sentence =
+    of === 'opinions'
+      ? `${percent(value)} of the opinions of users are positive (${n}), ${percent(before)} before.`
+      : `${percent(value)} of live queries have a click (${n} sampled), ${percent(before)} before.`;
+  if (isDrop || (ciHigh < before && value < before - LESS_POSITIVE)) return [sign('feedback', 'fell', sentence)];
+  return value >= before - LESS_POSITIVE ? [sign('feedback', 'as_before', sentence)] : [];
+}

@@ -1,0 +1,238 @@
+/** Signs beside those of golden runs and live queries: the parts of a pipeline, what changed, and recalld itself. */
+
+import { percent } from '../../../core/text/spelling.ts';
+import {
+  type ArrivalLag,
+  type FindingKind,
+  isLate,
+  isWrong,
+  lagSentence,
+  type WrongShare,
+  wrongSentence,
+} from '../../../index/truth/rules/findings.ts';
+import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
+import type {
+  Observations,
+  ObservedCanary,
+  ObservedDensity,
+  ObservedRecall,
+  ObservedTopic,
+  OwnWork,
+} from './observations.ts';
+import { type Sign, sign } from './signs.ts';
+
+/** A store whose count moves by less is as it was. */
+const SIZE_CHANGED = 0.02;
+/** One that loses less than this may be corrected by a few documents; one that loses more may lose on. */
+const SIZE_SHRANK = 0.005;
+const RECALL_FELL = 0.02;
+/** As the alert RecalldIndexRecallLow has it. */
+const MIN_RECALL = 0.9;
+/** Traits that follow from how much a store holds, not from how it is set. */
+const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
+/** What another embedding model changes about a store. */
+const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
+
+export function readPartSigns(
+  observed: Omit<Observations, 'run' | 'live' | 'relevance' | 'judge' | 'alarmed' | 'onset' | 'samples'>,
+): Sign[] {
+  const { store, annRecall, canary, index, arrivals, deployments, density, topics, sentinel, ownWork } = observed;
+  return [
+    ...readStore(store),
+    ...(annRecall === null ? [] : [readRecall(annRecall)]),
+    ...(canary === null ? [] : [readCanary(canary)]),
+    ...readIndex(index),
+    ...(arrivals === null ? [] : [readArrivals(arrivals)]),
+    ...readDetected(deployments),
+    readAnnotated(deployments),
+    ...(density === null ? [] : [readDensity(density)]),
+    // A topic is no alarm by itself: some are small, or there by chance.
+    ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
+    ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
+    ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
+  ];
+}
+
+function readStore(store: Observations['store']): Sign[] {
+  if (store === null) return [];
+  const { before, now } = store;
+  if (now === 0) return [sign('store_size', 'emptied', 'The store holds no vector.')];
+  if (before === null || before === 0) return [];
+  const change = now / before - 1;
+  const sentence = `The store holds ${now} vectors, ${before} before (${change < 0 ? '' : '+'}${percent(change)}).`;
+  if (Math.abs(change) < SIZE_CHANGED)
+    return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence)];
+  return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence)];
+}
+
+function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
+  // An index that always was as coarse as it is broke nothing.
+  const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
+  const was = before === null ? '' : `, ${percent(before)} before`;
+  const sentence = `The index returns ${percent(value)} of the ${k} exact nearest neighbours (at most ${percent(ciHigh)})${was}.`;
+  return sign('ann_recall', fell ? 'fell' : 'steady', sentence);
+}
+
+function readCanary({ median, least, verdict }: ObservedCanary): Sign {
+  const numbers = `cosine ${median.toFixed(3)} in the middle, ${least.toFixed(3)} at the least`;
+  return verdict === 'changed'
+    ? sign('canary', 'changed', `Fixed texts have other vectors than at first: ${numbers}.`)
+    : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`);
+}
+
+/** Of two kinds of finding under one sign, the one with the larger lower bound counts. */
+function readIndex(index: readonly WrongShare[]): Sign[] {
+  const worstOf = (...kinds: readonly FindingKind[]): WrongShare | undefined =>
+    index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow)[0];
+  const [missing, notFound, left, models] = [
+    worstOf('missing'),
+    worstOf('unretrievable'),
+    worstOf('orphaned', 'superseded'),
+    worstOf('other_model'),
+  ];
+  return [
+    ...stated(
+      missing,
+      sign('index_documents', 'missing', said(missing)),
+      sign('index_documents', 'whole', 'No document of the manifest is missing in the store.'),
+    ),
+    ...stated(
+      notFound,
+      sign('index_retrieval', 'not_found', said(notFound)),
+      sign('index_retrieval', 'found', 'Documents of the store are returned for their own text.'),
+    ),
+    ...stated(
+      left,
+      sign('index_leftovers', 'some', said(left)),
+      sign('index_leftovers', 'none', 'The store holds nothing that it should no longer hold.'),
+    ),
+    ...stated(
+      models,
+      sign('index_models', 'mixed', said(models)),
+      sign('index_models', 'one', 'Stored vectors are those that the embedder makes of their texts.'),
+    ),
+  ];
+}
+
+function readArrivals(lag: ArrivalLag): Sign {
+  return isLate(lag)
+    ? sign('index_arrivals', 'late', lagSentence(lag))
+    : sign('index_arrivals', 'in_time', 'Changes of documents reach the store in time.');
+}
+
+/** One of the two, or neither where it is not known. */
+function stated<Found>(one: WrongShare | undefined, wrong: Found, well: Found): Found[] {
+  if (one === undefined) return [];
+  if (isWrong(one)) return [wrong];
+  return one.value === 0 ? [well] : [];
+}
+
+function said(one: WrongShare | undefined): string {
+  return one === undefined ? '' : wrongSentence(one);
+}
+
+/** What probes saw to have changed. */
+function readDetected(deployments: readonly Deployment[]): Sign[] {
+  const detected = deployments.filter(({ source }) => source === 'detected');
+  const index = detected.filter(({ kind }) => kind === 'index').flatMap(({ changes }) => changes);
+  const settings = index.filter(({ trait }) => !sizeTraits.has(trait) && !vectorTraits.has(trait));
+  // That the canary moved, or moved back, is a sign of its own.
+  const embedder = detected.find(
+    ({ kind, changes }) => kind === 'embedder' && changes.some(({ trait }) => trait !== 'canary'),
+  );
+  const isOtherVector = index.some(({ trait }) => vectorTraits.has(trait));
+  return [
+    ...(settings.length === 0
+      ? []
+      : [
+          sign(
+            'index_settings',
+            'changed',
+            `The index changed: ${settings.map(({ trait, before, after }) => `${trait} from ${before ?? 'none'} to ${after ?? 'none'}`).join(', ')}.`,
+          ),
+        ]),
+    ...(embedder === undefined && !isOtherVector
+      ? []
+      : [
+          sign(
+            'embedder',
+            'changed',
+            embedder === undefined
+              ? 'The vectors of the store have another dimension.'
+              : `The embedder changed at ${minute(embedder.occurredAt)}.`,
+          ),
+        ]),
+  ];
+}
+
+/** What somebody said to have changed; of several the last. */
+function readAnnotated(deployments: readonly Deployment[]): Sign {
+  const annotated = deployments.flatMap(({ source, kind, ...one }) =>
+    // Who grades changes no answer.
+    source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
+  );
+  const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
+  if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated since the last good run.');
+  const more = annotated.length === 1 ? '' : `, the last of ${annotated.length}`;
+  const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)}${more}.`;
+  return sign('deployment', latest.kind, sentence);
+}
+
+function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDensity): Sign {
+  const numbers = `${value.toFixed(2)} (95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}), where 1 is as in the baseline`;
+  if (!hasFallen) return sign('density', 'steady', `Query density stands at ${numbers}.`);
+  if (questions === null) return sign('density', 'fell', `Query density fell to ${numbers}.`);
+  const state = `fell_${questions}_questions` as const;
+  const asked = questions === 'new' ? 'the questions are new' : 'the questions are the old ones';
+  return sign('density', state, `Query density fell to ${numbers}; ${asked}.`);
+}
+
+function readTopics(topics: readonly ObservedTopic[]): Sign {
+  const fresh = topics.filter(({ cause }) => cause === 'new_demand');
+  const lost = topics.filter(({ cause }) => cause === 'lost_content');
+  if (fresh.length > 0)
+    return sign('topics', 'new_demand', `Nobody asked about these uncovered topics before: ${namesOf(fresh)}.`);
+  if (lost.length > 0)
+    return sign('topics', 'lost_content', `These uncovered topics were covered before: ${namesOf(lost)}.`);
+  return sign('topics', 'none', 'No uncovered topic is open.');
+}
+
+function namesOf(topics: readonly ObservedTopic[]): string {
+  return topics
+    .slice(0, 3)
+    .map(({ id, trafficShare }) => `${id} (${percent(trafficShare)} of traffic)`)
+    .join(', ');
+}
+
+function readSentinel(hasFallen: boolean): Sign {
+  return hasFallen
+    ? sign('sentinel', 'fallen', 'The latest sentinel fell.')
+    : sign('sentinel', 'stands', 'The latest sentinel stands.');
+}
+
+function readOwnWork(work: OwnWork): Sign {
+  switch (work.kind) {
+    case 'done':
+      return sign('own_work', 'done', 'Runs start on time and come to their end.');
+    case 'starved':
+      return sign(
+        'own_work',
+        'starved',
+        work.lateShare >= work.queuedShare
+          ? `recalld's event loop was held up for ${percent(work.lateShare)} of the run: its latencies are too long.`
+          : `The processors of recalld's machine were taken for ${percent(work.queuedShare)} of the run: its latencies are too long.`,
+      );
+    case 'overdue':
+      return sign(
+        'own_work',
+        'overdue',
+        `No run of ${work.goldenSet} was started for ${work.intervals.toFixed(1)} intervals of its schedule.`,
+      );
+    case 'failed':
+      return sign('own_work', 'failed', `A run of ${work.goldenSet} did not come to its end: ${work.reason}`);
+  }
+}
+
+function minute(at: Date): string {
+  return `${at.toISOString().slice(0, 16)}Z`;
+}

@@ -1,0 +1,183 @@
+/**
+ * The golden runs that a diagnosis looks at: the one that shows what is wrong, the last good
+ * one, and those around them.
+ */
+
+import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../../golden/rules/run.ts';
+import type { RunMetricKey } from '../../golden/rules/score-run.ts';
+import { readComparedSide, readForbiddenResults, type StoredRuns } from '../../golden/runs/stored-runs.ts';
+import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { BadWindow } from './first-bad.ts';
+import type { Alarm } from './rules/incident.ts';
+import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
+
+interface DiagnosedRunsDeps {
+  readonly runs: Pick<GoldenRuns, 'find' | 'list' | 'checks' | 'outcomes' | 'comparisons'>;
+  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
+}
+
+/** Most runs that are looked through for a good one: two days of an hourly set. */
+const MAX_LOOKED_THROUGH = 48;
+
+/** The latest run that ended of the set in the worst alarm; else of the first set of the config, as a control. */
+export async function latestEnded(
+  { runs }: Pick<DiagnosedRunsDeps, 'runs'>,
+  { name: pipeline, golden }: WatchedPipeline,
+  alarms: readonly Alarm[],
+): Promise<GoldenRun | null> {
+  const goldenSet = alarms.find((alarm) => alarm.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
+  if (goldenSet === undefined) return null;
+  // However many runs wait behind a slow retriever.
+  const found = await Promise.all(
+    (['completed', 'void', 'failed'] as const).map((status) => runs.list({ pipeline, goldenSet, status, limit: 1 })),
+  );
+  return found.flat().toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0] ?? null;
+}
+
+export interface RunsAround {
+  /** The last good run; else the pinned baseline; else null. */
+  readonly reference: GoldenRun | null;
+  /** Completed runs after the reference and before the run that is looked at, newest first. */
+  readonly bad: readonly GoldenRun[];
+  /** Completed runs before the reference, newest first. */
+  readonly earlier: readonly GoldenRun[];
+}
+
+/** What tells a good run from a bad one. */
+export interface GoodBefore {
+  readonly regressions: readonly RegressionCheck[];
+  /** When something in alarm was first measured to be bad; null when only golden runs show it. */
+  readonly firstBad: BadWindow | null;
+  /** The reference that an incident was opened with, which stays while it lasts; null at first. */
+  readonly known: string | null;
+}
+
+/**
+ * Looks back from a run to how things were before the first bad measurement, not before the first verdict: a run is no
+ * reference that by itself shows the regression that it takes several runs to confirm, nor one that ended after a
+ * threshold was first passed that had to be passed several times.
+ */
+export async function runsAround(
+  deps: DiagnosedRunsDeps,
+  run: GoldenRun,
+  { regressions, firstBad, known }: GoodBefore,
+): Promise<RunsAround> {
+  const { pipeline, goldenSet } = run;
+  const kept = known === null ? null : await deps.runs.find(known);
+  const runs = await deps.runs.list({
+    pipeline,
+    goldenSet,
+    status: 'completed',
+    before: run,
+    limit: MAX_LOOKED_THROUGH,
+  });
+  if (kept !== null && kept.goldenSet === goldenSet && kept.id !== run.id) return splitAt(kept, runs);
+  for (const candidate of runs) {
+    const isBefore = firstBad === null || (candidate.finishedAt ?? candidate.startedAt) <= firstBad.from;
+    if (isBefore && (await isGood(deps, candidate, regressions))) return splitAt(candidate, runs);
+  }
+  const pinned = await deps.baselines.pinned(pipeline, goldenSet);
+  const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
+  const isUsable = baseline !== null && baseline.id !== run.id && baseline.startedAt < run.startedAt;
+  return isUsable ? splitAt(baseline, runs) : { reference: null, bad: runs, earlier: [] };
+}
+
+function splitAt(reference: GoldenRun, runs: readonly GoldenRun[]): RunsAround {
+  return {
+    reference,
+    bad: runs.filter(({ startedAt }) => startedAt > reference.startedAt),
+    earlier: runs.filter(({ startedAt }) => startedAt < reference.startedAt),
+  };
+}
+
+async function isGood(
+  { runs }: DiagnosedRunsDeps,
+  run: GoldenRun,
+  regressions: readonly RegressionCheck[],
+): Promise<boolean> {
+  const [checks, outcomes, comparisons] = await Promise.all([
+    runs.checks(run.id),
+    runs.outcomes(run.id),
+    runs.comparisons(run.id),
+  ]);
+  const fell = comparisons
+    .filter(({ kind }) => kind === 'baseline')
+    .flatMap(({ differences }) => differences)
+    .filter(({ segment }) => segment === ALL_SEGMENT);
+  return (
+    checks.every(({ verdict }) => verdict === 'ok' || verdict === 'no_data') &&
+    failedShare(outcomes) < ERRORS_SHARE &&
+    !regressions.some((check) =>
+      fell.some((difference) => isMeasure(check, difference.key) && isRegression(check, difference)),
+    )
+  );
+}
+
+function isMeasure({ measure }: RegressionCheck, { measure: name, k }: RunMetricKey): boolean {
+  return measure === `${name}@${k}`;
+}
+
+/** Runs before the reference that are held against the run: last hour, last shift, last day of an hourly set. */
+const LOOKED_BACK = [0, 6, 23];
+/** Runs whose queries get this share of their documents have nothing to look back for. */
+const AS_BEFORE = 0.95;
+
+export async function observeRun(
+  deps: StoredRuns,
+  run: GoldenRun,
+  { reference, bad, earlier }: RunsAround,
+  key: RunMetricKey | null,
+  level: ObservedLevel | null,
+): Promise<ObservedRun> {
+  const [now, side, labels, forbidden] = await Promise.all([
+    readComparedSide(deps, run),
+    reference === null || reference.answersGoneAt !== null ? null : readComparedSide(deps, reference),
+    deps.runs.staleLabels(run.id),
+    readForbiddenResults(deps.runs, run),
+  ]);
+  const { probed, stale, lost } = run.labels;
+  const seen: RunsSeen = {
+    goldenSet: run.goldenSet,
+    now,
+    labels: probed === null || stale === null ? null : { probed, stale, lost: lost ?? 0 },
+    forbidden: forbidden === null ? null : { asked: forbidden.asked, results: forbidden.confirmed.length },
+    stale: new Set(labels.map(({ queryId }) => queryId)),
+    key,
+    level,
+    reference:
+      reference === null || side === null
+        ? null
+        : {
+            side,
+            version: reference.goldenSetVersion,
+            isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
+            goneBefore: goneOf(reference.labels),
+            stages: await readStages(deps, reference, run),
+            contexts: { before: await deps.runs.contexts(reference.id), now: await deps.runs.contexts(run.id) },
+          },
+    previous: bad[0] === undefined || bad[0].answersGoneAt !== null ? null : await readComparedSide(deps, bad[0]),
+    older: [],
+  };
+  const found = observedRun(seen);
+  if ((found.reference?.answers.kept ?? 1) >= AS_BEFORE) return found;
+  const lookedBack = LOOKED_BACK.flatMap((place) => earlier[place] ?? []).filter(
+    ({ answersGoneAt }) => answersGoneAt === null,
+  );
+  const older = await Promise.all(
+    lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(deps, one) })),
+  );
+  return observedRun({ ...seen, older });
+}
+
+function goneOf({ stale, lost }: RunLabels): number | null {
+  return stale === null ? null : stale + (lost ?? 0);
+}
+
+async function readStages({ runs }: Pick<StoredRuns, 'runs'>, before: GoldenRun, now: GoldenRun) {
+  if (before.stages === null || now.stages === null) return null;
+  return { before: await runs.stages(before.id), now: await runs.stages(now.id) };
+}

@@ -1,0 +1,336 @@
+/**
+ * Questions and documents as they are asked for, the relevant documents that a golden run did not bring, and what is
+ * told of each.
+ */
+import type { Config } from '../../app/config/schema.ts';
+import type { VectorStore } from '../../connectors/stores/vector-store.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { GoldenRun } from '../../golden/rules/run.ts';
+import { findRun, readComparedSide, type StoredRuns } from '../../golden/runs/stored-runs.ts';
+import type { GoldenDocuments, GoldenSets } from '../../golden/sql/golden-sets.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { ExplainTurns } from './explain-turns.ts';
+import {
+  type AskedQuestion,
+  type ExplainedPipeline,
+  type LookForDeps,
+  lookAtVector,
+  lookForDocuments,
+  lookForHubs,
+  lookForQuestion,
+} from './look-for.ts';
+import type { Ranking } from './rules/outranked.ts';
+import {
+  type Explanation,
+  explain,
+  leavesVectorOpen,
+  type SeenDocument,
+  type SeenQuestion,
+  verdicts,
+} from './rules/verdict.ts';
+
+export interface MissedQuestion {
+  /** Null: it is of no golden set. */
+  readonly id: string | null;
+  readonly question: AskedQuestion;
+  /** Those to explain. */
+  readonly documents: readonly string[];
+}
+
+export interface Explained extends Explanation {
+  readonly queryId: string | null;
+  readonly question: AskedQuestion;
+  readonly document: string;
+  /** First words of what the retriever gives now, by id, of those whose text it gives. */
+  readonly words: ReadonlyMap<string, string>;
+}
+
+/** The misses of some questions of a run. */
+export interface ExplainedRun {
+  /** Relevant documents that the run missed, in all of its questions. */
+  readonly misses: number;
+  readonly explained: readonly Explained[];
+}
+
+/** What explanations are made of. */
+export type ExplainDeps = LookForDeps & { readonly explainTurns: ExplainTurns };
+
+interface MissesWanted {
+  /** Null: all questions of the run. */
+  readonly queryId: string | null;
+  /** Null: all relevant documents that were missed. */
+  readonly document: string | null;
+  /** Most questions. */
+  readonly limit: number;
+}
+
+/** @throws RecalldError run_unknown, query_unknown */
+export async function missesOfRun(
+  deps: StoredRuns,
+  runId: string,
+  { queryId, document, limit }: MissesWanted,
+): Promise<{ readonly run: GoldenRun; readonly misses: number; readonly questions: readonly MissedQuestion[] }> {
+  const run = await findRun(deps.runs, runId);
+  const { queries, answers, settings } = await readComparedSide(deps, run);
+  if (queryId !== null && !queries.some(({ id }) => id === queryId))
+    throw new RecalldError(
+      'query_unknown',
+      `The run ${runId} asked no query "${queryId}" with judgments; \`recalld runs show ${runId} --per-query\` lists them.`,
+    );
+  const k = Math.max(...settings.cutoffs);
+  const found = new Map(answers.map((one) => [one.queryId, new Set(one.documents.slice(0, k).map(({ id }) => id))]));
+  const missed = queries
+    .filter(({ id }) => queryId === null || id === queryId)
+    .map(({ id, text, tags, judgments }) => ({
+      id,
+      question: { text, tags, k },
+      documents:
+        document === null
+          ? judgments
+              .filter(({ documentId, grade }) => grade >= settings.relevanceLevel && !found.get(id)?.has(documentId))
+              .map(({ documentId }) => documentId)
+          : [document],
+    }))
+    .filter(({ documents }) => documents.length > 0);
+  const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
+  return { run, misses, questions: missed.slice(0, limit) };
+}
+
+/**
+ * Refuses tags that no golden query of the pipeline has: they choose what a retriever filters by, so that with tags of its
+ * own choice a caller would see documents that recalld shows nowhere else.
+ *
+ * @throws RecalldError pipeline_unknown, key_lacks_scope
+ */
+export async function assertKnownTags(
+  { pipelines, sets }: Pick<AnswerRequestDeps, 'pipelines'> & { readonly sets: Pick<GoldenSets, 'hasTags'> },
+  pipeline: string,
+  tags: Readonly<Record<string, string>>,
+): Promise<void> {
+  const names = Object.keys(tags);
+  if (names.length === 0) return;
+  const { golden } = findPipeline(pipelines, pipeline);
+  if (
+    await sets.hasTags(
+      golden.map(({ set }) => set),
+      tags,
+    )
+  )
+    return;
+  throw new RecalldError(
+    'key_lacks_scope',
+    `This API key may use the tags of golden queries of ${pipeline} alone, and none has these values of ${names.join(', ')} together; use the tags of a golden query, or a key with scope admin.`,
+  );
+}
+
+/** Fields that the retriever of a pipeline filters by. */
+export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string): readonly string[] {
+  const { retriever } = findPipeline(pipelines, name);
+  return 'filter' in retriever ? Object.keys(retriever.filter) : [];
+}
+
+/**
+ * Asks one question after the other, within the limits of the retriever.
+ *
+ * @param filters fields that the retriever filters by, as the config says
+ * @throws RecalldError retriever_busy; the reason of `signal`
+ */
+export async function explainAll(
+  deps: ExplainDeps,
+  pipeline: WatchedPipeline,
+  questions: readonly MissedQuestion[],
+  filters: readonly string[],
+  signal: AbortSignal,
+): Promise<Explained[]> {
+  const ids = [...new Set(questions.flatMap(({ documents }) => documents))];
+  const asked = questions.flatMap(({ id }) => id ?? []);
+  const found = await deps.explainTurns.take(pipeline, signal, (throttled) =>
+    lookForDocuments(deps, throttled, ids, asked.length === 0 ? null : asked, signal),
+  );
+  const known = new Map(found.map((document) => [document.id, document]));
+  const k = Math.max(0, ...questions.map(({ question }) => question.k));
+  const hubs = questions.length === 0 ? new Map<string, number>() : await lookForHubs(deps, pipeline.name, k);
+  const explained: Explained[] = [];
+  for (const { id: queryId, question, documents } of questions) {
+    await deps.explainTurns.take(pipeline, signal, async (throttled) => {
+      const seen = await lookForQuestion(throttled, question, { filters, hubs }, signal);
+      const words = wordsIn(seen.asked);
+      for (const document of documents.flatMap((id) => known.get(id) ?? []))
+        explained.push({
+          queryId,
+          question,
+          document: document.id,
+          words,
+          ...(await explainDocument(throttled, seen, document, signal)),
+        });
+    });
+  }
+  return explained;
+}
+
+/** Looks again, at the document's own vector, where nothing else tells. */
+export async function explainDocument(
+  pipeline: ExplainedPipeline,
+  seen: SeenQuestion,
+  document: SeenDocument,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const first = explain(seen, document);
+  if (document.isStored !== true || !leavesVectorOpen(first, seen, document.id)) return first;
+  return explain(seen, { ...document, vector: await lookAtVector(pipeline, seen, document.id, signal) });
+}
+
+function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {
+  const documents = ranking.kind === 'ranking' ? ranking.documents : [];
+  return new Map(documents.flatMap(({ id, text }) => (text === null ? [] : [[id, firstWords(text)] as const])));
+}
+
+const LONGEST = 140;
+/** More are not shown on a page. */
+const MAX_DOCUMENTS = 60;
+
+/**
+ * By id, of documents that the store has, or that were judged and read from it before. Of a document with several
+ * chunks the words of the first that the store gives. Never throws for a store that does not answer.
+ */
+export async function wordsOfDocuments(
+  { documents }: { readonly documents: Pick<GoldenDocuments, 'seen'> },
+  { name, store }: { readonly name: string; readonly store: VectorStore | null },
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(ids)].slice(0, MAX_DOCUMENTS);
+  const words = new Map<string, string>();
+  for (const [id, { content }] of await documents.seen(name, wanted)) words.set(id, firstWords(content));
+  const left = wanted.filter((id) => !words.has(id));
+  if (store === null || left.length === 0) return words;
+  const found = await store.chunks(left, signal).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  for (const { id, content } of found?.kind === 'ok' ? found.value : [])
+    if (content !== null && content.trim() !== '' && !words.has(id)) words.set(id, firstWords(content));
+  return words;
+}
+
+/** Up to the end of a word. */
+function firstWords(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  if (line.length <= LONGEST) return line;
+  const cut = line.slice(0, LONGEST);
+  const end = cut.lastIndexOf(' ');
+  return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
+}
+
+/** Either a question with a document, or a run with or without one of its questions. */
+export interface ExplainRequest {
+  readonly pipeline?: string | undefined;
+  readonly query?: string | undefined;
+  readonly tag?: Readonly<Record<string, string>> | undefined;
+  readonly k: number;
+  readonly run?: string | undefined;
+  readonly queryId?: string | undefined;
+  readonly document?: string | undefined;
+  /** Most questions of a run. */
+  readonly limit: number;
+}
+
+interface ExplainAnswer {
+  readonly wanted: Wanted;
+  readonly explained: readonly Explained[];
+}
+
+export interface AnswerRequestDeps extends ExplainDeps, StoredRuns {
+  readonly config: Config;
+  readonly pipelines: readonly WatchedPipeline[];
+}
+
+/** @throws RecalldError usage, pipeline_unknown, run_unknown, query_unknown, retriever_busy */
+export async function answerRequest(
+  deps: AnswerRequestDeps,
+  request: ExplainRequest,
+  signal: AbortSignal,
+): Promise<ExplainAnswer> {
+  const wanted = await wantedOf(deps, request);
+  const pipeline = findPipeline(deps.pipelines, wanted.pipeline);
+  const filters = filtersOf(deps.config, wanted.pipeline);
+  return { wanted, explained: await explainAll(deps, pipeline, wanted.questions, filters, signal) };
+}
+
+export interface Wanted {
+  readonly pipeline: string;
+  readonly runId: string | null;
+  /** Relevant documents that the run missed, in all of its questions. */
+  readonly misses: number | null;
+  readonly questions: readonly MissedQuestion[];
+}
+
+async function wantedOf(deps: StoredRuns, request: ExplainRequest): Promise<Wanted> {
+  const { pipeline, query, run: runId, queryId = null, document = null } = request;
+  if (runId !== undefined && query === undefined) {
+    const { run, questions, misses } = await missesOfRun(deps, runId, { queryId, document, limit: request.limit });
+    if (pipeline !== undefined && pipeline !== run.pipeline)
+      throw usage(`The run ${runId} is of the pipeline ${run.pipeline}, not of ${pipeline}; leave --pipeline out.`);
+    return { pipeline: run.pipeline, runId, misses, questions };
+  }
+  if (query === undefined || runId !== undefined)
+    throw usage('Give either --query TEXT with --document ID, or --run ID with or without --query-id.');
+  if (pipeline === undefined) throw usage('Give --pipeline NAME with --query.');
+  if (document === null) throw usage('Give --document ID: the document that should have come back.');
+  const question: AskedQuestion = { text: query, tags: request.tag ?? {}, k: request.k };
+  return { pipeline, runId: null, misses: null, questions: [{ id: null, question, documents: [document] }] };
+}
+
+const usage = (message: string) => new RecalldError('usage', message);
+
+/** The document of one question, or the sum over all that were asked for. */
+export function explainAnswerJson({ wanted, explained }: ExplainAnswer, request: ExplainRequest) {
+  const [only] = explained;
+  return request.document !== undefined && explained.length === 1 && only !== undefined
+    ? explainedJson(wanted.pipeline, only)
+    : sumJson(wanted, explained);
+}
+
+function explainedJson(
+  pipeline: string,
+  { queryId, question, document, outrankedBy, words: _words, ...explanation }: Explained,
+) {
+  return { pipeline, query_id: queryId, query: question.text, document, ...explanation, outranked_by: outrankedBy };
+}
+
+function sumJson({ pipeline, runId, misses }: Wanted, explained: readonly Explained[]) {
+  return {
+    pipeline,
+    run_id: runId,
+    misses,
+    explained: explained.length,
+    verdicts: verdictCounts(explained),
+    documents: explained.map((one) => explainedJson(pipeline, one)),
+  };
+}
+
+/** How often each verdict was given, the commonest first; of what is outranked, by what. */
+export function countsOf(explained: readonly Explained[]): [words: string, count: number][] {
+  const counts = new Map<string, number>();
+  for (const one of explained) {
+    const words = verdictWords(one);
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  return [...counts].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+/** `outranked by near duplicates`. */
+export function verdictWords({ verdict, outrankedBy }: Pick<Explained, 'verdict' | 'outrankedBy'>): string {
+  const by =
+    outrankedBy === null
+      ? ''
+      : ` by ${outrankedBy === 'version' ? 'another version' : outrankedBy === 'language' ? 'another language' : outrankedBy}`;
+  return `${verdict}${by}`.replaceAll('_', ' ');
+}
+
+function verdictCounts(explained: readonly Explained[]): Record<string, number> {
+  const counted = verdicts.map(
+    (verdict) => [verdict, explained.filter((one) => one.verdict === verdict).length] as const,
+  );
+  return Object.fromEntries(counted.filter(([, count]) => count > 0).toSorted((a, b) => b[1] - a[1]));
+}

@@ -1,0 +1,131 @@
+/** Explanations wait for their turn at a retriever, within the limits that golden runs of it share. */
+import { randomUUID } from 'node:crypto';
+import type { Retriever } from '../../connectors/retrievers/retriever.ts';
+import { openThrottle, type Throttle, type ThrottleDeps } from '../../connectors/throttle/throttle.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { ExplainedPipeline } from './look-for.ts';
+
+/** A turn that has not come by then is refused, so that a caller does not hang. */
+const PATIENCE_MS = 30_000;
+
+export interface ExplainTurns {
+  /**
+   * Runs `work` with a retriever that keeps the concurrency and the rate of the pipeline, together with golden runs and
+   * with all other explanations of this process. At most so many `work` run at a time as calls of the retriever may,
+   * which bounds the calls of store and embedder too.
+   *
+   * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
+   */
+  take<T>(
+    pipeline: ExplainTurnPipeline,
+    signal: AbortSignal,
+    work: (pipeline: ExplainedPipeline) => Promise<T>,
+  ): Promise<T>;
+}
+
+type ExplainTurnPipeline = ExplainedPipeline & Pick<WatchedPipeline, 'golden'>;
+
+/** The way to the retriever of one pipeline, open while something is explained. */
+interface Turns {
+  readonly gate: Promise<Throttle>;
+  free: number;
+  users: number;
+  readonly waiting: (() => void)[];
+}
+
+export function createExplainTurns(deps: ThrottleDeps, patienceMs = PATIENCE_MS): ExplainTurns {
+  const open = new Map<string, Turns>();
+
+  const join = (pipeline: ExplainTurnPipeline): Turns => {
+    const known = open.get(pipeline.name);
+    if (known !== undefined) return known;
+    const limits = retrieverLimitsOf(pipeline);
+    // A name of its own each time: the end of one gate must not end the next.
+    const holder = `explain-${randomUUID().slice(0, 8)}`;
+    const gate = openThrottle(deps, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
+    // Everyone who awaits it gets the reason; without a handler of its own a failure would end the process.
+    gate.catch(() => undefined);
+    const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
+    open.set(pipeline.name, turns);
+    return turns;
+  };
+
+  const leave = async (name: string, turns: Turns): Promise<void> => {
+    turns.users -= 1;
+    if (turns.users > 0) return;
+    open.delete(name);
+    const gate = await turns.gate.catch(() => null);
+    await gate?.close();
+  };
+
+  return {
+    async take(pipeline, signal, work) {
+      const turns = join(pipeline);
+      turns.users += 1;
+      try {
+        await startTurn(turns, patience(pipeline.name, patienceMs, signal));
+        try {
+          const gate = await turns.gate;
+          const enter = () => gate.enter(patience(pipeline.name, patienceMs, signal));
+          return await work({ ...pipeline, retriever: throttled(pipeline.retriever, gate, enter) });
+        } finally {
+          turns.free += 1;
+          turns.waiting.shift()?.();
+        }
+      } finally {
+        await leave(pipeline.name, turns);
+      }
+    },
+  };
+}
+
+function patience(pipeline: string, ms: number, signal: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(busy(pipeline, ms)), ms);
+  timer.unref();
+  return AbortSignal.any([signal, late.signal]);
+}
+
+function busy(pipeline: string, ms: number): RecalldError {
+  return new RecalldError(
+    'retriever_busy',
+    `The retriever of ${pipeline} has been taken by golden runs and other explanations for ${Math.round(ms / 1000)} s; try again when the run has ended, or raise golden[].concurrency.`,
+  );
+}
+
+async function startTurn(turns: Turns, signal: AbortSignal): Promise<void> {
+  while (turns.free === 0) {
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const stop = (): void => {
+        turns.waiting.splice(turns.waiting.indexOf(resume), 1);
+        reject(signal.reason as Error);
+      };
+      const resume = (): void => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      turns.waiting.push(resume);
+    });
+  }
+  turns.free -= 1;
+}
+
+function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<void>): Retriever {
+  return {
+    async retrieve(request, signal) {
+      await enter();
+      let hasFailed = true;
+      try {
+        const answer = await retriever.retrieve(request, signal);
+        hasFailed = answer.kind !== 'documents';
+        return answer;
+      } finally {
+        // A deeper answer takes longer by itself, so that its latency says nothing of the load.
+        gate.leave(null, hasFailed);
+      }
+    },
+  };
+}

@@ -1,0 +1,246 @@
+/** Asks retriever and store for a question again, with all that tells why a document of it did not come back. */
+
+import { embedTexts } from '../../connectors/embedders/embedder.ts';
+import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
+import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
+import { type Clock, DAY_MS } from '../../core/time.ts';
+import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
+import type { RunReads } from '../../golden/sql/run-results.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { hubsOf, type ReturnedDocuments } from '../../index/truth/rules/hubs.ts';
+import type { Deployments } from '../../live/deployments/deployments.ts';
+import type { Ranking } from './rules/outranked.ts';
+import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
+
+export interface AskedQuestion {
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** How many documents a user gets. */
+  readonly k: number;
+}
+
+/** Asked for so many times k, and for so many at least, the retriever shows what lies below. */
+const DEEPER = 10;
+const MIN_DEEP = 100;
+const MAX_CHANGES = 5;
+
+/** The setting of an index that decides how much of it a search looks at. */
+const breadthOf: Readonly<Record<string, string>> = {
+  pgvector: 'hnsw.ef_search (or ivfflat.probes)',
+  qdrant: 'hnsw_ef',
+  chroma: 'hnsw:search_ef',
+  elasticsearch: 'num_candidates',
+  opensearch: 'ef_search',
+  weaviate: 'ef',
+  milvus: 'ef (or nprobe)',
+  redis_vector_set: 'EF',
+  redis_search: 'EF_RUNTIME',
+};
+
+export type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
+
+/**
+ * @throws the reason of `signal` alone
+ */
+export async function lookForQuestion(
+  { retriever, store, embedder }: ExplainedPipeline,
+  { text, tags, k }: AskedQuestion,
+  { filters, hubs }: Pick<SeenQuestion, 'filters' | 'hubs'>,
+  signal: AbortSignal,
+): Promise<SeenQuestion> {
+  const deep = Math.max(DEEPER * k, MIN_DEEP);
+  const request = { text, tags, k, withText: true };
+  const first = await retriever.retrieve({ ...request, withStages: true }, signal);
+  const asked = rankingOf(first);
+  const deeper = await ask(retriever, { ...request, k: deep }, signal);
+  const untagged = Object.keys(tags).length === 0 ? null : await ask(retriever, { ...request, tags: {} }, signal);
+  const stages = first.kind === 'documents' ? (first.stages ?? []) : [];
+  return {
+    k,
+    asked,
+    deeper,
+    stages: stages.map(({ name, isSide = false, documents }) => ({ name, isSide, documents: documents.map(toRanked) })),
+    untagged,
+    filters,
+    hubs,
+    store: await lookIntoStore(store, embedder, { text, k, deep, asked }, signal),
+  };
+}
+
+async function lookIntoStore(
+  store: VectorStore | null,
+  embedder: WatchedPipeline['embedder'],
+  {
+    text,
+    k,
+    deep,
+    asked,
+  }: { readonly text: string; readonly k: number; readonly deep: number; readonly asked: Ranking },
+  signal: AbortSignal,
+): Promise<SeenQuestion['store']> {
+  if (store === null) {
+    const nothing = { kind: 'none', reason: 'The config names no vector store.' } as const;
+    return { kind: null, nearest: nothing, broad: nothing, isBroadExact: false, shared: null, breadth: null };
+  }
+  const given = asked.kind === 'ranking' ? [...new Set(asked.documents.map(({ id }) => id))] : [];
+  const existing = await store.existing(given, signal);
+  const about = {
+    kind: store.kind,
+    shared: existing.kind === 'ok' ? { found: existing.value.size, of: given.length } : null,
+    breadth: breadthOf[store.kind] ?? null,
+  };
+  const embedded = await embedTexts(embedder, [text], signal);
+  const [vector] = embedded.kind === 'vectors' ? embedded.vectors : [];
+  if (vector === undefined) {
+    const reason = embedded.kind === 'unknown' ? embedded.reason : 'The embedder gave no vector.';
+    const nothing = { kind: 'none', reason } as const;
+    return { ...about, nearest: nothing, broad: nothing, isBroadExact: false };
+  }
+  const search = async (wanted: Pick<NearestRequest, 'k' | 'exact'>) =>
+    store.nearest({ vector, filter: {}, withContent: true, ...wanted }, signal);
+  const nearest = rankingOfStore(await search({ k, exact: false }));
+  const exact = await search({ k: deep, exact: true });
+  const broad = exact.kind === 'ok' ? exact : await search({ k: deep, exact: false });
+  return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
+}
+
+/** Documents among which one is to be that is searched by its own text. */
+const FOUND_AMONG = 10;
+
+/**
+ * Whether the vector of a document that the store has is one by which it can be found, beside a document that the store gives for
+ * the question.
+ */
+export async function lookAtVector(
+  { store, embedder }: ExplainedPipeline,
+  { store: seen }: SeenQuestion,
+  id: string,
+  signal: AbortSignal,
+): Promise<SeenDocument['vector']> {
+  const other = seen.nearest.kind === 'ranking' ? seen.nearest.documents.find((one) => one.id !== id)?.id : undefined;
+  if (store === null || other === undefined) return null;
+  const found = await store.chunks([id, other], signal);
+  if (found.kind !== 'ok' || !found.value.some((one) => one.id === other)) return null;
+  if (!found.value.some((one) => one.id === id)) return 'none';
+  const texts = [id, other].flatMap((one) => textOf(found.value, one) ?? []);
+  const embedded = texts.length < 2 ? null : await embedTexts(embedder, texts, signal);
+  const [own, others] = embedded?.kind === 'vectors' ? embedded.vectors : [];
+  if (own === undefined || others === undefined) return null;
+  const isOtherFound = await finds(store, others, other, signal);
+  if (isOtherFound !== true) return null;
+  const isFound = await finds(store, own, id, signal);
+  return isFound === null ? null : isFound ? 'fits' : 'unfit';
+}
+
+/** Null: the store gives no answer. */
+async function finds(
+  store: VectorStore,
+  vector: Float32Array,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean | null> {
+  const request = { vector, k: FOUND_AMONG, filter: {}, withContent: false };
+  const exact = await store.nearest({ ...request, exact: true }, signal);
+  const answer = exact.kind === 'unsupported' ? await store.nearest({ ...request, exact: false }, signal) : exact;
+  return answer.kind === 'ok' ? answer.value.neighbours.some((one) => one.id === id) : null;
+}
+
+function textOf(chunks: readonly StoredChunk[], id: string): string | null {
+  return chunks.find((one) => one.id === id && one.content !== null && one.content !== '')?.content ?? null;
+}
+
+async function ask(retriever: Retriever, request: RetrieverRequest, signal: AbortSignal): Promise<Ranking> {
+  return rankingOf(await retriever.retrieve(request, signal));
+}
+
+function rankingOf(answer: RetrieverAnswer): Ranking {
+  return answer.kind === 'documents'
+    ? { kind: 'ranking', documents: answer.documents.map(toRanked) }
+    : { kind: 'none', reason: answer.message };
+}
+
+const toRanked = ({ id, score, text = null }: { id: string; score: number | null; text?: string | null }) => ({
+  id,
+  score,
+  text,
+});
+
+function rankingOfStore(outcome: Awaited<ReturnType<VectorStore['nearest']>>): Ranking {
+  if (outcome.kind !== 'ok') return { kind: 'none', reason: reasonOf(outcome) };
+  const documents = outcome.value.neighbours.map(({ id, similarity, content }) => ({
+    id,
+    score: similarity,
+    text: content,
+  }));
+  return { kind: 'ranking', documents };
+}
+
+function reasonOf(outcome: Exclude<StoreOutcome<unknown>, { readonly kind: 'ok' }>): string {
+  return outcome.kind === 'unsupported' ? outcome.reason : outcome.message;
+}
+
+export interface LookForDeps {
+  readonly documents: Pick<GoldenDocuments, 'seen'>;
+  readonly runReads: Pick<RunReads, 'lastReturned'>;
+  readonly deployments: Pick<Deployments, 'list'>;
+  readonly returned: {
+    /** What live answers and the latest golden runs brought. */
+    documents(
+      window: { readonly pipeline: string; readonly since: Date; readonly k: number; readonly most: number },
+      ids: readonly string[],
+    ): Promise<ReturnedDocuments>;
+  };
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Live queries that are looked at for hubs. */
+const HUBS_MS = 7 * DAY_MS;
+const MAX_QUERIES = 5000;
+
+/** Documents that come back for far more questions than their share, with that share; none where few were asked. */
+export async function lookForHubs(
+  { returned, clock }: Pick<LookForDeps, 'returned' | 'clock'>,
+  pipeline: string,
+  k: number,
+): Promise<ReadonlyMap<string, number>> {
+  const since = new Date(clock.now().getTime() - HUBS_MS);
+  const hubs = hubsOf(await returned.documents({ pipeline, since, k, most: MAX_QUERIES }, [])) ?? [];
+  return new Map(hubs.map(({ id, share }) => [id, share]));
+}
+
+/**
+ * What store and history say of documents, in the order of the ids.
+ *
+ * @param asked golden questions whose earlier answers may have had them; null: all
+ * @throws the reason of `signal`, and of the database
+ */
+export async function lookForDocuments(
+  { documents, runReads, deployments }: Pick<LookForDeps, 'documents' | 'runReads' | 'deployments'>,
+  { name, store }: ExplainedPipeline,
+  ids: readonly string[],
+  asked: readonly string[] | null,
+  signal: AbortSignal,
+): Promise<SeenDocument[]> {
+  const existing = store === null ? null : await store.existing(ids, signal);
+  const stored = existing?.kind === 'ok' ? existing.value : null;
+  const [seen, returned] = await Promise.all([documents.seen(name, ids), runReads.lastReturned(name, ids, asked)]);
+  return Promise.all(
+    ids.map(async (id) => {
+      const { content = null, seenAt = null } = seen.get(id) ?? {};
+      const last = returned.get(id) ?? null;
+      const since = [seenAt, last?.at ?? null].flatMap((at) => at ?? []).toSorted((a, b) => Number(b) - Number(a))[0];
+      const isGone = stored !== null && !stored.has(id);
+      const changes =
+        isGone && since !== undefined ? await deployments.list({ pipeline: name, since, limit: MAX_CHANGES }) : [];
+      return {
+        id,
+        isStored: stored?.has(id) ?? null,
+        storedAt: seenAt,
+        text: content,
+        returned: last,
+        vector: null,
+        changes: changes.map(({ kind, version, occurredAt: at }) => ({ kind, version, at })),
+      };
+    }),
+  );
+}

@@ -1,0 +1,152 @@
+/**
+ * What stands above a document in an order, so that it does not come back: copies, other versions, hubs, another
+ * language.
+ */
+
+import { languageName, languageOf } from '../../../core/text/language.ts';
+import { percent } from '../../../core/text/spelling.ts';
+import { jaccard, nearDuplicates, wordsOf } from '../../../golden/rules/similar-texts.ts';
+
+export interface RankedDocument {
+  readonly id: string;
+  readonly score: number | null;
+  /** Null where nobody gave it. */
+  readonly text: string | null;
+}
+
+/** Documents best first, or why there are none. */
+export type Ranking =
+  | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
+  | { readonly kind: 'none'; readonly reason: string };
+
+interface Place {
+  readonly rank: number;
+  readonly score: number | null;
+}
+
+/** Rank from 1, each document counted once, at its best. */
+export function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
+  const distinct = new Map<string, number | null>();
+  for (const one of documents) {
+    if (!distinct.has(one.id)) distinct.set(one.id, one.score);
+    if (one.id === id) return { rank: distinct.size, score: distinct.get(id) ?? null };
+  }
+  return null;
+}
+
+export const placeInRanking = (ranking: Ranking, id: string): Place | null =>
+  ranking.kind === 'ranking' ? placeIn(ranking.documents, id) : null;
+
+export const lengthOf = (ranking: Ranking): number =>
+  ranking.kind === 'ranking' ? new Set(ranking.documents.map(({ id }) => id)).size : 0;
+
+const MAX_NAMED = 3;
+
+export function namesOf(ids: readonly string[]): string {
+  const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : '';
+  return `${ids.slice(0, MAX_NAMED).join(', ')}${more}`;
+}
+
+const outrankers = ['near_duplicates', 'version', 'hubs', 'language'] as const;
+
+export type OutrankedBy = (typeof outrankers)[number];
+
+interface Outranked {
+  readonly by: OutrankedBy;
+  readonly evidence: string;
+  readonly action: string;
+}
+
+interface StandsAbove {
+  readonly id: string;
+  /** Null where nobody gave it. */
+  readonly text: string | null;
+  /** Documents before it, best first, each counted once; its rank is one more. */
+  readonly above: readonly RankedDocument[];
+  /** How many documents a user gets. */
+  readonly k: number;
+  /** Documents that come back for far more questions than their share, with that share. */
+  readonly hubs: ReadonlyMap<string, number>;
+}
+
+/** Texts that share so many of their words say the same (Jaccard). */
+const SAME_TEXT = 0.8;
+/** Whether two texts say the same. */
+export const isSameText = (one: string, other: string): boolean =>
+  jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;
+
+/** Versions of one document, by their ids, share so many. */
+const OF_A_VERSION = 0.5;
+
+/** The first of these that explains it; null: others are merely held to be nearer. */
+export function outrankedBy(stands: StandsAbove): Outranked | null {
+  return byVersion(stands) ?? byCopies(stands) ?? byHubs(stands) ?? byLanguage(stands);
+}
+
+const mark =
+  /(?:^|[^\p{L}\p{N}])(?:(?:v|ver|version|rev)[._-]?\d+(?:[._]\d+)*|\d{4}-\d{2}(?:-\d{2})?)(?![\p{L}\p{N}])/giu;
+
+/** `kb-17-v2#4` and `kb-17-v3#4` are versions of `kb-17#4`. */
+const unversioned = (id: string): string => id.replaceAll(mark, '');
+
+function byVersion({ id, text, above, k }: StandsAbove): Outranked | null {
+  const own = unversioned(id);
+  const words = text === null ? null : new Set(wordsOf(text));
+  const versions = above
+    .slice(0, k)
+    .filter((one) => unversioned(one.id) === own)
+    .filter((one) => words === null || one.text === null || jaccard(words, new Set(wordsOf(one.text))) >= OF_A_VERSION);
+  if (versions.length === 0) return null;
+  return {
+    by: 'version',
+    evidence: `${namesOf(versions.map((one) => one.id))} above it is another version of it.`,
+    action: 'Take versions that no longer hold out of the index, or filter by the one that does.',
+  };
+}
+
+function byCopies({ text, above, k }: StandsAbove): Outranked | null {
+  const pairs = nearDuplicates([...above.map((one) => one.text ?? ''), text ?? ''], SAME_TEXT);
+  const ofIt = pairs.flatMap(({ first, second }) => (second === above.length ? (above[first]?.id ?? []) : []));
+  if (ofIt.length > 0)
+    return {
+      by: 'near_duplicates',
+      evidence: `${namesOf(ofIt)} above it says the same text.`,
+      action: 'Remove the copies from the index, or judge them as what they are: the same answer.',
+    };
+  const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
+  if (surplus === 0 || above.length - surplus >= k) return null;
+  return {
+    by: 'near_duplicates',
+    evidence: `${surplus} of the ${above.length} above it repeat a text that is there already.`,
+    action: 'Remove duplicates from the index, or from the answer before it is cut off.',
+  };
+}
+
+function byHubs({ above, k, hubs }: StandsAbove): Outranked | null {
+  const found = above.flatMap(({ id }) => (hubs.has(id) ? [{ id, share: hubs.get(id) ?? 0 }] : []));
+  if (found.length === 0 || above.length - found.length >= k) return null;
+  const shown = found.slice(0, 3).map(({ id, share }) => `${id} for ${percent(share)}`);
+  return {
+    by: 'hubs',
+    evidence: `${found.length} of the ${above.length} above it come back for far more questions than their share: ${shown.join(', ')}.`,
+    action: 'Look at these texts with `recalld index hubs`: cut or take out what is near to everything.',
+  };
+}
+
+function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
+  const own = text === null ? null : languageOf(text);
+  if (own === null) return null;
+  const counts = new Map<string, number>();
+  for (const one of above) {
+    const language = one.text === null ? null : languageOf(one.text);
+    if (language !== null && language !== own) counts.set(language, (counts.get(language) ?? 0) + 1);
+  }
+  const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
+  // One text of ten that is taken for another language would be no reason.
+  if (above.length - count >= k || 2 * count < above.length) return null;
+  return {
+    by: 'language',
+    evidence: `${count} of the ${above.length} above it are in ${languageName(language)}, and it is in ${languageName(own)}.`,
+    action: 'Filter by the language of the question, or take an embedder that is as good across languages.',
+  };
+}

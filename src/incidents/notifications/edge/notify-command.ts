@@ -1,0 +1,57 @@
+/** `recalld notify`: whether those who would be told of an incident can be told. */
+import type { Command } from 'commander';
+import { commandSettings } from '../../../app/commands/command-store.ts';
+import { exitCodeOfKind } from '../../../cli/exit.ts';
+import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../../cli/output.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import { createReceivers, type Receiver } from '../receivers.ts';
+import type { Message } from '../rules/message.ts';
+
+interface Tried {
+  readonly receiver: string;
+  readonly kind: string;
+  /** Why it failed; null when both messages arrived. */
+  readonly problem: string | null;
+}
+
+export function notifyCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld notify --config recalld.yaml').action(
+    async ({ config, json }: ConfiguredOptions) => {
+      const settings = commandSettings(config, signal);
+      const receivers = createReceivers(settings.config.notify);
+      const link = settings.config.alerts.console_base_url;
+      const tried = await Promise.all(receivers.map((receiver) => tryOut(receiver, link, signal)));
+      for (const receiver of receivers) receiver.close();
+      if (json === true) printJson(tried);
+      else if (tried.length === 0) printLine('The config names nobody under `notify`.');
+      else for (const one of tried) printLine(`${one.receiver}: ${one.problem ?? `told ${one.kind} of a test.`}`);
+      if (tried.some(({ problem }) => problem !== null)) process.exitCode = exitCodeOfKind.unreachable;
+    },
+  );
+}
+
+async function tryOut(receiver: Receiver, link: string | null, signal: AbortSignal): Promise<Tried> {
+  const openedAt = systemClock.now();
+  const opened: Message = {
+    event: 'opened',
+    id: `recalld/test/${openedAt.toISOString()}/opened`,
+    key: `recalld/test/${openedAt.toISOString()}`,
+    pipeline: 'test',
+    severity: 'warning',
+    openedAt,
+    closedAt: null,
+    closedBecause: null,
+    summary: 'test: a message of `recalld notify`, nothing is wrong',
+    lines: [],
+    diagnosis: 'Nothing has to be done.',
+    link,
+    runbook: null,
+  };
+  const problem =
+    (await receiver.send(opened, signal)) ??
+    (await receiver.send(
+      { ...opened, event: 'closed', id: `${opened.key}/closed`, closedAt: systemClock.now() },
+      signal,
+    ));
+  return { receiver: receiver.field, kind: receiver.kind, problem };
+}

@@ -1,0 +1,273 @@
+/** Which message about an incident a receiver is due now, and what it says. */
+
+import type { Severity } from '../../../core/model.ts';
+import { durationText } from '../../../core/text/spelling.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
+import { effectsText } from '../../diagnosis/rules/also-causes.ts';
+import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
+import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
+import type { AlarmCourse, Incident } from '../../diagnosis/rules/incident.ts';
+import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
+
+export type NotificationEvent = 'opened' | 'updated' | 'closed';
+
+/** What of an incident decides which message is due. */
+export type IncidentToTell = Pick<
+  Incident,
+  'severity' | 'openedAt' | 'closedAt' | 'settledAt' | 'cause' | 'confidence'
+>;
+
+/** A message that was due to a receiver, in the order in which it came to be. */
+export interface Notified {
+  readonly event: NotificationEvent;
+  /** The cause that it told; null when none was known. */
+  readonly cause: Cause | null;
+  readonly sentAt: Date | null;
+  readonly givenUpAt: Date | null;
+}
+
+export interface ReceiverNeeds {
+  readonly minSeverity: Severity;
+  /** Whether a message may be corrected without another sound. */
+  readonly takesUpdates: boolean;
+}
+
+/** An incident that opened and closed between two rounds is still reported. */
+export const JUST_CLOSED_MS = 5 * MINUTE_MS;
+
+/** How long a message is tried that nobody takes. */
+const RETRY_MS = HOUR_MS;
+
+/**
+ * How old an incident is before its first message goes without a cause. With 15 s to the next round, a message comes at
+ * most 30 s after its incident opened.
+ */
+const CAUSE_WAIT_MS = 15_000;
+
+/**
+ * The first message waits for the cause for a short time. A follow-up comes when a cause becomes known or changes, and
+ * the last message when all alerts are resolved. An incident that is closed has no message but the last one: what it
+ * says of a fault would not be true any more. No message reports the end of what could not be delivered at all.
+ *
+ * @param known all messages about the incident to the receiver, oldest first
+ */
+export function dueMessage(
+  incident: IncidentToTell,
+  known: readonly Notified[],
+  { minSeverity, takesUpdates }: ReceiverNeeds,
+  now: Date,
+): NotificationEvent | null {
+  if (incident.severity === 'warning' && minSeverity === 'critical') return null;
+  const opened = known.find(({ event }) => event === 'opened');
+  const { openedAt, closedAt, settledAt } = incident;
+  if (opened !== undefined && opened.givenUpAt !== null) return null;
+  if (closedAt !== null) {
+    if (known.some(({ event }) => event === 'closed')) return null;
+    const isNews = opened !== undefined || now.getTime() - closedAt.getTime() < JUST_CLOSED_MS;
+    return isNews ? 'closed' : null;
+  }
+  if (opened === undefined) {
+    const hasWaited = now.getTime() - openedAt.getTime() >= CAUSE_WAIT_MS;
+    return settledAt !== null || hasWaited ? 'opened' : null;
+  }
+  const last = known.at(-1);
+  return settledAt !== null && last?.sentAt != null && isFollowUp(incident, last.cause, takesUpdates)
+    ? 'updated'
+    : null;
+}
+
+/** What makes a sound is not worth a guess: it reports another cause once that is more than one. */
+function isFollowUp(
+  { cause, confidence }: Pick<IncidentToTell, 'cause' | 'confidence'>,
+  last: Cause | null,
+  takesUpdates: boolean,
+): boolean {
+  if (cause === last || (last === null && cause === 'unknown')) return false;
+  return takesUpdates || (cause !== 'unknown' && confidence !== 'low');
+}
+
+const FIRST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 5 * MINUTE_MS;
+
+/** When a message that nobody took is tried again; null when it has been tried for an hour. */
+export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | null {
+  if (now.getTime() - dueAt.getTime() >= RETRY_MS) return null;
+  return new Date(now.getTime() + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
+}
+
+export interface Message {
+  readonly event: NotificationEvent;
+  /** The same each time that this message is sent, and for no other in the world. */
+  readonly id: string;
+  /** The same for all messages of one incident, and for no other in the world. */
+  readonly key: string;
+  readonly pipeline: string;
+  readonly severity: Severity;
+  readonly openedAt: Date;
+  readonly closedAt: Date | null;
+  readonly closedBecause: Incident['closedBecause'];
+  /** Enough on a lock screen: `docs: nDCG@10 0.55, below 0.7`, `docs: nDCG@10 recovered to 0.82 after 2 h`. */
+  readonly summary: string;
+  /** A line for each alert, with its numbers: how it is now, or how it was at its worst. */
+  readonly lines: readonly string[];
+  /** The likely cause with its evidence and what to do, or that none is known yet. */
+  readonly diagnosis: string;
+  /** The page of the incident and the runbook of its worst alert; null where no address of the console is configured. */
+  readonly link: string | null;
+  readonly runbook: string | null;
+}
+
+/** @param consoleUrl where browsers reach recalld; null when it is not configured */
+export function messageOf(incident: Incident, event: NotificationEvent, consoleUrl: string | null): Message {
+  const { id, pipeline, severity, openedAt, closedAt, closedBecause, saidAt, course } = incident;
+  const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
+  const worst = worstOf(incident);
+  const isOver = event === 'closed';
+  const key = `recalld/${pipeline}/${openedAt.toISOString()}/${id}`;
+  return {
+    event,
+    id: event === 'updated' ? `${key}/updated/${saidAt.toISOString()}` : `${key}/${event}`,
+    key,
+    pipeline,
+    severity,
+    openedAt,
+    closedAt,
+    closedBecause,
+    summary: `${pipeline}: ${isOver ? endOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
+    lines: isOver
+      ? course.map(lineOfEnd)
+      : course.filter(({ stands }) => stands !== null).map(({ worst: { text } }) => text),
+    diagnosis: isOver ? causeThatWas(incident) : diagnosisOf(incident),
+    link: console && `${console}/incidents/${id}`,
+    runbook: console && `${console}/runbooks/${worst?.alert ?? ''}`,
+  };
+}
+
+/** Of the most severe alerts one that still fires, else the one that came first. */
+function worstOf({ course, severity }: Incident): AlarmCourse | undefined {
+  const severe = course.filter((one) => one.severity === severity);
+  return severe.find(({ stands }) => stands !== null) ?? severe[0] ?? course[0];
+}
+
+function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlarmCourse | undefined): string {
+  const after = closedAt === null ? '' : ` after ${spanText(closedAt.getTime() - openedAt.getTime())}`;
+  if (closedBecause === 'left_config') return `closed${after}: ${LEFT_CONFIG}`;
+  return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
+}
+
+const LEFT_CONFIG = 'it left the config and is no longer evaluated; it was not seen to recover';
+
+/** In no tense, so that nothing that is over reads as if it went on. */
+function lineOfEnd({ name, recovered, openedAt, endedAt, worst }: AlarmCourse): string {
+  const until = endedAt === null ? '' : ` to ${momentText(endedAt)}`;
+  const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
+  return `${name}: from ${momentText(openedAt)}${until}, at its worst ${worst.headline}.${end}`;
+}
+
+function momentText(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `45 s`, `12 min`, `2 h`, `2 h 5 min`. */
+function spanText(ms: number): string {
+  return ms < MINUTE_MS
+    ? `${Math.max(1, Math.round(ms / 1000))} s`
+    : durationText(ms / 1000).replace(/ 0 (?:min|h)$/, '');
+}
+
+/** So many signs that speak for a cause are evidence enough for a message. */
+const MAX_EVIDENCE = 2;
+
+/** Titles, evidence and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
+function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): string {
+  if (settledAt === null) return 'Cause not yet known.';
+  const { title, action } = causeTexts[cause];
+  const own = ranked.find((one) => one.cause === cause)?.supporting ?? [];
+  const evidence = own.filter(({ name }) => name !== 'topics').slice(0, MAX_EVIDENCE);
+  const because = evidence.map(({ sentence }) => ` ${sentence}`).join('');
+  const others = also.map(
+    (one) =>
+      ` Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence). ${causeTexts[one.cause].action}`,
+  );
+  if (cause === 'unknown')
+    return others.length === 0 ? `Cause unknown.${because} ${action}` : [noOneCause, ...others].join('');
+  const beside = besideOf(ranked, cause);
+  const first =
+    beside === null
+      ? `Likely cause: ${title} (${confidence} confidence).${because} ${action}`
+      : `Likely cause: ${title} or ${causeTexts[beside.cause].title} (${confidence} confidence).${because} ${tellApart(cause, beside.cause)}`;
+  return [first, ...others].join('');
+}
+
+function causeThatWas({ settledAt, cause, confidence }: Incident): string {
+  if (settledAt === null || cause === 'unknown') return 'Its cause stayed unknown.';
+  return `Diagnosed cause: ${causeTexts[cause].title} (${confidence} confidence).`;
+}
+
+/** What a service of the user's own gets. */
+export function webhookBody(message: Message): object {
+  const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis, link, runbook } = message;
+  return {
+    version: 1,
+    event: `incident.${event}`,
+    id: message.id,
+    incident: {
+      key,
+      pipeline,
+      severity,
+      opened_at: openedAt.toISOString(),
+      closed_at: closedAt?.toISOString() ?? null,
+      closed_because: message.closedBecause,
+    },
+    summary,
+    description: lines.join('\n'),
+    diagnosis,
+    ...(link === null ? {} : { console_url: link }),
+    ...(runbook === null ? {} : { runbook_url: runbook }),
+  };
+}
+
+/** `mrkdwn` of Slack knows three characters that must be escaped. */
+export function slackBody(message: Message): object {
+  const { event, severity, summary, lines, diagnosis, link, runbook } = message;
+  const end = message.closedBecause === 'left_config' ? 'Closed' : 'Resolved';
+  const start = severity === 'critical' ? 'Critical' : 'Warning';
+  const head = event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start;
+  const escaped = [
+    `*${head}: ${forSlack(summary)}*`,
+    ...[...lines, diagnosis].map(forSlack),
+    ...(link === null ? [] : [`<${forSlack(link)}|The incident> <${forSlack(runbook ?? link)}|The runbook>`]),
+  ];
+  return { text: escaped.join('\n') };
+}
+
+function forSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** An event of PagerDuty's Events API v2; a trigger of the same key adds to the log of the incident without a sound. */
+export function pagerdutyBody(message: Message, routingKey: string | null): object {
+  const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, runbook } = message;
+  const common = { ...(routingKey === null ? {} : { routing_key: routingKey }), dedup_key: key };
+  if (event === 'closed') return { ...common, event_action: 'resolve' };
+  return {
+    ...common,
+    event_action: 'trigger',
+    payload: {
+      summary: [summary, ...lines, diagnosis].join(' ').slice(0, 1024),
+      source: pipeline,
+      severity,
+      timestamp: openedAt.toISOString(),
+      component: 'retrieval',
+      custom_details: { description: lines.join('\n'), diagnosis },
+    },
+    ...(link === null
+      ? {}
+      : {
+          links: [
+            { href: link, text: 'The incident' },
+            { href: runbook ?? link, text: 'The runbook' },
+          ],
+        }),
+  };
+}

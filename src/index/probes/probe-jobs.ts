@@ -1,0 +1,210 @@
+/**
+ * Probes of stores and embedders, and the look at what a store holds: its topics, its middle, its copies, and how that
+ * meets what people ask.
+ */
+
+import type { SampledVectors, VectorStore } from '../../connectors/stores/vector-store.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { type StoreSnapshot, type StoreTraffic, storeShift } from '../../density/rules/store-snapshot.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import { type Matrix, matrixOf } from '../../math/vector/matrix.ts';
+import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
+import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';
+import { gapNow, type ProbeDeps, type ProbedPipeline, type SnapshotsTable, valueNow } from './probes.ts';
+
+interface SnapshotDeps extends ProbeDeps {
+  readonly snapshots: SnapshotsTable;
+  readonly compute: {
+    /** What a sample of a store holds, and how that meets what people ask; null when no vector has a direction. */
+    describeStore(
+      sample: Matrix,
+      traffic: { readonly queries: Matrix; readonly weights: Float64Array },
+      signal: AbortSignal,
+    ): Promise<{ readonly snapshot: StoreSnapshot; readonly traffic: StoreTraffic | null } | null>;
+  };
+}
+
+/** Vectors that are drawn from the store, whatever its size. */
+const SAMPLED_VECTORS = 2000;
+const SAMPLED_QUERIES = 1000;
+/** Vectors whose nearest neighbour is looked at, to see whether it is a copy. */
+const TRIED_FOR_COPIES = 100;
+const COPY = 1 - 1e-6;
+
+/**
+ * Measures `store_sample_vectors`, `store_centroid_shift` and `store_length_ratio` against the snapshot before,
+ * `store_duplicates_ratio`, and with live queries `store_query_divergence`, `store_queries_apart_ratio` and
+ * `store_chunks_unasked_ratio`.
+ */
+export async function snapshotStore(
+  deps: SnapshotDeps,
+  pipeline: string,
+  store: VectorStore,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = deps.clock.now();
+  const gap = (reason: string, message: string): Promise<void> =>
+    deps.measurements.record([gapNow(pipeline, 'store_sample_vectors', now, reason, { message })]);
+  // Another seed each time, so that what one sample misses the next one may see.
+  const seed = Math.floor(now.getTime() / 1000);
+  const sampled = await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal);
+  if (sampled.kind === 'unsupported') return gap('unsupported', sampled.reason);
+  if (sampled.kind === 'failed') return gap('store_failed', sampled.message);
+  const { value: sample } = sampled;
+  const { vectors: queries, weights } = await drawQueries(deps, pipeline, sample.vectors.columns, now);
+  const described = await deps.compute.describeStore(sample.vectors, { queries, weights }, signal);
+  if (described === null) return gap('store_empty', 'the store has no vectors with a direction');
+  const { snapshot, traffic } = described;
+  const before = await deps.snapshots.latest(pipeline);
+  const shift = before === null ? null : storeShift(before, snapshot);
+  const copies = await countCopies(store, sample, signal);
+  await deps.snapshots.save({
+    ...snapshot,
+    pipeline,
+    takenAt: now,
+    vectors: snapshot.rows,
+    queryShares: traffic === null ? null : queryShares(traffic),
+    medoids: snapshot.medoids.map((row) => (row === null ? null : (sample.ids[row] ?? null))),
+  });
+  const value = (measure: string, of: number, n: number): MeasurementOutcome =>
+    valueNow(pipeline, measure, now, { value: of, n });
+  await deps.measurements.record([
+    value('store_sample_vectors', snapshot.rows, snapshot.rows),
+    ...(shift === null
+      ? []
+      : [
+          value('store_centroid_shift', shift.centroidCosineDistance, snapshot.rows),
+          value('store_length_ratio', shift.lengthRatio, snapshot.rows),
+        ]),
+    ...(traffic === null
+      ? []
+      : [
+          value('store_query_divergence', traffic.divergenceBits, queries.rows),
+          value('store_queries_apart_ratio', traffic.queriesApart, queries.rows),
+          value('store_chunks_unasked_ratio', traffic.chunksUnasked, snapshot.rows),
+        ]),
+    ...(copies === null ? [] : [copiesMeasured(pipeline, now, copies)]),
+  ]);
+}
+
+/** Vectors of random live queries of the last day, as long as those of the store, and their weights. */
+async function drawQueries(
+  { samples }: SnapshotDeps,
+  pipeline: string,
+  dimensions: number,
+  now: Date,
+): Promise<{ readonly vectors: Matrix; readonly weights: Float64Array }> {
+  const since = new Date(now.getTime() - DAY_MS);
+  const drawn = await samples.draw({ pipeline, since, limit: SAMPLED_QUERIES });
+  const usable = drawn.flatMap(({ embedding, probability }) =>
+    embedding?.length === dimensions ? [{ embedding, weight: 1 / probability }] : [],
+  );
+  return {
+    vectors: matrixOf(usable.map(({ embedding }) => embedding)),
+    weights: Float64Array.from(usable, ({ weight }) => weight),
+  };
+}
+
+function queryShares({ clusters }: StoreTraffic): Float64Array {
+  const shares = new Float64Array(clusters.length);
+  for (const { cluster, queryShare } of clusters) shares[cluster] = queryShare;
+  return shares;
+}
+
+/** How many of some sampled vectors have a copy elsewhere in the store, or why that is unknown; null of an empty sample. */
+async function countCopies(
+  store: VectorStore,
+  { ids, vectors }: SampledVectors,
+  signal: AbortSignal,
+): Promise<Copies | null> {
+  const tried = Math.min(ids.length, TRIED_FOR_COPIES);
+  let copies = 0;
+  for (let row = 0; row < tried; row += 1) {
+    const vector = vectors.data.slice(row * vectors.columns, (row + 1) * vectors.columns);
+    if (vector.every((number) => number === 0)) continue;
+    const found = await store.nearest({ vector, k: 2, filter: {}, exact: false, withContent: false }, signal);
+    if (found.kind === 'unsupported') return { reason: 'unsupported', message: found.reason };
+    if (found.kind === 'failed') return { reason: 'store_failed', message: found.message };
+    if (found.value.neighbours.filter(({ similarity }) => similarity >= COPY).length > 1) copies += 1;
+  }
+  return tried === 0 ? null : { tried, copies };
+}
+
+type Copies =
+  | { readonly tried: number; readonly copies: number }
+  | { readonly reason: 'unsupported' | 'store_failed'; readonly message: string };
+
+function copiesMeasured(pipeline: string, now: Date, counted: Copies): MeasurementOutcome {
+  const measure = 'store_duplicates_ratio';
+  if ('reason' in counted) return gapNow(pipeline, measure, now, counted.reason, { message: counted.message });
+  const { tried, copies } = counted;
+  const { low, high } = wilsonInterval(copies / tried, tried, 0.95);
+  return valueNow(pipeline, measure, now, {
+    value: copies / tried,
+    n: tried,
+    ciLow: low,
+    ciHigh: high,
+    ciMethod: 'wilson',
+  });
+}
+
+export interface ProbeJobDeps {
+  readonly probes: ProbeDeps;
+  readonly snapshots: SnapshotDeps;
+  readonly pipelines: readonly ProbedPipeline[];
+}
+
+/** Runs what can only be done with a store, or with an embedder, for the pipelines that have one. */
+const withStore = (pipelines: readonly ProbedPipeline[]) =>
+  pipelines.flatMap(({ name, store }) => (store === null ? [] : [{ name, store }]));
+const withEmbedder = (pipelines: readonly ProbedPipeline[]) =>
+  pipelines.flatMap(({ name, embedder }) => (embedder === null ? [] : [{ name, embedder }]));
+
+const probeStoresJob = defineCronJob({
+  name: 'probe-stores',
+  does: 'Counts the vectors of each store and records a deployment when the fingerprint of a store has changed.',
+  cron: '*/5 * * * *',
+  timeoutMs: 240_000,
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    forEachPipeline(withStore(pipelines), signal, ({ name, store }) => probeStore(probes, name, store, signal)),
+});
+
+const probeEmbeddersJob = defineCronJob({
+  name: 'probe-embedders',
+  does: 'Embeds the canary texts again and records a deployment when another model answers.',
+  cron: '4-59/10 * * * *',
+  timeoutMs: 540_000,
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    forEachPipeline(withEmbedder(pipelines), signal, ({ name, embedder }) =>
+      probeEmbedder(probes, name, embedder, signal),
+    ),
+});
+
+const measureAnnRecallJob = defineCronJob({
+  name: 'measure-ann-recall',
+  does: 'Compares what the index of each store finds for live queries with an exact search.',
+  cron: '37 * * * *',
+  timeoutMs: 3_000_000,
+  retainSeconds: 3600,
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    forEachPipeline(pipelines, signal, (pipeline) => measureAnnRecall(probes, pipeline, signal)),
+});
+
+const snapshotStoresJob = defineCronJob({
+  name: 'snapshot-stores',
+  does: 'Draws a uniform sample of each store and compares its content with live queries.',
+  cron: '11 */6 * * *',
+  timeoutMs: 3_000_000,
+  retainSeconds: 3600,
+  handle: ({ snapshots, pipelines }: ProbeJobDeps, signal) =>
+    forEachPipeline(withStore(pipelines), signal, ({ name, store }) => snapshotStore(snapshots, name, store, signal)),
+});
+
+export const probeJobs: readonly JobDefinition<ProbeJobDeps>[] = [
+  probeStoresJob,
+  probeEmbeddersJob,
+  measureAnnRecallJob,
+  snapshotStoresJob,
+];

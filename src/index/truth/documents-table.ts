@@ -1,0 +1,339 @@
+/** The manifest of a pipeline in PostgreSQL: what should be in the store, and what is on its way there. */
+
+import type { Pool } from 'pg';
+import { queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { binaryArray, columnsOf } from '../../platform/postgres/values.ts';
+import type { NamedDocument } from './rounds-table.ts';
+import type { Arrival } from './rules/looks.ts';
+import type { ManifestDocument } from './rules/manifest-line.ts';
+
+/** A document that should be in the store. */
+export interface ExpectedDocument {
+  readonly id: string;
+  /** Its place in the random order. */
+  readonly place: string;
+  readonly chunks: number | null;
+  readonly segment: string | null;
+}
+
+export interface ManifestChange {
+  readonly documents: number;
+  readonly written: number;
+  readonly gone: number;
+}
+
+const columns = 'id, updated_at, hash, deleted, chunks, segment';
+const says = (table: string, ...more: readonly string[]): string =>
+  [...more, 'updated_at', 'hash', 'deleted', 'chunks', 'segment'].map((column) => `${table}.${column}`).join(', ');
+const versionOf = (table: string): string =>
+  ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
+
+export type DocumentsTable = ReturnType<typeof createDocumentsTable>;
+
+export function createDocumentsTable(pool: Pool) {
+  return {
+    /** Forgets what was read of a manifest. */
+    async forgetLines(pipeline: string): Promise<void> {
+      await pool.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
+    },
+
+    /** Lines of the manifest; of an id that comes again, the last counts. */
+    async keepLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
+      const last = [...new Map(documents.map((document) => [document.id, document])).values()];
+      await pool.query(
+        `insert into index_manifest_lines (pipeline, ${columns}, is_new, is_other, is_changed)
+         select $1::text, ${says('l', 'id')}, d.id is null or d.deleted,
+                (${versionOf('l')}) is distinct from (${versionOf('d')}), (${says('l')}) is distinct from (${says('d')})
+           from unnest($2::text[], $3::timestamptz[], $4::text[], $5::boolean[], $6::integer[], $7::text[]) as l (${columns})
+           left join index_documents d on d.pipeline = $1::text and d.id = l.id
+         on conflict (pipeline, id) do update
+         set (updated_at, hash, deleted, chunks, segment, is_new, is_other, is_changed)
+           = (${says('excluded')}, excluded.is_new, excluded.is_other, excluded.is_changed)`,
+        [
+          pipeline,
+          binaryArray(
+            'text',
+            last.map(({ id }) => id),
+          ),
+          binaryArray(
+            'timestamptz',
+            last.map(({ updatedAt }) => updatedAt),
+          ),
+          binaryArray(
+            'text',
+            last.map(({ hash }) => hash),
+          ),
+          last.map(({ isDeleted }) => isDeleted),
+          binaryArray(
+            'integer',
+            last.map(({ chunks }) => chunks),
+          ),
+          binaryArray(
+            'text',
+            last.map(({ segment }) => segment),
+          ),
+        ],
+      );
+    },
+
+    /** How many lines are kept; none after a crash of the database. */
+    async countLines(pipeline: string): Promise<number> {
+      const rows = await queryRows<{ count: string }>(
+        pool,
+        'select count(*) from index_manifest_lines where pipeline = $1::text',
+        [pipeline],
+      );
+      return Number(rows[0]?.count ?? 0);
+    },
+
+    /**
+     * Makes the lines the manifest, all or nothing: what is new or says something else is written, what is no longer
+     * named counts as deleted. New versions begin to be waited for, `mostArrivals` of them drawn at random.
+     *
+     * @param read when reading it began
+     * @param before when the manifest was last read; null the first time, when nothing is known to be new
+     * @param tellsVersions whether the store tells the version of a document; else only those that are new are waited for
+     */
+    async accept(
+      pipeline: string,
+      {
+        read,
+        before,
+        mostArrivals,
+        tellsVersions,
+      }: {
+        readonly read: Date;
+        readonly before: Date | null;
+        readonly mostArrivals: number;
+        readonly tellsVersions: boolean;
+      },
+    ): Promise<ManifestChange> {
+      return inTransaction(pool, async (client) => {
+        const { rowCount: written } = await client.query(
+          `insert into index_documents as d (pipeline, ${columns}, place, since)
+           select pipeline, ${columns}, hashtextextended(id, 0),
+                  least($1::timestamptz, coalesce(updated_at, $1::timestamptz))
+             from index_manifest_lines where pipeline = $2::text and is_changed
+           on conflict (pipeline, id) do update
+           set (updated_at, hash, deleted, chunks, segment) = (${says('excluded')}),
+               since = case when (${versionOf('excluded')}) is distinct from (${versionOf('d')}) then excluded.since else d.since end`,
+          [read, pipeline],
+        );
+        const { rowCount: gone } = await client.query(
+          `update index_documents d set deleted = true, since = $2::timestamptz
+            where pipeline = $1::text and not deleted
+              and not exists (select from index_manifest_lines l where l.pipeline = d.pipeline and l.id = d.id)`,
+          [pipeline, read],
+        );
+        if (before !== null) {
+          // A time long ago, or still to come, says when a document was written and not when it came to be ingested.
+          await client.query(
+            `with new_versions as (
+               select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
+                      case when is_new then null else coalesce(hash, to_jsonb(updated_at) #>> '{}') end as version
+                 from index_manifest_lines
+                where pipeline = $1::text and is_other and not deleted and (is_new or $5::boolean)
+                  and coalesce(updated_at, $2::timestamptz) between $3::timestamptz - interval '1 day' and $2::timestamptz
+             ), older as (
+               update index_arrivals a set is_over = true
+                 from index_manifest_lines l
+                where a.pipeline = $1::text and l.pipeline = $1::text and a.id = l.id and not a.is_over and l.is_other
+                  and (l.deleted or $5::boolean)
+             )
+             insert into index_arrivals (pipeline, id, updated_at, version, segment, weight, looked_at)
+             select $1::text, id, updated_at, version, segment,
+                    greatest(1, count(*) over ()::double precision / $4::integer), updated_at
+               from new_versions order by random() limit $4::integer
+             on conflict do nothing`,
+            [pipeline, read, before, mostArrivals, tellsVersions],
+          );
+        }
+        await client.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
+        await client.query(
+          `delete from index_arrivals where pipeline = $1::text and updated_at < $2::timestamptz - interval '2 days'`,
+          [pipeline, read],
+        );
+        const rows = await queryRows<{ count: string }>(
+          client,
+          'select count(*) from index_documents where pipeline = $1::text and not deleted',
+          [pipeline],
+        );
+        return { documents: Number(rows[0]?.count ?? 0), written: written ?? 0, gone: gone ?? 0 };
+      });
+    },
+
+    /**
+     * Documents behind a place of the random order that have been as they are since `until` at the latest, and so
+     * should be in the store.
+     */
+    async after(
+      pipeline: string,
+      { place, id }: { readonly place: string; readonly id: string },
+      until: Date,
+      limit: number,
+    ): Promise<readonly ExpectedDocument[]> {
+      return queryRows<ExpectedDocument>(
+        pool,
+        `select d.id, d.place::text, d.chunks, d.segment from index_documents d
+          where d.pipeline = $1::text and not d.deleted and (d.place, d.id) > ($2::bigint, $3::text)
+            and d.since <= $4::timestamptz
+          order by d.place, d.id limit $5::integer`,
+        [pipeline, place, id, until, limit],
+      );
+    },
+
+    /** Which of these should be in the store, or were to be until `since` at the earliest. */
+    async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
+      const rows = await queryRows<{ id: string }>(
+        pool,
+        `select id from index_documents
+          where pipeline = $1::text and id = any($2::text[]) and (not deleted or since > $3::timestamptz)`,
+        [pipeline, ids, since],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+
+    /** How many chunks each has, by the manifest. */
+    async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
+      const rows = await queryRows<{ id: string; chunks: number | null }>(
+        pool,
+        'select id, chunks from index_documents where pipeline = $1::text and id = any($2::text[])',
+        [pipeline, ids],
+      );
+      return new Map(rows.map(({ id, chunks }) => [id, chunks]));
+    },
+
+    async segmentsOf(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+      const rows = await queryRows<{ id: string; segment: string | null }>(
+        pool,
+        'select id, segment from index_documents where pipeline = $1::text and id = any($2::text[])',
+        [pipeline, ids],
+      );
+      return new Map(rows.map(({ id, segment }) => [id, segment]));
+    },
+
+    /** Of the documents that should be in the store, those with most first. */
+    async segments(pipeline: string): Promise<readonly string[]> {
+      const rows = await queryRows<{ segment: string }>(
+        pool,
+        `select segment from index_documents where pipeline = $1::text and not deleted and segment is not null
+          group by segment order by count(*) desc, segment`,
+        [pipeline],
+      );
+      return rows.map(({ segment }) => segment);
+    },
+
+    /** Those of a segment that should be in the store, behind a place of the random order. */
+    async drawOf(
+      pipeline: string,
+      segment: string,
+      { place, id }: { readonly place: string; readonly id: string },
+      limit: number,
+    ): Promise<readonly ExpectedDocument[]> {
+      return queryRows<ExpectedDocument>(
+        pool,
+        `select id, place::text, chunks, segment from index_documents
+          where pipeline = $1::text and segment = $2::text and not deleted and (place, id) > ($3::bigint, $4::text)
+          order by place, id limit $5::integer`,
+        [pipeline, segment, place, id, limit],
+      );
+    },
+
+    /** The least and the greatest id of a segment by their bytes, deleted ones too, how many there are, and some of them. */
+    async idsOf(pipeline: string, segment: string, most: number): Promise<SegmentIds> {
+      const rows = await queryRows<SegmentIds>(
+        pool,
+        `select min(id collate "C") as first, max(id collate "C") as last, count(*)::integer as count,
+                array(select id from index_documents where pipeline = $1::text and segment = $2::text
+                       order by place limit $3::integer) as some
+           from index_documents where pipeline = $1::text and segment = $2::text`,
+        [pipeline, segment, most],
+      );
+      return rows[0] ?? { first: '', last: '', count: 0, some: [] };
+    },
+
+    /** Whether no id outside of the segment begins so. */
+    async isOwnBeginning(pipeline: string, segment: string, beginning: string): Promise<boolean> {
+      const rows = await queryRows<{ own: boolean }>(
+        pool,
+        `select not exists (select from index_documents
+                             where pipeline = $1::text and segment is distinct from $2::text and starts_with(id, $3::text)) as own`,
+        [pipeline, segment, beginning],
+      );
+      return rows[0]?.own ?? false;
+    },
+
+    /** New versions that nobody has found yet, those first that were looked for longest ago. */
+    async waiting(pipeline: string, limit: number): Promise<readonly Waiting[]> {
+      return queryRows<Waiting>(
+        pool,
+        `select id, updated_at, version from index_arrivals
+          where pipeline = $1::text and not is_over order by looked_at, id limit $2::integer`,
+        [pipeline, limit],
+      );
+    },
+
+    /** Documents of which a followed change has waited since `until` at the latest, those first that wait longest, and how many. */
+    async late(pipeline: string, until: Date, limit: number): Promise<LateDocuments> {
+      const rows = await queryRows<NamedDocument & { count: string }>(
+        pool,
+        `select id, segment, updated_at as "foundAt", count(*) over () as count from index_arrivals
+          where pipeline = $1::text and not is_over and updated_at <= $2::timestamptz
+          order by updated_at, id limit $3::integer`,
+        [pipeline, until, limit],
+      );
+      const documents = rows.map(({ id, segment, foundAt }) => ({ id, segment, foundAt }));
+      return { count: Number(rows[0]?.count ?? 0), documents };
+    },
+
+    async looked(
+      pipeline: string,
+      looked: readonly (Waiting & { readonly isThere: boolean })[],
+      at: Date,
+    ): Promise<void> {
+      await pool.query(
+        `update index_arrivals a set looked_at = $2::timestamptz, has_arrived = l.there, is_over = l.there,
+                absent_at = case when l.there then a.absent_at else $2::timestamptz end
+           from unnest($3::text[], $4::timestamptz[], $5::boolean[]) as l (id, updated_at, there)
+          where a.pipeline = $1::text and a.id = l.id and a.updated_at = l.updated_at and not a.is_over`,
+        [pipeline, at, ...columnsOf(looked, [({ id }) => id, ({ updatedAt }) => updatedAt, ({ isThere }) => isThere])],
+      );
+    },
+
+    /** How long new versions since `from` took, or have taken so far. */
+    async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
+      return queryRows<FollowedChange>(
+        pool,
+        `select segment, weight, has_arrived as "hasCome",
+                greatest(0, extract(epoch from coalesce(absent_at, updated_at) - updated_at))::double precision as after,
+                greatest(0, extract(epoch from looked_at - updated_at))::double precision as by
+           from index_arrivals where pipeline = $1::text and updated_at >= $2::timestamptz`,
+        [pipeline, from],
+      );
+    },
+  };
+}
+
+export interface SegmentIds {
+  readonly first: string;
+  readonly last: string;
+  readonly count: number;
+  readonly some: readonly string[];
+}
+
+export interface Waiting {
+  readonly id: string;
+  readonly updatedAt: Date;
+  /** What the store calls the version; null for a document that was not there before. */
+  readonly version: string | null;
+}
+
+export interface LateDocuments {
+  readonly count: number;
+  readonly documents: readonly NamedDocument[];
+}
+
+export interface FollowedChange extends Arrival {
+  readonly segment: string | null;
+}

@@ -1,0 +1,211 @@
+/**
+ * `recalld index`: what the store of a pipeline holds against what it should hold. `recalld index hubs`: chunks that
+ * come back for far more questions than their share, and chunks that never do.
+ */
+import type { Command } from 'commander';
+import {
+  type CommandStore,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+} from '../../../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../../cli/output.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { ALL_SEGMENT } from '../../../core/model.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import { percent } from '../../../core/text/spelling.ts';
+import { DAY_MS } from '../../../core/time.ts';
+import { gapWords } from '../../../measures/rules/measure-table.ts';
+import { shownMeasure } from '../../../measures/shown-measures.ts';
+import { durationMs } from '../../../platform/config/times.ts';
+import { checkIndex } from '../check-index.ts';
+import { type HubsReport, type IndexReads, type IndexStanding, readHubs, readIndexStanding } from '../index-reads.ts';
+import { createIndexPlans } from '../plan.ts';
+import { findingWords } from '../rules/findings.ts';
+import { type Hub, MIN_QUESTIONS } from '../rules/hubs.ts';
+import { indexStandingJson } from './index-routes.ts';
+
+interface HubsOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly days: number;
+  readonly k: number;
+  readonly chunks: number;
+}
+
+function hubsCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'hubs',
+    'List chunks that come back for far more questions than their share, and chunks that never do.',
+    'recalld index hubs --pipeline support-docs',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .option('--days <n>', 'of live queries that are looked at', parseCount, 7)
+    .option('-k <n>', 'places of an answer that count', parseCount, 10)
+    .option('--chunks <n>', 'chunks of the store that are drawn to find dead ones', parseCount, 1000)
+    .action((options: HubsOptions) => hubs(options, signal));
+}
+
+interface Told extends HubsReport {
+  readonly hubs: readonly Hub[];
+}
+
+async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
+  const settings = commandSettings(options.config, signal);
+  assertConfiguredPipeline(settings.config, options.pipeline);
+  const { pipeline, days, k } = options;
+  const report = await withCommandStore(settings, ({ returned }) =>
+    withPipeline(settings, pipeline, async ({ store }): Promise<Told> => {
+      const since = new Date(systemClock.now().getTime() - days * DAY_MS);
+      const window = { pipeline, since, k, most: MAX_QUERIES, chunks: options.chunks };
+      const { hubs: certain, ...found } = await readHubs(returned, store, window, signal);
+      if (certain === null) throw new RecalldError('usage', tooFew(found.questions, days));
+      return { ...found, hubs: certain };
+    }),
+  );
+  if (options.json === true) printJson(hubsJson(report, options));
+  else printHubs(report, k);
+}
+
+/** Of a busy service these are of less than `--days`. */
+const MAX_QUERIES = 20_000;
+
+function tooFew(questions: number, days: number): string {
+  return `${questions} different questions were answered within ${days} days, and fewer than ${MIN_QUESTIONS} tell nothing; look further back with --days, or run a golden set.`;
+}
+
+function hubsJson({ questions, documents, hubs: found, dead, why }: Told, { pipeline, k }: HubsOptions) {
+  return {
+    pipeline,
+    k,
+    questions,
+    documents,
+    hubs: found.map(({ id, share, low, high, examples, ...one }) => ({
+      id,
+      questions: one.questions,
+      share,
+      ci_low: low,
+      ci_high: high,
+      examples,
+    })),
+    never_returned:
+      dead === null
+        ? null
+        : { share: dead.share, ci_low: dead.low, ci_high: dead.high, n: dead.sampled, ids: dead.ids },
+    why,
+  };
+}
+
+const LISTED = 20;
+
+function printHubs({ questions, documents, hubs: found, dead, why }: Told, k: number): void {
+  printLine(`${questions} different questions brought ${documents} documents among the first ${k}.`);
+  if (found.length === 0) printLine('No document comes back for far more of them than its share.');
+  else {
+    const rows = found.map(({ id, share, low, high, examples }) => [
+      id,
+      percent(share),
+      `${percent(low)} to ${percent(high)}`,
+      examples[0] ?? '',
+    ]);
+    printLine(formatTable(['hub', 'of the questions', 'bounds', 'such as'], rows, 1));
+  }
+  if (dead === null) return note(why ?? '');
+  printLine(
+    `${percent(dead.share)} of ${dead.sampled} chunks drawn from the store never came back (95 % bounds ${percent(dead.low)} to ${percent(dead.high)})${dead.ids.length === 0 ? '.' : ', such as:'}`,
+  );
+  for (const id of dead.ids.slice(0, LISTED)) printLine(`  ${JSON.stringify(id)}`);
+}
+
+interface CheckOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly stored: boolean;
+  readonly documents: number;
+}
+
+export function indexCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'check',
+      'Look now, in place of waiting for the schedule, and list what is missing, left behind or mixed.',
+      'recalld index check --pipeline support-docs',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline whose config has `index`')
+      .option('--stored', 'show what the last round found, without looking', false)
+      .option('--documents <n>', 'list at most so many documents of a kind', parseCount, 20)
+      .action((options: CheckOptions) => check(options, signal)),
+  );
+  return command.addCommand(hubsCommand(signal));
+}
+
+async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
+  const settings = commandSettings(options.config, signal);
+  const { config, logger } = settings;
+  assertConfiguredPipeline(config, options.pipeline);
+  const index = config.pipelines.find(({ name }) => name === options.pipeline)?.index;
+  if (index === undefined) {
+    throw new RecalldError(
+      'config_invalid',
+      `Nobody says what the index of "${options.pipeline}" should hold; add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
+    );
+  }
+  await withCommandStore(settings, async (store) => {
+    if (!options.stored) {
+      const outcome = await withPipeline(settings, options.pipeline, async (pipeline) => {
+        const [plan] = createIndexPlans(config, [pipeline], systemClock.now());
+        return plan === undefined ? null : checkIndex({ ...store, clock: systemClock, logger }, plan, signal);
+      });
+      if (outcome === 'held') throw new RecalldError('store_unreachable', HELD);
+      if (outcome === 'put_off') throw new RecalldError('store_unreachable', PUT_OFF);
+    }
+    await show(store, [{ pipeline: options.pipeline, lateAfterMs: durationMs(index.late_after) }], options);
+  });
+}
+
+const HELD = 'Another process looks into this index; --stored shows what it last found.';
+const PUT_OFF = 'The store failed or slowed down, and the round was put off; --stored shows what is known so far.';
+
+async function show(
+  store: CommandStore,
+  indexPlans: IndexReads['indexPlans'],
+  { pipeline, documents: most, json }: CheckOptions,
+): Promise<void> {
+  const now = systemClock.now();
+  const standing = await readIndexStanding({ ...store, indexPlans }, pipeline, now, most);
+  if (json === true) printJson(indexStandingJson(pipeline, standing, now));
+  else printStanding(standing);
+}
+
+function printStanding({ checkedAt, documents, measures, found }: IndexStanding): void {
+  if (checkedAt === null) return printLine('No round has come to its end yet.');
+  printLine(`${documents ?? 0} documents should be in the store; last looked at ${checkedAt.toISOString()}.`);
+  const whole = measures.filter(({ segment }) => segment === ALL_SEGMENT);
+  printLine(
+    formatTable(
+      ['measure', 'value', '95 % bounds', 'n'],
+      whole.map(({ measure, newest, gap }) => {
+        const { title, show: write } = shownMeasure(measure);
+        if (gap !== null || newest === null) return [title, `unknown: ${gapWords(gap?.reason ?? '')}`, '', ''];
+        const { value, ciLow, ciHigh, n } = newest;
+        const bounds = ciLow === null || ciHigh === null ? 'at least' : `${write(ciLow)} to ${write(ciHigh)}`;
+        return [title, write(value), bounds, String(n)];
+      }),
+      1,
+    ),
+  );
+  for (const { kind, count, documents: listed } of found) {
+    if (count === 0) continue;
+    printLine(`\n${count} ${findingWords[kind]}${count > listed.length ? `, of which ${listed.length}` : ''}:`);
+    for (const { id, segment, foundAt } of listed) {
+      printLine(`  ${JSON.stringify(id)}${segment === null ? '' : ` (${segment})`} since ${foundAt.toISOString()}`);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/** `/v1/index`: what the store of a pipeline holds against what it should hold. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Clock } from '../../../core/time.ts';
+import type { Measurements } from '../../../measures/measurements.ts';
+import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import { identifier, limitField, parseRequest } from '../../../platform/http/fields.ts';
+import type { Endpoint } from '../../../platform/http/wire.ts';
+import { type IndexReads, type IndexStanding, readIndexStanding } from '../index-reads.ts';
+import { isTooOld } from '../measure-index.ts';
+import { namedKinds } from '../rules/findings.ts';
+
+const bounded = z.number().nullable();
+
+const indexStandingSchema = z.object({
+  pipeline: z.string(),
+  checked_at: z.iso.datetime().nullable().describe('When the last whole round ended; null before the first.'),
+  documents: z.int().nullable().describe('Documents that the manifest names.'),
+  measures: z.array(
+    z.object({
+      measure: z.string(),
+      segment: z.string(),
+      value: bounded.describe('Null where it is not known, or too old to trust.'),
+      ci_low: bounded,
+      ci_high: bounded,
+      n: z.int(),
+      reason: z.string().nullable().describe('Why it is not known.'),
+    }),
+  ),
+  found: z
+    .array(
+      z.object({
+        kind: z.enum(namedKinds),
+        count: z.int(),
+        documents: z.array(z.object({ id: z.string(), segment: z.string().nullable(), since: z.iso.datetime() })),
+      }),
+    )
+    .describe(
+      'Wrong documents that are known by their ids, and those of which a change that is followed waits for longer than late_after, the oldest first.',
+    ),
+});
+
+const indexQuery = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  limit: limitField(1000, 50).describe('Documents of a kind that are listed at most.'),
+});
+
+export const indexEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/index',
+    tag: 'status',
+    summary: 'What the store of a pipeline holds against what its manifest says that it should hold.',
+    scope: 'read',
+    query: indexQuery,
+    body: null,
+    responses: { '200': { description: 'As the last rounds found it.', body: indexStandingSchema } },
+  },
+];
+
+export interface IndexRoutesDeps extends IndexReads {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  readonly measurements: Pick<Measurements, 'latest' | 'series' | 'trends'>;
+  /** @throws RecalldError pipeline_unknown */
+  assertPipeline(name: string): void;
+}
+
+export function addIndex(app: FastifyInstance, deps: IndexRoutesDeps): void {
+  app.get('/v1/index', { preParsing: requireScope('read', deps.authentication) }, async (request) => {
+    const { pipeline, limit } = parseRequest(request.query, indexQuery, 'query');
+    deps.assertPipeline(pipeline);
+    const now = deps.clock.now();
+    return indexStandingJson(pipeline, await readIndexStanding(deps, pipeline, now, limit), now);
+  });
+}
+
+export function indexStandingJson(
+  pipeline: string,
+  { checkedAt, documents, measures, found }: IndexStanding,
+  now: Date,
+): z.infer<typeof indexStandingSchema> {
+  return {
+    pipeline,
+    checked_at: checkedAt?.toISOString() ?? null,
+    documents,
+    measures: measures.map((one) => {
+      const newest = one.gap === null && !isTooOld(one, now) ? one.newest : null;
+      return {
+        measure: one.measure,
+        segment: one.segment,
+        value: newest?.value ?? null,
+        ci_low: newest?.ciLow ?? null,
+        ci_high: newest?.ciHigh ?? null,
+        n: newest?.n ?? 0,
+        reason: one.gap?.reason ?? null,
+      };
+    }),
+    found: found.map(({ kind, count, documents: listed }) => ({
+      kind,
+      count,
+      documents: listed.map(({ id, segment, foundAt }) => ({ id, segment, since: foundAt.toISOString() })),
+    })),
+  };
+}

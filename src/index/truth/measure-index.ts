@@ -1,0 +1,221 @@
+/**
+ * What a round counted -> measurements, of all documents and by segment -> samples of gauges. What is too old to trust
+ * is withheld.
+ */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
+import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/meter.ts';
+import type { FollowedChange } from './documents-table.ts';
+import type { IndexDeps, IndexPlan } from './plan.ts';
+import type { Phase, Round, RoundsTable } from './rounds-table.ts';
+import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
+import { type Arrival, bySegments, lagOf, shareOf, type Tally } from './rules/looks.ts';
+
+const INDEX_LAG = 'index_lag_seconds';
+const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
+
+/** The share of each kind of finding; some are few a round and are taken of a day together. */
+const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
+  missing: { measure: 'index_missing_ratio', ofDay: false },
+  unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },
+  orphaned: { measure: 'index_orphaned_ratio', ofDay: false },
+  superseded: { measure: 'index_superseded_ratio', ofDay: false },
+  other_model: { measure: 'index_other_model_ratio', ofDay: true },
+};
+
+const { missing, unretrievable, orphaned, superseded, other_model: otherModel } = shareOfKind;
+
+/** In the order in which they are told. */
+export const indexMeasureNames: readonly string[] = [
+  ...findingKinds.map((kind) => shareOfKind[kind].measure),
+  INDEX_LAG_MEDIAN,
+  INDEX_LAG,
+];
+
+/** Measures that pool the last day, whatever the interval of a round. */
+export const dailyIndexMeasures: ReadonlySet<string> = new Set([
+  ...findingKinds.flatMap((kind) => (shareOfKind[kind].ofDay ? [shareOfKind[kind].measure] : [])),
+  INDEX_LAG_MEDIAN,
+  INDEX_LAG,
+]);
+
+/** What is not known while a phase cannot be gone through. */
+export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>> = {
+  orphaned: [orphaned.measure],
+  strangers: [orphaned.measure],
+  missing: [missing.measure],
+  chunks: [superseded.measure, unretrievable.measure],
+  arrivals: [INDEX_LAG, INDEX_LAG_MEDIAN],
+  models: [otherModel.measure],
+};
+
+/** Fewer new versions in a day say nothing of the 95th percentile. */
+const MIN_ARRIVALS = 20;
+
+/** @param all whether every document was looked at */
+export async function measureIndex(
+  { indexRounds: rounds, indexDocuments: documents, measurements, clock }: IndexDeps,
+  plan: IndexPlan,
+  round: Round,
+  all: boolean,
+): Promise<void> {
+  const { pipeline, maxSegments } = plan;
+  const now = clock.now();
+  const dayAgo = new Date(now.getTime() - DAY_MS);
+  const frame = {
+    pipeline,
+    windowStart: new Date(now.getTime() - Math.max(plan.intervalMs, HOUR_MS)),
+    windowEnd: now,
+    measuredAt: now,
+  };
+  const outcomes: MeasurementOutcome[] = [];
+  const counts = await rounds.countFindings(pipeline);
+  for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [
+    FindingKind,
+    (typeof shareOfKind)['missing'],
+  ][]) {
+    const tallies = await rounds.tallies(pipeline, kind, ofDay ? dayAgo : round.startedAt);
+    const wasAll = all && (kind === 'missing' || kind === 'orphaned');
+    const known = counts.get(kind);
+    for (const { segment, ...tally } of bySegments(tallies, maxSegments)) {
+      const share = shareOf(tally satisfies Tally, wasAll);
+      if (share === null) continue;
+      // Ids are in the findings alone.
+      const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
+      outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
+    }
+  }
+  outcomes.push(...lagsOf(await documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
+  await measurements.record(outcomes);
+}
+
+type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
+
+/** By segment, where a day brought enough. */
+function lagsOf(
+  arrivals: readonly FollowedChange[],
+  maxSegments: number,
+  lateAfterMs: number,
+  frame: Frame,
+): MeasurementOutcome[] {
+  const named = new Map<string, Tally>();
+  for (const { segment } of arrivals) {
+    named.set(segment ?? '', { n: (named.get(segment ?? '')?.n ?? 0) + 1, found: 0 });
+  }
+  const kept = bySegments(named, maxSegments).map(({ segment }) => segment);
+  return kept.flatMap((segment) => {
+    const own = arrivals.filter((one) => {
+      if (segment === ALL_SEGMENT) return true;
+      return segment === 'other' ? one.segment !== null && !kept.includes(one.segment) : one.segment === segment;
+    });
+    if (own.length < MIN_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
+    const about = { ...frame, segment, lateAfterMs };
+    return [lag(own, 0.95, { ...about, measure: INDEX_LAG }), lag(own, 0.5, { ...about, measure: INDEX_LAG_MEDIAN })];
+  });
+}
+
+function tooFew(frame: Frame): MeasurementOutcome[] {
+  return [INDEX_LAG, INDEX_LAG_MEDIAN].map((measure) => ({
+    kind: 'no_data',
+    ...frame,
+    measure,
+    segment: ALL_SEGMENT,
+    reason: 'too_few_changes',
+    details: {},
+  }));
+}
+
+function lag(
+  arrivals: readonly Arrival[],
+  share: number,
+  {
+    lateAfterMs,
+    ...about
+  }: Frame & { readonly measure: string; readonly segment: string; readonly lateAfterMs: number },
+): MeasurementOutcome {
+  const { value, bounds } = lagOf(arrivals, share);
+  const waiting = arrivals.filter(({ hasCome }) => !hasCome).length;
+  return {
+    kind: 'value',
+    ...about,
+    value,
+    ciLow: bounds?.low ?? null,
+    ciHigh: bounds?.high ?? null,
+    ciMethod: bounds === null ? null : 'brookmeyer-crowley',
+    n: arrivals.length,
+    details: { is_at_least: bounds === null, waiting, late_after_seconds: lateAfterMs / 1000 },
+  };
+}
+
+/** Whether the value of a measure can no longer be trusted. */
+export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
+  const last = gap ?? newest;
+  if (last === null) return true;
+  return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
+}
+
+/** The latest shares of all documents that can be trusted. */
+export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
+  return findingKinds.flatMap((kind) => {
+    const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
+    if (newest === null) return [];
+    const { value, ciLow, n, details } = newest;
+    return [{ kind, value, ciLow: ciLow ?? value, n, known: Number(details['known'] ?? 0) }];
+  });
+}
+
+/** The latest lag of all documents that can be trusted; null without one. */
+export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
+  const newest = ofAllDocuments(latest, INDEX_LAG, now);
+  if (newest === null) return null;
+  const { value, ciLow, n, details } = newest;
+  const { waiting, late_after_seconds: allowed } = details;
+  return { seconds: value, atLeast: ciLow ?? value, allowed: Number(allowed ?? Infinity), n, waiting: Number(waiting) };
+}
+
+function ofAllDocuments(latest: readonly LatestMeasurement[], measure: string, now: Date): LatestMeasurement['newest'] {
+  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+  return found === undefined || found.gap !== null || isTooOld(found, now) ? null : found.newest;
+}
+
+interface IndexGaugesDeps {
+  readonly indexRounds: Pick<RoundsTable, 'standings'>;
+  /** Of the pipelines whose config has `index`; what is stored of others is left out. */
+  readonly plans: readonly Pick<IndexPlan, 'pipeline' | 'lateAfterMs'>[];
+}
+
+export async function readIndexGauges(
+  { indexRounds, plans }: IndexGaugesDeps,
+  { measurements }: MeasuredRows,
+): Promise<GaugesAt> {
+  const pipelines = plans.map(({ pipeline }) => pipeline);
+  if (pipelines.length === 0) return () => [];
+  const own = measurements.filter(
+    ({ pipeline, measure }) => pipelines.includes(pipeline) && indexMeasureNames.includes(measure),
+  );
+  const standings = (await indexRounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
+  const late = plans.map(({ pipeline, lateAfterMs }) =>
+    sample('recalld_index_late_after_seconds', { pipeline }, lateAfterMs / 1000),
+  );
+  return (now) => [
+    ...late,
+    ...own.flatMap((one) =>
+      one.gap !== null || isTooOld(one, now) ? [] : [...valueSamples(one), ...findingSamples(one)],
+    ),
+    ...standings.flatMap(({ pipeline, endedAt, documents }): GaugeSample[] => [
+      ...(documents === null ? [] : [sample('recalld_index_documents', { pipeline }, documents)]),
+      ...(endedAt === null
+        ? []
+        : [sample('recalld_index_check_last_success_timestamp_seconds', { pipeline }, endedAt.getTime() / 1000)]),
+    ]),
+  ];
+}
+
+function findingSamples({ pipeline, segment, measure, newest }: LatestMeasurement): GaugeSample[] {
+  const kind = findingKinds.find((one) => shareOfKind[one].measure === measure);
+  if (kind === undefined || segment !== ALL_SEGMENT || newest === null) return [];
+  return [sample('recalld_index_findings', { pipeline, kind }, Number(newest.details['known'] ?? 0))];
+}

@@ -1,0 +1,76 @@
+/** How the index of a pipeline is held against its manifest, and what that works with. */
+
+import type { Config } from '../../app/config/schema.ts';
+import type { Embedder } from '../../connectors/embedders/embedder.ts';
+import type { Retriever } from '../../connectors/retrievers/retriever.ts';
+import type { VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { ThrottleLimits } from '../../connectors/throttle/limits.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Clock } from '../../core/time.ts';
+import { type Cron, longestGapSeconds } from '../../math/schedule/occurrences.ts';
+import type { Measurements } from '../../measures/measurements.ts';
+import { durationMs } from '../../platform/config/times.ts';
+import type { DocumentsTable } from './documents-table.ts';
+import { createManifestSource, type ManifestSource } from './manifest.ts';
+import type { RoundsTable } from './rounds-table.ts';
+
+export interface IndexPlan {
+  readonly pipeline: string;
+  readonly manifest: ManifestSource;
+  readonly store: VectorStore;
+  readonly retriever: Retriever;
+  readonly embedder: Embedder | null;
+  readonly cron: Cron;
+  /** Longest time between two rounds. */
+  readonly intervalMs: number;
+  readonly probe: number;
+  readonly lateAfterMs: number;
+  readonly callsPerSecond: number;
+  readonly retrieve: number;
+  readonly embed: number;
+  readonly embedPrefix: string;
+  readonly leastCosine: number;
+  /** Whether the store tells the version of the document that a chunk was made of. */
+  readonly tellsVersions: boolean;
+  readonly maxSegments: number;
+}
+
+export interface IndexDeps {
+  readonly indexDocuments: DocumentsTable;
+  readonly indexRounds: RoundsTable;
+  readonly measurements: Pick<Measurements, 'record'>;
+  readonly limits: Pick<ThrottleLimits, 'reserve'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+type Parts = Pick<IndexPlan, 'retriever' | 'embedder'> & { readonly name: string; readonly store: VectorStore | null };
+
+/** Of the pipelines whose config has `index`. @throws RecalldError config_invalid, see createManifestSource */
+export function createIndexPlans(config: Config, pipelines: readonly Parts[], now: Date): IndexPlan[] {
+  return config.pipelines.flatMap(({ name, index, vector_store: store, segments }, place) => {
+    const parts = pipelines.find((one) => one.name === name);
+    if (index === undefined || parts === undefined || parts.store === null) return [];
+    const cron = { expression: index.cron, timezone: 'UTC' };
+    return [
+      {
+        pipeline: name,
+        manifest: createManifestSource(index.manifest, `pipelines[${place}].index.manifest`),
+        store: parts.store,
+        retriever: parts.retriever,
+        embedder: parts.embedder,
+        cron,
+        intervalMs: 1000 * longestGapSeconds(cron, now),
+        probe: index.probe,
+        lateAfterMs: durationMs(index.late_after),
+        callsPerSecond: index.calls_per_second,
+        retrieve: index.retrieve,
+        embed: index.embed,
+        embedPrefix: index.embed_prefix,
+        leastCosine: index.least_cosine,
+        tellsVersions: store?.version !== undefined,
+        maxSegments: segments.max,
+      },
+    ];
+  });
+}

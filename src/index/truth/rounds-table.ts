@@ -1,0 +1,323 @@
+/** The rounds of a pipeline in PostgreSQL: how far each is, what it counted, and with which documents something is wrong. */
+
+import type { Pool, PoolClient } from 'pg';
+import { queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { columnsOf } from '../../platform/postgres/values.ts';
+import type { FindingKind } from './rules/findings.ts';
+import type { Tally } from './rules/looks.ts';
+
+/** What a round looks for, in its order. Suspects are met before the manifest is read, and held against it after. */
+export const phases = [
+  'strangers',
+  'manifest',
+  'orphaned',
+  'missing',
+  'chunks',
+  'arrivals',
+  'models',
+  'measures',
+] as const;
+
+export type Phase = (typeof phases)[number];
+
+export interface Round {
+  readonly pipeline: string;
+  readonly startedAt: Date;
+  readonly phase: Phase;
+  /** Where the phase goes on; null at its start. */
+  readonly position: unknown;
+  /** When the manifest was last read as a whole. */
+  readonly readAt: Date | null;
+}
+
+/** A document that was looked at. */
+export interface LookedAt {
+  readonly id: string;
+  readonly segment: string | null;
+  readonly isWrong: boolean;
+}
+
+/** A tally of a segment; under an empty name of what has none. */
+interface Counted extends Tally {
+  readonly kind: FindingKind;
+  readonly segment: string;
+}
+
+/** Sums tallies by segment. */
+export function tallied(
+  kind: FindingKind,
+  counts: readonly (Tally & { readonly segment: string | null })[],
+): Counted[] {
+  const bySegment = new Map<string, Counted>();
+  for (const { segment, n, found } of counts) {
+    const name = segment ?? '';
+    const sum = bySegment.get(name) ?? { kind, segment: name, n: 0, found: 0 };
+    bySegment.set(name, { ...sum, n: sum.n + n, found: sum.found + found });
+  }
+  return [...bySegment.values()];
+}
+
+/** What a step of a round came to; it is stored as a whole. */
+export interface Step {
+  /** What was looked at, and for what; `uncounted`, where it was not drawn at random. */
+  readonly looked?: readonly {
+    readonly kind: FindingKind;
+    readonly documents: readonly LookedAt[];
+    readonly uncounted?: true;
+  }[];
+  /** Counted beside them, of a measure whose documents are known later or not at all. */
+  readonly counted?: readonly Counted[];
+  /** Ids in the store that the manifest did not know, and how often. */
+  readonly suspects?: ReadonlyMap<string, number>;
+  readonly cleared?: readonly string[];
+  /** Where to go on: in this phase, or at the start of the next one. */
+  readonly position: unknown;
+}
+
+const roundColumns = 'pipeline, started_at, phase, position, read_at';
+
+export type RoundsTable = ReturnType<typeof createRoundsTable>;
+
+export function createRoundsTable(pool: Pool) {
+  return {
+    /**
+     * Takes the round that is open, or begins one. Null while another worker has it.
+     *
+     * @param until when it may be taken over
+     */
+    async take(pipeline: string, now: Date, until: Date): Promise<Round | null> {
+      const rows = await queryRows<Round>(
+        pool,
+        `insert into index_rounds as r (pipeline, started_at, phase, held_until)
+         values ($1::text, $2::timestamptz, $4::text, $3::timestamptz)
+         on conflict (pipeline) do update set held_until = $3::timestamptz,
+           started_at = case when r.ended_at is null then r.started_at else $2::timestamptz end,
+           phase = case when r.ended_at is null then r.phase else $4::text end,
+           position = case when r.ended_at is null then r.position end, ended_at = null
+          where r.held_until <= $2::timestamptz
+         returning ${roundColumns}`,
+        [pipeline, now, until, phases[0]],
+      );
+      const [row] = rows;
+      return row ?? null;
+    },
+
+    /** Lets another worker take it at once. */
+    async release(pipeline: string): Promise<void> {
+      await pool.query(`update index_rounds set held_until = '-infinity' where pipeline = $1::text`, [pipeline]);
+    },
+
+    /** Stores a step, all or nothing. What was found wrong stays found until it is looked at again and right. */
+    async save({ pipeline, startedAt }: Round, phase: Phase, step: Step, now: Date, until: Date): Promise<void> {
+      const { looked = [], counted = [], suspects, cleared } = step;
+      await inTransaction(pool, async (client) => {
+        for (const { kind, documents } of looked) await keepFindings(client, pipeline, kind, documents, now);
+        await addTallies(client, pipeline, startedAt, [...looked.flatMap(talliesOf), ...counted]);
+        if (suspects !== undefined) {
+          await client.query(
+            `insert into index_suspects as s (pipeline, id, times)
+             select $1::text, * from unnest($2::text[], $3::integer[])
+             on conflict (pipeline, id) do update set times = s.times + excluded.times`,
+            [pipeline, [...suspects.keys()], [...suspects.values()]],
+          );
+        }
+        if (cleared !== undefined) {
+          await client.query('delete from index_suspects where pipeline = $1::text and id = any($2::text[])', [
+            pipeline,
+            cleared,
+          ]);
+        }
+        await client.query(
+          `update index_rounds set phase = $2::text, position = $3::jsonb, held_until = $4::timestamptz
+            where pipeline = $1::text`,
+          [pipeline, phase, JSON.stringify(step.position ?? null), until],
+        );
+      });
+    },
+
+    /** The manifest was read as a whole. */
+    async manifestRead(pipeline: string, readAt: Date, documents: number): Promise<void> {
+      await pool.query(
+        'update index_rounds set read_at = $2::timestamptz, documents = $3::bigint where pipeline = $1::text',
+        [pipeline, readAt, documents],
+      );
+    },
+
+    /** Of all pipelines: when a round last ended, when the manifest was last read, and how many documents it names. */
+    async standings(): Promise<readonly Standing[]> {
+      const rows = await queryRows<Omit<Standing, 'documents'> & { documents: string | null }>(
+        pool,
+        'select pipeline, last_end as "endedAt", read_at, documents from index_rounds',
+      );
+      return rows.map(({ documents, ...standing }) => ({
+        ...standing,
+        documents: documents === null ? null : Number(documents),
+      }));
+    },
+
+    async lastRead(pipeline: string): Promise<Date | null> {
+      const rows = await queryRows<Round>(pool, `select ${roundColumns} from index_rounds where pipeline = $1::text`, [
+        pipeline,
+      ]);
+      return rows[0]?.readAt ?? null;
+    },
+
+    async end(pipeline: string, now: Date): Promise<void> {
+      await pool.query(
+        `update index_rounds set ended_at = $2::timestamptz, last_end = $2::timestamptz, held_until = '-infinity' where pipeline = $1::text`,
+        [pipeline, now],
+      );
+      await pool.query(
+        `delete from index_tallies where pipeline = $1::text and round < $2::timestamptz - interval '8 days'`,
+        [pipeline, now],
+      );
+    },
+
+    async suspects(
+      pipeline: string,
+      limit: number,
+    ): Promise<readonly { readonly id: string; readonly times: number }[]> {
+      return queryRows<{ id: string; times: number }>(
+        pool,
+        'select id, times from index_suspects where pipeline = $1::text order by id limit $2::integer',
+        [pipeline, limit],
+      );
+    },
+
+    /** By segment, of all rounds since `from`. */
+    async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
+      const rows = await queryRows<{ segment: string; n: string; found: string }>(
+        pool,
+        `select segment, sum(n) as n, sum(found) as found from index_tallies
+          where pipeline = $1::text and measure = $2::text and round >= $3::timestamptz group by segment`,
+        [pipeline, kind, from],
+      );
+      return new Map(rows.map(({ segment, n, found }) => [segment, { n: Number(n), found: Number(found) }]));
+    },
+
+    /** Those of a list that begins anew. */
+    async forgetSuspects(pipeline: string): Promise<void> {
+      await pool.query('delete from index_suspects where pipeline = $1::text', [pipeline]);
+    },
+
+    /** What is counted of this round anew. */
+    async forgetTallies({ pipeline, startedAt }: Round, kind: FindingKind): Promise<void> {
+      await pool.query(
+        'delete from index_tallies where pipeline = $1::text and round = $2::timestamptz and measure = $3::text',
+        [pipeline, startedAt, kind],
+      );
+    },
+
+    /** When something was last counted of it. */
+    async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
+      const rows = await queryRows<{ round: Date | null }>(
+        pool,
+        'select max(round) as round from index_tallies where pipeline = $1::text and measure = $2::text',
+        [pipeline, kind],
+      );
+      return rows[0]?.round ?? null;
+    },
+
+    /** What was last seen before that. */
+    async forgetUnseen(pipeline: string, kind: FindingKind, before: Date): Promise<void> {
+      await pool.query(
+        'delete from index_findings where pipeline = $1::text and kind = $2::text and seen_at < $3::timestamptz',
+        [pipeline, kind, before],
+      );
+    },
+
+    /** Documents with which something is wrong, those first that were found first. */
+    async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
+      return queryRows<NamedDocument>(
+        pool,
+        `select id, segment, found_at from index_findings
+          where pipeline = $1::text and kind = $2::text order by found_at, id limit $3::integer`,
+        [pipeline, kind, limit],
+      );
+    },
+
+    async countFindings(
+      pipeline: string,
+    ): Promise<ReadonlyMap<string, { readonly count: number; readonly since: Date }>> {
+      const rows = await queryRows<{ kind: string; count: string; since: Date }>(
+        pool,
+        `select kind, count(*) as count, min(found_at) as since from index_findings where pipeline = $1::text group by kind`,
+        [pipeline],
+      );
+      return new Map(rows.map(({ kind, count, since }) => [kind, { count: Number(count), since }]));
+    },
+
+    /** Found documents that no longer belong to the manifest, or should not be held against it any more. */
+    async forgetGone(pipeline: string): Promise<void> {
+      await pool.query(
+        `delete from index_findings f where pipeline = $1::text and kind <> 'orphaned'
+            and not exists (select from index_documents d where d.pipeline = f.pipeline and d.id = f.id and not d.deleted)`,
+        [pipeline],
+      );
+    },
+  };
+}
+
+export interface Standing {
+  readonly pipeline: string;
+  readonly endedAt: Date | null;
+  readonly readAt: Date | null;
+  readonly documents: number | null;
+}
+
+/** With which something is wrong, and since when. */
+export interface NamedDocument {
+  readonly id: string;
+  readonly segment: string | null;
+  readonly foundAt: Date;
+}
+
+async function keepFindings(
+  client: PoolClient,
+  pipeline: string,
+  kind: FindingKind,
+  documents: readonly LookedAt[],
+  now: Date,
+): Promise<void> {
+  const wrong = [...new Map(documents.filter(({ isWrong }) => isWrong).map((one) => [one.id, one])).values()];
+  const right = documents.filter(({ isWrong }) => !isWrong).map(({ id }) => id);
+  if (right.length > 0) {
+    await client.query(
+      'delete from index_findings where pipeline = $1::text and kind = $2::text and id = any($3::text[])',
+      [pipeline, kind, right],
+    );
+  }
+  if (wrong.length === 0) return;
+  await client.query(
+    `insert into index_findings (pipeline, kind, id, segment, found_at, seen_at)
+     select $1::text, $2::text, id, segment, $3::timestamptz, $3::timestamptz
+       from unnest($4::text[], $5::text[]) as f (id, segment)
+     on conflict (pipeline, kind, id) do update set seen_at = excluded.seen_at, segment = excluded.segment`,
+    [pipeline, kind, now, ...columnsOf(wrong, [({ id }) => id, ({ segment }) => segment])],
+  );
+}
+
+function talliesOf({ kind, documents, uncounted }: NonNullable<Step['looked']>[number]): Counted[] {
+  if (uncounted) return [];
+  return tallied(
+    kind,
+    documents.map(({ segment, isWrong }) => ({ segment, n: 1, found: isWrong ? 1 : 0 })),
+  );
+}
+
+async function addTallies(
+  client: PoolClient,
+  pipeline: string,
+  round: Date,
+  tallies: readonly Counted[],
+): Promise<void> {
+  for (const { kind, segment, n, found } of tallies) {
+    await client.query(
+      `insert into index_tallies as t (pipeline, round, measure, segment, n, found)
+       values ($1::text, $2::timestamptz, $3::text, $4::text, $5::bigint, $6::bigint)
+       on conflict (pipeline, round, measure, segment) do update set n = t.n + excluded.n, found = t.found + excluded.found`,
+      [pipeline, round, kind, segment, n, found],
+    );
+  }
+}

@@ -1,0 +1,303 @@
+/** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
+import { type Command } from 'commander';
+import { z } from 'zod';
+import {
+  type CommandSettings,
+  type CommandStore,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+} from '../../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../../app/pipelines.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  printJson,
+  printLine,
+} from '../../cli/output.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { plural } from '../../core/format.ts';
+import { systemClock } from '../../core/system-clock.ts';
+import { parseBoundedJson } from '../../core/text/json.ts';
+import { signed } from '../../core/text/spelling.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { storedHashKey } from '../../live/privacy/personal-data.ts';
+import { measureRow } from '../../measures/rules/measure-table.ts';
+import { commandPerson, commandUser } from '../../platform/access/audit-log.ts';
+import { readText, writeText } from '../../platform/files/text-file.ts';
+import { isCorrected } from '../gauges.ts';
+import { judgePipeline } from '../judge-live-traffic.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
+import type { PersonGrade } from '../people-grades.ts';
+import { createJudgingPlans } from '../plan.ts';
+import type { ReviewedQuery } from '../review-queue.ts';
+import { type Agreement, agreementWords } from '../rules/agreement.ts';
+import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
+import { measuresOfScore } from '../rules/judged-measures.ts';
+import { MAX_GRADE } from '../rules/judged-scores.ts';
+import { JUDGE_DRIFT } from '../watch-judge.ts';
+
+interface JudgeOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+}
+
+interface ReviewOptions extends JudgeOptions {
+  readonly out: string;
+  readonly queries: number;
+  readonly force: boolean;
+}
+
+function judgeSubcommand(name: string, description: string, example: string): Command {
+  return configuredCommand(name, description, example).requiredOption(
+    '--pipeline <name>',
+    'pipeline whose config has `judged`',
+  );
+}
+
+export function judgeCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    judgeSubcommand(
+      'status',
+      'What was graded in the trailing window, and what it says of all live traffic.',
+      'recalld judge status --pipeline support-docs',
+    ).action((options: JudgeOptions) => withJudged(options, signal, showStatus)),
+  );
+  command.addCommand(
+    judgeSubcommand(
+      'run',
+      'Draw, grade and measure now, in place of waiting for the hour.',
+      'recalld judge run --pipeline support-docs',
+    ).action((options: JudgeOptions) => withJudged(options, signal, runRound)),
+  );
+  command.addCommand(
+    judgeSubcommand(
+      'review',
+      'Write the queries that people are to grade next to a file, without the grades of the model.',
+      'recalld judge review --pipeline support-docs --out review.jsonl',
+    )
+      .requiredOption('--out <file>', 'file to write, a line of JSON for each query')
+      .option('--queries <n>', 'at most so many', parseCount, 20)
+      .option('--force', 'replace the file if it is there', false)
+      .action((options: ReviewOptions) =>
+        withJudged(options, signal, async ({ store }) => {
+          const { pipeline, out, queries, force } = options;
+          const next = await store.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
+          await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
+          if (options.json === true) printJson({ file: out, queries: next.length });
+          else if (next.length === 0) printLine('There is nothing to grade now.');
+          else
+            printLine(
+              `${plural(next.length, 'query', 'queries')}; set each grade in ${out} from 0 to 3, then: recalld judge import ${out} --pipeline ${pipeline}`,
+            );
+        }),
+      ),
+  );
+  command.addCommand(
+    judgeSubcommand(
+      'import',
+      'Store the grades of a file of `judge review`.',
+      'recalld judge import review.jsonl --pipeline support-docs',
+    )
+      .argument('<file>', 'file with grades')
+      .action((file: string, options: JudgeOptions) =>
+        withJudged(options, signal, async ({ store }) => {
+          const grades = readGrades(await readText(file), file);
+          const grader = { by: commandUser(), person: commandPerson() };
+          const known = await store.judged.recordPeople(options.pipeline, grades, grader, systemClock.now());
+          const accepted = known.filter(Boolean).length;
+          const rejected = known.length - accepted;
+          if (options.json === true) printJson({ accepted, rejected });
+          else
+            printLine(
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} left out: their queries were not drawn, or not with that document`}.`,
+            );
+          if (known.length > 0 && accepted === 0)
+            throw new RecalldError('judgment_unknown', `No query of ${file} was drawn of ${options.pipeline}.`);
+        }),
+      ),
+  );
+  return command;
+}
+
+interface JudgedWork {
+  readonly settings: CommandSettings;
+  readonly store: CommandStore;
+  readonly options: JudgeOptions;
+}
+
+/** @throws RecalldError pipeline_unknown, config_invalid for a pipeline that is not judged */
+async function withJudged(
+  options: JudgeOptions,
+  signal: AbortSignal,
+  work: (work: JudgedWork) => Promise<void>,
+): Promise<void> {
+  const settings = commandSettings(options.config, signal);
+  assertConfiguredPipeline(settings.config, options.pipeline);
+  const pipeline = settings.config.pipelines.find(({ name }) => name === options.pipeline);
+  if (pipeline?.judged === undefined) {
+    throw new RecalldError(
+      'config_invalid',
+      `The pipeline "${options.pipeline}" is not judged; add \`judged: {judge: {kind: llm}}\` to it, or {kind: none} for people alone.`,
+    );
+  }
+  await withCommandStore(settings, (store) => work({ settings, store, options }));
+}
+
+async function runRound({ settings, store, options }: JudgedWork): Promise<void> {
+  const { config, logger, signal } = settings;
+  const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
+  const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
+    const [plan] = createJudgingPlans(config, [pipeline]);
+    if (plan === undefined) return null;
+    // What a command counts is shown by nobody.
+    const meter = { increment: () => undefined };
+    try {
+      // Scores go to the tracing platform with the next round of the daemon.
+      const deps = { ...store, otlp: null, clock: systemClock, logger, meter, hashKey };
+      return await judgePipeline(deps, plan, signal, 0);
+    } finally {
+      plan.judge?.close?.();
+    }
+  });
+  if (options.json !== true) printLine(`${drawn ?? 0} queries drawn.`);
+  await showStatus({ settings, store, options });
+}
+
+async function showStatus({ store, options }: JudgedWork): Promise<void> {
+  const { pipeline } = options;
+  const now = systemClock.now();
+  const latest = (await store.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
+  const newestOf = (measure: string, segment = 'all') =>
+    latest.find(
+      (one) => one.measure === measure && one.segment === segment && one.gap === null && !isCorrected(one, latest),
+    )?.newest ?? null;
+  const scores = [...Object.values(measuresOfScore).flat(), POOL_GAP].flatMap((measure) => {
+    const newest = newestOf(measure);
+    return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
+  });
+  const agreement = recordedAgreement(latest, pipeline, JUDGE_AGREEMENT);
+  const peopleAgreement = recordedAgreement(latest, pipeline, PEOPLE_AGREEMENT);
+  const drift = newestOf(JUDGE_DRIFT);
+  const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
+  const judge = judgeOf(counts);
+  const people = await store.reviews.progress(pipeline, null, now);
+  const { today } = await store.spending.spent(pipeline, now);
+  const flagged = await store.reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS));
+  if (options.json === true) {
+    printJson({
+      pipeline,
+      judged: { model: Number(counts['model'] ?? 0), person: Number(counts['person'] ?? 0) },
+      people: {
+        drawn: people.drawn,
+        graded: people.graded,
+        sessions: Number(counts['people_sessions'] ?? 0),
+        graded_by_two: Number(counts['second'] ?? 0),
+        agreement: agreementJson(peopleAgreement),
+      },
+      flagged: { grades: flagged.graded, flagged: flagged.flagged, days: FLAGGED_MS / DAY_MS },
+      cost_today_dollars: today,
+      judge,
+      drift: drift === null ? null : { grades: drift.value, ci_low: drift.ciLow, ci_high: drift.ciHigh, n: drift.n },
+      agreement: agreementJson(agreement),
+      scores: scores.map(({ measure, k, value, ciLow, ciHigh, n }) => ({
+        measure: `${measure}@${k}`,
+        value,
+        ci_low: ciLow,
+        ci_high: ciHigh,
+        n,
+      })),
+    });
+    return;
+  }
+  if (flagged.graded > 0) printLine(flaggedSentence(pipeline, flagged));
+  if (scores.length === 0) printLine('Nothing is measured yet; the first hour after the start only begins.');
+  else
+    printLine(
+      formatTable(
+        ['score', 'value', '95 % bounds', 'n'],
+        scores.map(({ measure, k, value, ciLow, ciHigh, n }) => [
+          `${measureRow(measure).title} @${k}`,
+          value.toFixed(3),
+          `${(ciLow ?? value).toFixed(3)} to ${(ciHigh ?? value).toFixed(3)}`,
+          `${n}`,
+        ]),
+        1,
+      ),
+    );
+  if (judge !== null) printLine(`The judge is ${judge.fingerprint}, since ${judge.since}.`);
+  if (drift !== null)
+    printLine(
+      `It grades ${signed(drift.value, 2)} higher than at first (${signed(drift.ciLow ?? 0, 2)} to ${signed(drift.ciHigh ?? 0, 2)}, ${drift.n} pairs).`,
+    );
+  if (agreement !== null) printLine(`Agreement of the judge with people: ${agreementWords(agreement)}.`);
+  if (peopleAgreement !== null)
+    printLine(
+      `Agreement of two people: ${agreementWords(peopleAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
+    );
+  printLine(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`);
+}
+
+function agreementJson(agreement: Agreement | null) {
+  if (agreement === null) return null;
+  return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
+}
+
+/** Since when who grades; null where people alone do. */
+function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
+  return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
+}
+
+const grade = z.int().min(0).max(MAX_GRADE).nullable();
+
+const reviewed = z.looseObject({
+  query_id: z.string().min(1),
+  documents: z.array(z.looseObject({ id: z.string().min(1), grade })).min(1),
+});
+
+const single = z.looseObject({ query_id: z.string().min(1), document_id: z.string().min(1), grade });
+
+export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): string {
+  return JSON.stringify({
+    query_id: id,
+    asked_at: askedAt.toISOString(),
+    query: text,
+    documents: documents.map((document) => ({ id: document.id, text: document.text, grade: document.grade })),
+  });
+}
+
+/**
+ * The grades of a file: lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A grade of null is
+ * none, and leaves what is there.
+ *
+ * @throws RecalldError file_malformed with the line and what is wrong
+ */
+export function readGrades(text: string, file: string): PersonGrade[] {
+  const refuse = (line: number, problem: string): RecalldError =>
+    new RecalldError(
+      'file_malformed',
+      `${file}, line ${line}: ${problem}; write {"query_id", "documents": [{"id", "grade"}]} with grades from 0 to ${MAX_GRADE}.`,
+    );
+  return text.split('\n').flatMap((line, index): PersonGrade[] => {
+    if (line.trim() === '') return [];
+    let value: unknown;
+    try {
+      value = parseBoundedJson(line);
+    } catch {
+      throw refuse(index + 1, 'this is no JSON');
+    }
+    const one = single.safeParse(value);
+    if (one.success) return given(one.data.query_id, [{ id: one.data.document_id, grade: one.data.grade }]);
+    const query = reviewed.safeParse(value);
+    if (query.success) return given(query.data.query_id, query.data.documents);
+    const path = query.error.issues[0]?.path.join('.') ?? '';
+    throw refuse(index + 1, path === '' ? 'this is no judgment' : `${path} is missing or not what it should be`);
+  });
+}
+
+function given(queryId: string, documents: readonly { readonly id: string; readonly grade: number | null }[]) {
+  return documents.flatMap(({ id: documentId, grade: of }) =>
+    of === null ? [] : [{ queryId, documentId, grade: of }],
+  );
+}

@@ -1,0 +1,124 @@
+/** `/v1/judgments`: grades of live queries, by the model and by people. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { RecalldError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time.ts';
+import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
+import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { identifier, numberedPageShape, pageOf, parseRequest } from '../../platform/http/fields.ts';
+import type { Endpoint } from '../../platform/http/wire.ts';
+import type { JudgedTable } from '../judged-table.ts';
+import { type ListedJudgment, listedJudges, type ReviewQueue } from '../review-queue.ts';
+import { MAX_GRADE } from '../rules/judged-scores.ts';
+
+const newJudgment = z.strictObject({
+  query_id: identifier.describe('A live query that was drawn to be judged.'),
+  pipeline: identifier.describe('Pipeline of the config.'),
+  document_id: identifier.describe('One of its documents.'),
+  grade: z.int().min(0).max(MAX_GRADE).describe('0 to 3; a later grade takes the place of an earlier one.'),
+  judge: z.literal('person').default('person').describe('Grades of the model are its own.'),
+});
+
+const newJudgments = z.union([newJudgment, z.array(newJudgment).min(1).max(1000)]);
+
+const recorded = z.object({
+  accepted: z.int(),
+  rejected: z.array(z.object({ index: z.int(), code: z.string(), message: z.string() })),
+});
+
+const judgmentSchema = z.object({
+  query_id: z.string(),
+  document_id: z.string(),
+  judge: z.enum(listedJudges).describe('`second`: a second person, who did not see the grade of the first.'),
+  grade: z.int().nullable().describe('Null where the model gave none, with the problem.'),
+  problem: z.string().nullable(),
+  flagged: z.boolean().describe('Something in the texts speaks to the model that graded them; review the grade.'),
+  judged_at: z.iso.datetime(),
+});
+
+const judgmentListQuery = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  flagged: z.enum(['true', 'false']).default('false').describe('`true`: those of texts that speak to the model alone.'),
+  ...numberedPageShape,
+});
+
+export const judgingEndpoints: readonly Endpoint[] = [
+  {
+    method: 'post',
+    path: '/v1/judgments',
+    tag: 'judging',
+    summary: 'Store grades of people for documents of drawn live queries: one, or a list of up to 1,000.',
+    scope: 'admin',
+    body: newJudgments,
+    responses: { '201': { description: 'What was stored.', body: recorded } },
+  },
+  {
+    method: 'get',
+    path: '/v1/judgments',
+    tag: 'judging',
+    summary: 'Grades of a pipeline, newest first.',
+    scope: 'read',
+    query: judgmentListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(judgmentSchema) } },
+  },
+];
+
+export interface JudgmentsDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  readonly judged: Pick<JudgedTable, 'recordPeople'>;
+  readonly reviews: ReviewQueue;
+  /** @throws RecalldError pipeline_unknown */
+  assertPipeline(name: string): void;
+}
+
+const NOT_DRAWN =
+  'The query was not drawn to be judged, or not with this document; `recalld judge review` gives those that were.';
+
+export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
+  const { authentication, clock, judged, reviews } = deps;
+
+  app.post('/v1/judgments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+    const body = [parseRequest(request.body, newJudgments, 'body')].flat();
+    const isKnown = new Map<(typeof body)[number], boolean>();
+    for (const pipeline of new Set(body.map((one) => one.pipeline))) deps.assertPipeline(pipeline);
+    const grader = { by: keyHolder(request), person: personOf(request) };
+    for (const pipeline of new Set(body.map((one) => one.pipeline))) {
+      const own = body.filter((one) => one.pipeline === pipeline);
+      const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
+        queryId,
+        documentId,
+        grade,
+      }));
+      const known = await judged.recordPeople(pipeline, grades, grader, clock.now());
+      for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
+    }
+    const rejected = body.flatMap((one, index) =>
+      isKnown.get(one) === true ? [] : [{ index, code: 'judgment_unknown', message: NOT_DRAWN }],
+    );
+    if (rejected.length === body.length) throw new RecalldError('judgment_unknown', NOT_DRAWN);
+    return reply.code(201).send({ accepted: body.length - rejected.length, rejected });
+  });
+
+  app.get('/v1/judgments', { preParsing: requireScope('read', authentication) }, async (request) => {
+    const { pipeline, flagged, limit, cursor = '0' } = parseRequest(request.query, judgmentListQuery, 'query');
+    deps.assertPipeline(pipeline);
+    const found = await reviews.list(pipeline, limit, Number(cursor), flagged === 'true');
+    const next = found.length === limit ? String(Number(cursor) + limit) : null;
+    return { items: found.map(judgmentJson), next_cursor: next };
+  });
+}
+
+function judgmentJson({ queryId, documentId, isFlagged, judgedAt, ...rest }: ListedJudgment) {
+  const { judge, grade, problem } = rest;
+  return {
+    query_id: queryId,
+    document_id: documentId,
+    judge,
+    grade,
+    problem,
+    flagged: isFlagged,
+    judged_at: judgedAt.toISOString(),
+  };
+}

@@ -1,0 +1,76 @@
+/** `recalld deployments`: what was changed in a pipeline, and when. */
+import { type Command, Option } from 'commander';
+import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  parseCount,
+  parseTime,
+  printJson,
+  printLine,
+} from '../../../cli/output.ts';
+import { commandUser } from '../../../platform/access/audit-log.ts';
+import { changeInWords, type Deployment, type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
+import { deploymentJson } from './routes.ts';
+
+interface AddOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly kind: DeploymentKind;
+  readonly version: string;
+  readonly note?: string;
+  readonly at?: Date;
+}
+
+interface ListOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly limit: number;
+}
+
+export function deploymentsCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'add',
+      'Annotate a change, so that charts and diagnoses know of it.',
+      'recalld deployments add --pipeline support-docs --kind index --version 2026-11-20 --note "ef_search 40 -> 100"',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .addOption(new Option('--kind <kind>', 'what was changed').choices(deploymentKinds).makeOptionMandatory())
+      .requiredOption('--version <version>', 'what is there now')
+      .option('--note <text>', 'why, in short')
+      .option('--at <time>', 'when it took effect (default: now)', parseTime)
+      .action(async (options: AddOptions) => {
+        const settings = commandSettings(options.config, signal);
+        assertConfiguredPipeline(settings.config, options.pipeline);
+        const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
+        const deployment = await withCommandStore(settings, ({ deployments }) =>
+          deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
+        );
+        if (options.json === true) printJson(deploymentJson(deployment));
+        else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
+      }),
+  );
+  command.addCommand(
+    configuredCommand('list', 'List changes, newest first.', 'recalld deployments list --pipeline support-docs')
+      .option('--pipeline <name>', 'only those of this pipeline')
+      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .action(async (options: ListOptions) => {
+        const { pipeline, limit } = options;
+        const found = await withCommandStore(commandSettings(options.config, signal), ({ deployments }) =>
+          deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
+        );
+        if (options.json === true) printJson(found.map(deploymentJson));
+        else if (found.length === 0) printLine('No change is known; `recalld deployments add` notes one.');
+        else printLine(formatTable(['when', 'pipeline', 'kind', 'version', 'source', 'what'], found.map(rowOf)));
+      }),
+  );
+  return command;
+}
+
+function rowOf({ occurredAt, pipeline, kind, version, source, note, changes }: Deployment): string[] {
+  const changed = changes
+    .map(changeInWords)
+    .map(({ trait, before, after }) => `${trait} ${before ?? '-'} -> ${after ?? '-'}`);
+  return [occurredAt.toISOString(), pipeline, kind, version, source, note ?? changed.join(', ')];
+}

@@ -1,0 +1,83 @@
+/** `/v1/deployments`: changes of what a pipeline is made of. */
+
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Clock } from '../../../core/time.ts';
+import { keyHolder } from '../../../platform/access/audit-log.ts';
+import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import {
+  identifier,
+  numberedPageShape,
+  parseRequest,
+  shortText,
+  timestamp,
+  toPage,
+} from '../../../platform/http/fields.ts';
+import { toWire } from '../../../platform/http/wire.ts';
+import type { Deployments } from '../deployments.ts';
+import { type Deployment, deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
+
+export const newDeploymentSchema = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  kind: z.enum(deploymentKinds).describe('What was changed.'),
+  version: identifier.describe('What is there now.'),
+  note: shortText.optional().describe('Why, in short.'),
+  occurred_at: timestamp.optional().describe('When it took effect; left out, now.'),
+});
+
+export const deploymentSchema = z.object({
+  id: z.string(),
+  pipeline: z.string(),
+  kind: z.enum(deploymentKinds),
+  version: z.string(),
+  note: z.string().nullable(),
+  source: z.enum(['annotated', 'detected']).describe('Told by somebody, or seen by recalld.'),
+  occurred_at: z.iso.datetime(),
+  changes: z
+    .array(z.object({ trait: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
+    .describe('What recalld saw to have changed.'),
+});
+
+export const deploymentListQuery = z.strictObject({
+  pipeline: identifier.optional().describe('Only those of this pipeline.'),
+  ...numberedPageShape,
+});
+
+function toNewDeployment(body: z.infer<typeof newDeploymentSchema>, now: Date): NewDeployment {
+  const { pipeline, kind, version, note = null, occurred_at: occurredAt } = body;
+  return { pipeline, kind, version, note, occurredAt: occurredAt === undefined ? now : new Date(occurredAt) };
+}
+
+export function deploymentJson(deployment: Deployment): z.infer<typeof deploymentSchema> {
+  return toWire(deploymentSchema, deployment);
+}
+
+export interface DeploymentsDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  readonly deployments: Deployments;
+  /** @throws RecalldError pipeline_unknown */
+  assertPipeline(name: string): void;
+}
+
+export function addDeployments(app: FastifyInstance, deps: DeploymentsDeps): void {
+  const { authentication, clock, deployments } = deps;
+
+  app.post('/v1/deployments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+    const body = parseRequest(request.body, newDeploymentSchema, 'body');
+    deps.assertPipeline(body.pipeline);
+    const now = clock.now();
+    const deployment = await deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
+    return reply.code(201).send(deploymentJson(deployment));
+  });
+
+  app.get('/v1/deployments', { preParsing: requireScope('read', authentication) }, async (request) => {
+    const { pipeline, limit, cursor } = parseRequest(request.query, deploymentListQuery, 'query');
+    const found = await deployments.list({
+      limit,
+      ...(pipeline === undefined ? {} : { pipeline }),
+      ...(cursor === undefined ? {} : { before: cursor }),
+    });
+    return toPage(found, limit, deploymentJson, ({ id }) => id);
+  });
+}

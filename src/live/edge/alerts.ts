@@ -1,0 +1,157 @@
+/** Alerts on live traffic and feedback. Each has a guard, so that the luck of a few queries wakes nobody. */
+import {
+  type AlertRule,
+  increaseBy,
+  maxBy,
+  observedBy,
+  quantileBy,
+  type RecordingRule,
+  type RuleGroup,
+  rateBy,
+  ratio,
+  series,
+} from '../../platform/metrics/alert-rules.ts';
+
+const pipeline = ['pipeline'] as const;
+const name = '{{ $labels.pipeline }}';
+const failed = { outcome: ['error', 'timeout'] } as const;
+
+const errors5m = 'pipeline:recalld_query_errors:ratio_rate5m';
+const errors1h = 'pipeline:recalld_query_errors:ratio_rate1h';
+const zeroResults1h = 'pipeline:recalld_query_zero_results:ratio_rate1h';
+const latency15m = 'pipeline:recalld_query_latency_seconds:p95_rate15m';
+
+/** Ratios are recorded without NaN: where there is no traffic there is no series. */
+const recordings: readonly RecordingRule[] = [
+  ...(['5m', '1h'] as const).map((window) => ({
+    record: window === '5m' ? errors5m : errors1h,
+    expr: ratio(
+      rateBy(pipeline, 'recalld_queries_total', window, failed),
+      rateBy(pipeline, 'recalld_queries_total', window),
+    ),
+  })),
+  {
+    record: zeroResults1h,
+    expr: ratio(
+      rateBy(pipeline, 'recalld_query_zero_results_total', '1h'),
+      rateBy(pipeline, 'recalld_queries_total', '1h'),
+    ),
+  },
+  {
+    record: latency15m,
+    expr: `${quantileBy(0.95, pipeline, 'recalld_query_latency_seconds', '15m')}
+and ${observedBy(pipeline, 'recalld_query_latency_seconds', '15m', {}, null)} > 0`,
+  },
+];
+
+/** At least so many queries within the window. */
+function busy(window: string, queries: number): string {
+  return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
+}
+
+/** Not where it was like this before: what has always been so is no news. Without a past it counts as news. */
+function unlessUsual(recorded: string, factor: number): string {
+  return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
+}
+
+/** The page about live queries, while which the warnings on them only repeat what it says. */
+const told = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
+
+const traffic: readonly AlertRule[] = [
+  {
+    alert: 'RecalldLiveNotAnswering',
+    severity: 'critical',
+    expr: `${errors5m} >= 0.5\n${busy('5m', 20)}`,
+    for: '2m',
+    keepFiringFor: '10m',
+    by: pipeline,
+    silentWhile: { alerts: ['RecalldRetrieverNotAnswering'], on: pipeline },
+    dashboard: 'live',
+    summary: `Retrieval of ${name} failed most live queries.`,
+    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last 5 minutes failed or timed out.`,
+  },
+  {
+    alert: 'RecalldLiveErrors',
+    severity: 'warning',
+    expr: `${errors1h} >= 0.05\n${busy('1h', 100)}`,
+    for: '5m',
+    keepFiringFor: '15m',
+    by: pipeline,
+    silentWhile: told,
+    dashboard: 'live',
+    summary: `Retrieval of ${name} failed some live queries.`,
+    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour failed or timed out.`,
+  },
+  {
+    alert: 'RecalldLiveZeroResults',
+    severity: 'warning',
+    expr: `${zeroResults1h} >= 0.1\n${unlessUsual(zeroResults1h, 2)}\n${busy('1h', 100)}`,
+    for: '10m',
+    keepFiringFor: '30m',
+    by: pipeline,
+    silentWhile: told,
+    dashboard: 'live',
+    summary: `Many live queries of ${name} found no document.`,
+    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour were answered without any document, more than twice as many as usual.`,
+  },
+  {
+    alert: 'RecalldLiveLatency',
+    severity: 'warning',
+    expr: `${latency15m} >= 1\n${unlessUsual(latency15m, 2)}\n${busy('15m', 50)}`,
+    for: '10m',
+    keepFiringFor: '15m',
+    by: pipeline,
+    silentWhile: told,
+    dashboard: 'live',
+    summary: `Retrieval of ${name} was slow.`,
+    description: `The slowest 5 % of the live queries of ${name} in the last 15 minutes took {{ $value | humanizeDuration }} or longer, more than twice as long as usual.`,
+  },
+  {
+    alert: 'RecalldLiveTrafficStopped',
+    severity: 'warning',
+    expr: `${increaseBy(pipeline, 'recalld_queries_total', '1h', {}, '1d')} >= 100
+unless on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', '30m')} > 0
+unless on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', '1h', {}, '1w')} < 100
+and on () group by () (${series('recalld_build_info')})`,
+    for: '15m',
+    by: pipeline,
+    dashboard: 'live',
+    summary: `recalld receives no live query of ${name} any more.`,
+    description: `No live query of ${name} arrived for 30 minutes; at this hour of yesterday there were {{ $value | humanize }} in an hour.`,
+  },
+];
+
+const feedback: readonly AlertRule[] = [
+  {
+    alert: 'RecalldFeedbackFell',
+    severity: 'warning',
+    expr: `${maxBy(pipeline, 'recalld_feedback_latest_positive_ratio')}
+and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_drop_evidence_ratio')} >= 1`,
+    for: '1m',
+    keepFiringFor: '15m',
+    by: pipeline,
+    dashboard: 'live',
+    summary: `Positive feedback on ${name} dropped.`,
+    description: `{{ $value | humanizePercentage }} of the latest opinions on ${name} were positive. The share dropped by more than 5 points below its baseline within the live window.`,
+  },
+  {
+    alert: 'RecalldFeedbackStopped',
+    severity: 'info',
+    expr: `${increaseBy(pipeline, 'recalld_feedback_total', '6h', {}, '1d')} >= 50
+unless on (pipeline) ${increaseBy(pipeline, 'recalld_feedback_total', '6h')} > 0
+${busy('6h', 100)}`,
+    for: '30m',
+    by: pipeline,
+    dashboard: 'live',
+    summary: `No feedback on ${name} arrives any more.`,
+    description: `No feedback on ${name} arrived for 6 hours though there were live queries; at this time of yesterday there were {{ $value | humanize }} in 6 hours.`,
+  },
+];
+
+export function liveGroup(): RuleGroup {
+  return { name: 'recalld-live', recordings, alerts: traffic };
+}
+
+export function feedbackGroup(): RuleGroup {
+  return { name: 'recalld-feedback', recordings: [], alerts: feedback };
+}

@@ -1,0 +1,285 @@
+/**
+ * `/v1/queries`, `/v1/feedback` and its summary, and the other endpoints of live traffic. 202 means that the database has
+ * committed.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { type ErrorCode, type Rejection, rejectionTable } from '../../core/errors.ts';
+import { type Clock, HOUR_MS } from '../../core/time.ts';
+import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { parseRequest } from '../../platform/http/fields.ts';
+import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
+import type { Endpoint } from '../../platform/http/wire.ts';
+import { feedbackSummaryQuery } from '../../report/status/schema.ts';
+import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
+import type { IngestDeps, Report } from '../live-ingest.ts';
+import { type FeedbackSource, withinSegments } from '../measure-feedback.ts';
+import {
+  type FeedbackWindow,
+  type OpinionTally,
+  type PositiveRatioOutcome,
+  positiveRatios,
+  type Sentiment,
+} from '../rules/feedback/sentiment.ts';
+import { type FeedbackBasis, kindsOf } from '../rules/feedback/user-cap.ts';
+import type { FeedbackKind } from '../rules/live-query.ts';
+import type { LiveTraffic } from '../sql/live-traffic.ts';
+
+export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: RequestBodies): void {
+  const options = { preParsing: requireScope('ingest', deps.authentication) };
+  void app.register(async (scope) => {
+    acceptLargeJson(scope, bodies);
+
+    scope.post('/v1/queries', options, async (request, reply) => {
+      const read = partsOf(request, readLiveQueries, deps.largeBodies.queries);
+      const parts = read instanceof Promise ? await read : read;
+      const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) {
+        const report = await deps.ingestQueries(part.items);
+        all.sampled += report.sampled;
+        add(all, part, report);
+      }
+      return answer(reply, all, all, deps);
+    });
+
+    scope.post('/v1/feedback', options, async (request, reply) => {
+      const read = partsOf(request, readFeedback, deps.largeBodies.feedback);
+      const parts = read instanceof Promise ? await read : read;
+      const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) add(all, part, await deps.ingestFeedback(part.items));
+      const { accepted, duplicates, rejected } = all;
+      return answer(reply, all, { accepted, duplicates, rejected }, deps);
+    });
+  });
+}
+
+/** What a body says. The request lets go of it, since vectors as text would wait for the commit beside what was made of them. */
+function partsOf<Item>(
+  request: FastifyRequest,
+  read: (body: unknown) => ParsedItems<Item>,
+  readLarge: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Item>>>,
+): readonly ParsedItems<Item>[] | Promise<Iterable<ParsedItems<Item>>> {
+  const { body } = request;
+  request.body = undefined;
+  return body instanceof LargeBody ? readLarge(body.pieces) : [read(body)];
+}
+
+/** What became of the items of a body. */
+interface Tally {
+  accepted: number;
+  sampled: number;
+  duplicates: number;
+  readonly rejected: (Rejection & { readonly index: number })[];
+}
+
+/** Adds what became of a part, with its rejections by where the items stood in the body. */
+function add(all: Tally, part: ParsedItems<unknown>, report: Report): void {
+  all.accepted += report.accepted;
+  all.duplicates += report.duplicates;
+  for (const rejection of part.rejected) all.rejected.push(rejection);
+  for (const rejection of report.rejected) {
+    all.rejected.push({ ...rejection, index: part.positions[rejection.index] ?? rejection.index });
+  }
+}
+
+/** 202 when anything was taken; 422 when all was refused. */
+function answer(
+  reply: FastifyReply,
+  { accepted, duplicates, rejected }: Tally,
+  document: Report,
+  deps: IngestDeps,
+): FastifyReply {
+  rejected.sort((a, b) => a.index - b.index);
+  for (const { code } of rejected) deps.onRejected(code);
+  const taken = accepted + duplicates > 0 || rejected.length === 0;
+  return reply.code(taken ? 202 : 422).send(document);
+}
+
+export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
+
+/** The reason that stands for an error which another try may not meet. */
+export function shedReason(code: ErrorCode): ShedReason {
+  if (code === 'overloaded') return 'overload';
+  if (code === 'rate_limited') return 'rate_limit';
+  return code === 'database_full' ? 'disk_full' : 'database';
+}
+
+const codes = Object.keys(rejectionTable) as (keyof typeof rejectionTable)[];
+
+const rejected = z
+  .array(
+    z.object({
+      index: z.int().min(0).describe('Where the item stood in the body.'),
+      code: z.enum(codes),
+      message: z.string().describe('One sentence that names the field and the way out.'),
+    }),
+  )
+  .describe('Items that were not accepted; the others were.');
+
+const count = z.int().min(0);
+
+const queriesReport = z.object({
+  accepted: count.describe('Valid queries that are new, sampled or not.'),
+  sampled: count.describe('Those of them that were kept.'),
+  duplicates: count.describe('Kept queries whose id was there before.'),
+  rejected,
+});
+
+const feedbackReport = z.object({
+  accepted: count,
+  duplicates: count.describe('Feedback whose id was there before.'),
+  rejected,
+});
+
+const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
+
+const allRefused = (body: z.ZodType) => ({ description: 'Every item was refused; the body says why.', body });
+
+export const ingestEndpoints: readonly Endpoint[] = [
+  {
+    method: 'post',
+    path: '/v1/queries',
+    tag: 'ingest',
+    summary: 'Tell live queries: one, or a list of at most 1,000. Idempotent by id.',
+    scope: 'ingest',
+    body: oneOrMany(liveQuerySchema),
+    responses: {
+      '202': { description: 'Committed to the database, save the rejected ones.', body: queriesReport },
+      '422': allRefused(queriesReport),
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/feedback',
+    tag: 'ingest',
+    summary: 'Tell what users said or did about answers: one, or a list of at most 1,000.',
+    scope: 'ingest',
+    body: oneOrMany(feedbackSchema),
+    responses: {
+      '202': { description: 'Committed to the database, save the rejected ones.', body: feedbackReport },
+      '422': allRefused(feedbackReport),
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/traces',
+    tag: 'ingest',
+    summary: 'OTLP/HTTP traces, protobuf or JSON, plain or gzip.',
+    scope: 'ingest',
+    body: null,
+    responses: {
+      '200': { description: 'An ExportTraceServiceResponse in the format of the request.', body: null },
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/logs',
+    tag: 'ingest',
+    summary: 'OTLP/HTTP logs: gen_ai.evaluation.result events become feedback.',
+    scope: 'ingest',
+    body: null,
+    responses: {
+      '200': { description: 'An ExportLogsServiceResponse in the format of the request.', body: null },
+    },
+  },
+];
+
+export interface FeedbackSummaryDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  /**
+   * One summary for each pipeline of the config, or for the one of that name.
+   *
+   * @throws RecalldError pipeline_unknown
+   */
+  summarizeFeedback(
+    pipeline: string | null,
+    window: { readonly from: Date; readonly until: Date },
+  ): Promise<readonly FeedbackSummary[]>;
+}
+
+export function addFeedbackSummary(app: FastifyInstance, deps: FeedbackSummaryDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/feedback/summary', read, async (request) => {
+    const { pipeline, hours } = parseRequest(request.query, feedbackSummaryQuery, 'query');
+    const until = deps.clock.now();
+    const from = new Date(until.getTime() - hours * HOUR_MS);
+    const summaries = await deps.summarizeFeedback(pipeline ?? null, { from, until });
+    return {
+      from: from.toISOString(),
+      until: until.toISOString(),
+      pipelines: summaries.map(({ pipeline: name, kinds, opinions }) => ({
+        pipeline: name,
+        kinds,
+        opinions: {
+          all: bySegment(opinions.all),
+          explicit: bySegment(opinions.explicit),
+          implicit: bySegment(opinions.implicit),
+        },
+      })),
+    };
+  });
+}
+
+function bySegment(ratios: ReadonlyMap<string, PositiveRatioOutcome>) {
+  return Object.fromEntries([...ratios].map(([segment, outcome]) => [segment, ratioJson(outcome)]));
+}
+
+function ratioJson(outcome: PositiveRatioOutcome) {
+  const ci_method = 'wilson';
+  if (outcome.kind !== 'ratio') {
+    return { positive: 0, negative: 0, n: 0, positive_ratio: null, ci_low: null, ci_high: null, ci_method };
+  }
+  const { positive, negative, n, value, low, high } = outcome;
+  return { positive, negative, n, positive_ratio: value, ci_low: low, ci_high: high, ci_method };
+}
+
+interface KindCount extends Readonly<Record<Sentiment, number>> {
+  readonly kind: FeedbackKind;
+  /** All of it, before later words replace earlier ones and caps are applied. */
+  readonly feedback: number;
+}
+
+export interface FeedbackSummary {
+  readonly pipeline: string;
+  /** Kinds that occur. */
+  readonly kinds: readonly KindCount[];
+  /** Positive ratios by segment. */
+  readonly opinions: Readonly<Record<FeedbackBasis, ReadonlyMap<string, PositiveRatioOutcome>>>;
+}
+
+/** Summarises the feedback on a pipeline that occurred within the window. */
+export async function summarizeFeedback(
+  traffic: Pick<LiveTraffic, 'opinions'>,
+  source: FeedbackSource,
+  window: FeedbackWindow,
+): Promise<FeedbackSummary> {
+  const found = await traffic.opinions(source.pipeline, window, source.segmentKeys);
+  const tallies = withinSegments(found, source);
+  const ratios = (basis: FeedbackBasis) => positiveRatios(tallies, basis);
+  return {
+    pipeline: source.pipeline,
+    kinds: kindCounts(found),
+    opinions: { all: ratios('all'), explicit: ratios('explicit'), implicit: ratios('implicit') },
+  };
+}
+
+function kindCounts(tallies: readonly OpinionTally[]): KindCount[] {
+  return kindsOf('all').flatMap((kind) => {
+    const own = tallies.filter((tally) => tally.kind === kind);
+    const opinions = (sentiment: Sentiment) =>
+      own.reduce((sum, tally) => sum + (tally.sentiment === sentiment ? tally.opinions : 0), 0);
+    const feedback = own.reduce((sum, tally) => sum + tally.feedback, 0);
+    if (feedback === 0) return [];
+    return [
+      {
+        kind,
+        feedback,
+        positive: opinions('positive'),
+        negative: opinions('negative'),
+        neutral: opinions('neutral'),
+      },
+    ];
+  });
+}

@@ -1,0 +1,209 @@
+/** OpenTelemetry in: decode, find live queries and feedback, take them in like any others, answer as OTLP asks. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../../app/config/schema.ts';
+import type { CleanupStack } from '../../../core/cleanup-stack.ts';
+import {
+  type ErrorCode,
+  RecalldError,
+  type Rejection,
+  type RejectionCode,
+  rejectionTable,
+} from '../../../core/errors.ts';
+import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import type { RequestBodies } from '../../../platform/http/request-bodies.ts';
+import type { Meter } from '../../../platform/metrics/meter.ts';
+import type { LiveIngest } from '../../live-ingest.ts';
+import { createOtlpReader, type Found, type OtlpRequest, type TracesRead } from '../../otlp/extraction.ts';
+import { encodeFailure, encodeSuccess, otlpFormat, unknownType } from '../../otlp/parse.ts';
+import { unreadableText } from '../../rules/otel/unreadable-retriever.ts';
+import { type ShedReason, shedReason } from '../live-routes.ts';
+
+type OtlpSignal = 'traces' | 'logs';
+
+interface OtlpReceiver {
+  /** Takes a body in and says what to answer. Rejects only for bugs of ours. */
+  take(signal: OtlpSignal, body: Uint8Array, contentType: string | undefined): Promise<OtlpAnswer>;
+  /** The answer when the body could not be read. */
+  refuse(error: RecalldError, contentType: string | undefined): OtlpAnswer;
+}
+
+interface OtlpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  /** Why the sender may send it again later. */
+  readonly shed?: ErrorCode;
+}
+
+export interface OtlpDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly otlp: OtlpReceiver;
+  onShed(reason: ShedReason): void;
+}
+
+/**
+ * Room for a full batch of 512 spans of which each tenth holds a vector of 3072 numbers, or each a document list of
+ * 30 kB. A body that is made to cost as much as it can takes some 300 MB while it is read.
+ */
+const LIMIT_BYTES = 16 * 1024 * 1024;
+
+export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBodies, retryAfterSeconds: number): void {
+  const send = (reply: FastifyReply, answer: OtlpAnswer): FastifyReply => {
+    if (answer.shed !== undefined) {
+      deps.onShed(shedReason(answer.shed));
+      reply.header('retry-after', retryAfterSeconds);
+    }
+    return reply.code(answer.status).header('content-type', answer.contentType).send(Buffer.from(answer.body));
+  };
+
+  void app.register(async (scope) => {
+    // Any type: which of them there are is said in the format of OTLP.
+    scope.addContentTypeParser('*', async (request: FastifyRequest) =>
+      Buffer.concat(await bodies.read(request, LIMIT_BYTES)),
+    );
+    scope.setErrorHandler((error, request, reply) => {
+      const failure = isWithoutType(error) ? unknownType(request.headers['content-type']) : error;
+      const isOfBody = failure instanceof RecalldError && !['unauthorized', 'forbidden'].includes(failure.kind);
+      if (!isOfBody) throw error;
+      reply.removeHeader('connection');
+      return send(reply, deps.otlp.refuse(failure, request.headers['content-type']));
+    });
+    for (const signal of ['traces', 'logs'] as const) {
+      scope.post(
+        `/v1/${signal}`,
+        { preParsing: requireScope('ingest', deps.authentication) },
+        async (request, reply) => {
+          const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+          return send(reply, await deps.otlp.take(signal, body, request.headers['content-type']));
+        },
+      );
+    }
+  });
+}
+
+/** Fastify looks for no parser where a header is missing or is no type at all. */
+function isWithoutType(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+}
+
+/** Codes of gRPC, which OTLP uses in its failures. */
+const INVALID_ARGUMENT = 3;
+const UNAVAILABLE = 14;
+
+/** The thread that reads large bodies ends with the cleanups. */
+export function createOtlpReceiver(
+  config: Config,
+  ingest: LiveIngest,
+  meter: Meter,
+  cleanups: CleanupStack,
+): OtlpReceiver {
+  const reader = createOtlpReader(
+    config.pipelines.map(({ name, service_names: serviceNames, segments, variants }) => ({
+      name,
+      serviceNames,
+      segmentKeys: [...segments.keys, ...(variants === undefined ? [] : [variants.tag])],
+    })),
+  );
+  cleanups.defer('reader of OpenTelemetry', () => reader.close());
+
+  const count = (outcome: string, spans: number): void =>
+    meter.increment('recalld_trace_spans_total', { outcome }, spans);
+
+  const takeTraces = async (...request: OtlpRequest): Promise<Outcome> => {
+    const found = await reader.traces(...request);
+    const unreadable = found.unreadableRetrievers.reduce((sum, { spans }) => sum + spans, 0);
+    const documentless = found.unreadableRetrievers.filter(
+      ({ reason }) => reason === 'no_documents' || reason === 'hidden',
+    );
+    count('rejected', found.rejected);
+    count('truncated', found.truncatedSpans);
+    count('ignored', found.ignoredSpans);
+    count('without_pipeline', found.spansWithoutPipeline);
+    count('unreadable_retriever', unreadable);
+    count(
+      'without_documents',
+      documentless.reduce((sum, { spans }) => sum + spans, 0),
+    );
+    count('live_query', found.liveQueries);
+    const refused = await takeAll(ingest, found.parts);
+    if (unreadable > 0) await ingest.noteUnreadable(found.unreadableRetrievers);
+    meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
+    const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
+    const { rejected, message } = outcomeOf(found, refused);
+    return { rejected: rejected + unreadable, message: [...(message === '' ? [] : [message]), ...unread].join(' ') };
+  };
+
+  const takeLogs = async (...request: OtlpRequest): Promise<Outcome> => {
+    const found = await reader.logs(...request);
+    return outcomeOf(found, await takeAll(ingest, found.parts));
+  };
+
+  const outcomeOf = (
+    { rejected, flaws, misnamed }: Pick<TracesRead, 'rejected' | 'flaws' | 'misnamed'>,
+    refused: readonly Rejection[],
+  ): Outcome => {
+    for (const [code, times] of Object.entries(flaws))
+      meter.increment('recalld_ingest_rejected_total', { code }, times);
+    for (const { code } of refused) meter.increment('recalld_ingest_rejected_total', { code });
+    const sentences = [...new Set(refused.map(({ message }) => message))].slice(0, MAX_SENTENCES);
+    for (const [code, times] of Object.entries(flaws)) sentences.push(flawText(code as RejectionCode, times));
+    if (misnamed !== null)
+      sentences.push(`${misnamed} is not a field of OTLP/JSON and was ignored; it has names such as resourceSpans.`);
+    return { rejected: rejected + refused.length, message: sentences.join(' ') };
+  };
+
+  return {
+    async take(signal, body, type) {
+      try {
+        const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
+        const partial = message === '' ? null : { rejected, message: message.slice(0, MAX_MESSAGE) };
+        return { status: 200, ...encodeSuccess(signal, otlpFormat(type) ?? 'json', partial) };
+      } catch (error) {
+        if (error instanceof RecalldError) return refuse(error, type);
+        throw error;
+      }
+    },
+    refuse,
+  };
+}
+
+interface Outcome {
+  /** Spans or log records that were not accepted. */
+  readonly rejected: number;
+  /** Why, or what of the others was left out; empty when nothing was. */
+  readonly message: string;
+}
+
+/** Different ones of a body; each names the field and the fix. */
+const MAX_SENTENCES = 5;
+/** Exporters write it into their log at each export. */
+const MAX_MESSAGE = 2000;
+
+function flawText(code: RejectionCode, times: number): string {
+  const sentence = rejectionTable[code];
+  return times === 1 ? sentence : `${times} times: ${sentence}`;
+}
+
+/**
+ * Part by part, so that other requests have their turn.
+ *
+ * @returns what was refused
+ */
+async function takeAll(ingest: LiveIngest, parts: Iterable<Found>): Promise<readonly Rejection[]> {
+  const refused: Rejection[] = [];
+  for (const { queries, fragments, feedback } of parts) {
+    if (queries.length > 0) refused.push(...(await ingest.ingestQueries(queries)).rejected);
+    if (fragments.length > 0) await ingest.holdFragments(fragments);
+    if (feedback.length > 0) refused.push(...(await ingest.ingestFeedback(feedback)).rejected);
+  }
+  return refused;
+}
+
+function refuse(error: RecalldError, type: string | undefined): OtlpAnswer {
+  const format = otlpFormat(type) ?? 'json';
+  if (error.retryable) return { status: 503, shed: error.code, ...encodeFailure(format, UNAVAILABLE, error.message) };
+  return {
+    status: error.kind === 'too_large' ? 413 : 400,
+    ...encodeFailure(format, INVALID_ARGUMENT, error.message),
+  };
+}

@@ -1,0 +1,31 @@
+/** `recalld mcp`: the tools of the Model Context Protocol over stdin and stdout, for an assistant that starts it. */
+import { once } from 'node:events';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Command } from 'commander';
+import { commandSettings, withWatchedStore } from '../../app/commands/command-store.ts';
+import { version } from '../../app/version.ts';
+import { createMcpServer } from '../tools.ts';
+
+const HELP = `
+An assistant starts it by itself; in its config stands
+  {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp", "--config", "/etc/recalld.yaml"]}}}
+A daemon serves the same tools at POST /v1/mcp to keys with scope read.`;
+
+export function mcpCommand(command: Command, signal: AbortSignal): Command {
+  return command
+    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
+    .addHelpText('after', '\nExample:\n  recalld mcp --config recalld.yaml')
+    .addHelpText('after', HELP)
+    .action(async ({ config: file }: { readonly config?: string }) => {
+      const settings = commandSettings(file, signal);
+      const { config } = settings;
+      await withWatchedStore(settings, async (store) => {
+        const server = serveStdio(() => createMcpServer({ ...store, config, choosesTags: true }, version));
+        try {
+          await once(process.stdin, 'close', { signal });
+        } finally {
+          await server.close();
+        }
+      });
+    });
+}

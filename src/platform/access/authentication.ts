@@ -1,0 +1,218 @@
+/** Who calls: bearer API keys, what they may do, and how often; and which callers a daemon trusts that needs no key. */
+import type { IncomingHttpHeaders } from 'node:http';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify';
+import { RecalldError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { operationPaths, routeOf } from '../http/operations.ts';
+import {
+  type ApiKey,
+  type ApiKeys,
+  type ApiScope,
+  addressOf,
+  allows,
+  type Check,
+  type ConsoleSessions,
+  createAttempts,
+  createCheck,
+} from './credentials.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key of a call of the API; null when none was sent. */
+    apiKey: ApiKey | 'unknown' | null;
+  }
+}
+
+/** For so long a key is believed without asking the database again. */
+const KEY_BELIEVED_MS = 10_000;
+/** Of keys and addresses together whose requests are counted; beyond it the one that was quiet longest is forgotten. */
+const MAX_COUNTED = 10_000;
+
+interface CredentialSources {
+  readonly keys: Pick<ApiKeys, 'find'>;
+  readonly sessions: Pick<ConsoleSessions, 'find' | 'begin' | 'end'>;
+  readonly optional: boolean;
+  readonly logger: Logger;
+}
+
+export interface AuthenticationSettings {
+  /** Calls without a key may do everything: only for an embedded daemon on loopback. */
+  readonly optional: boolean;
+  /** The key that a text is; one that was revoked is believed for some seconds yet. */
+  readonly checkKey: Check<ApiKey>;
+  /** The key that somebody is signed in with, as the database says now. */
+  readonly checkSession: Check<ApiKey>;
+  readonly sessions: Pick<ConsoleSessions, 'begin' | 'end'>;
+}
+
+export function createAuthentication(sources: CredentialSources): AuthenticationSettings {
+  const { keys, sessions, optional, logger } = sources;
+  const attempts = createAttempts((address) =>
+    logger.warn('an address presents wrong keys or sessions and is sent away for a minute', { address }),
+  );
+  return {
+    optional,
+    checkKey: createCheck((text) => keys.find(text), KEY_BELIEVED_MS, attempts),
+    checkSession: createCheck((token) => sessions.find(token), 0, attempts),
+    sessions,
+  };
+}
+
+/**
+ * Looks at the key of each call of the API before its body, and bounds the calls: by key where it is good, else by
+ * address. Health and metrics are neither asked for a key nor bounded.
+ */
+export async function identifyCallers(
+  app: FastifyInstance,
+  { optional, checkKey }: AuthenticationSettings,
+  maxRequestsPerMinute: number,
+): Promise<void> {
+  app.decorateRequest('apiKey', null);
+  const identify = async (request: FastifyRequest, text: string, done: (error?: Error) => void): Promise<void> => {
+    let failure: Error | undefined;
+    try {
+      request.apiKey = (text === '' ? null : await checkKey(text, addressOf(request))) ?? 'unknown';
+    } catch (error) {
+      failure = error as Error;
+    }
+    // All who waited for one look-up go on in one turn of the event loop, and the limiter, which adds in one step and
+    // reads in the next, would find the count of all of them for each: so each has a turn of its own.
+    setImmediate(done, failure);
+  };
+  // Without a promise where nobody has to be asked: each costs every request.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const text = routeOf(request).startsWith('/v1/') ? bearerOf(request) : null;
+    if (text === null) done();
+    else void identify(request, text, done);
+  });
+  await app.register(rateLimit, {
+    global: false,
+    max: maxRequestsPerMinute,
+    timeWindow: 60_000,
+    cache: MAX_COUNTED,
+    // Those who stay within it need not be told with each answer.
+    addHeadersOnExceeding: {
+      'x-ratelimit-limit': false,
+      'x-ratelimit-remaining': false,
+      'x-ratelimit-reset': false,
+    },
+    keyGenerator: (request) => {
+      const key = goodKeyOf(request);
+      return key === null ? `address ${addressOf(request)}` : `key ${key.id}`;
+    },
+    allowList: (request) => operationPaths.has(routeOf(request)),
+    errorResponseBuilder: (request) =>
+      optional || goodKeyOf(request) !== null
+        ? new RecalldError(
+            'rate_limited',
+            `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as Retry-After says.`,
+          )
+        : new RecalldError(
+            'attempts_limited',
+            `More than ${maxRequestsPerMinute} calls without a key came from this address within a minute; wait as Retry-After says.`,
+          ),
+  });
+  app.addHook('onRequest', app.rateLimit());
+}
+
+/**
+ * A hook that lets a request through when its key has the scope. A key that is sent must be right even where none is
+ * needed. It runs before a byte of the body is read.
+ */
+export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings): preParsingHookHandler {
+  return ({ apiKey }, _reply, payload, done) => {
+    if (apiKey === null) {
+      if (optional) return done(null, payload);
+      const message = `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` makes one.`;
+      return done(new RecalldError('key_missing', message));
+    }
+    if (apiKey === 'unknown') return done(new RecalldError('key_invalid', 'The API key is unknown or revoked.'));
+    if (!allows(apiKey.scopes, scope)) return done(lacks(apiKey, scope, 'this call needs'));
+    done(null, payload);
+  };
+}
+
+/**
+ * For what some calls of a route do beyond it, as requireScope did for the route.
+ *
+ * @throws RecalldError key_lacks_scope
+ */
+export function assertCallerMay(scope: ApiScope, { apiKey }: FastifyRequest, needs: string): void {
+  if (apiKey !== null && apiKey !== 'unknown') assertAllows(apiKey, scope, needs);
+}
+
+/** @throws RecalldError key_lacks_scope */
+export function assertAllows(key: ApiKey, scope: ApiScope, needs: string): void {
+  if (!allows(key.scopes, scope)) throw lacks(key, scope, needs);
+}
+
+function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
+  return new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
+}
+
+/** Whether a request carries a good key, and is not let through because none is needed. */
+export function hasGoodKey(request: FastifyRequest): boolean {
+  // A server without the API asks nobody for a key.
+  return typeof request.apiKey === 'object' && request.apiKey !== null;
+}
+
+function goodKeyOf({ apiKey }: FastifyRequest): ApiKey | null {
+  return apiKey === 'unknown' ? null : apiKey;
+}
+
+function bearerOf(request: FastifyRequest): string | null {
+  const header = request.headers.authorization;
+  if (header === undefined) return null;
+  const [scheme, key] = header.split(' ');
+  return scheme?.toLowerCase() === 'bearer' && key !== undefined && key !== '' ? key : '';
+}
+
+const forwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
+const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Guards a daemon that trusts every caller of its own machine: refuses every call under `app` that names another host,
+ * comes from a page of another, or by a proxy. A page of any site can make the browser of somebody on that machine call
+ * 127.0.0.1, by a name of its own that it lets resolve to it (DNS rebinding) or by a form; such calls carry the foreign
+ * name in Host or in Origin.
+ */
+export function refuseForeignPages(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));
+}
+
+function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
+  const { host, origin } = headers;
+  if (forwarded.some((name) => headers[name] !== undefined)) {
+    return new RecalldError(
+      'host_refused',
+      'A proxy passed this call on, and this daemon takes calls without a key from its own machine alone:' +
+        ' name the proxy in server.trusted_proxies, and use API keys.',
+    );
+  }
+  if (host !== undefined && !isLocalHost(host)) {
+    return new RecalldError(
+      'host_refused',
+      'The Host header names another machine, and this daemon takes calls without a key from its own machine alone:' +
+        ' call it as 127.0.0.1, or set server.host and use API keys.',
+    );
+  }
+  if (origin !== undefined && !isLocal(origin)) {
+    return new RecalldError('host_refused', 'Pages of other sites may not call this daemon.');
+  }
+  return undefined;
+}
+
+let lastLocal = '';
+
+/** Nearly every call names it as the one before did. */
+function isLocalHost(host: string): boolean {
+  if (host === lastLocal) return true;
+  if (!isLocal(`http://${host}`)) return false;
+  lastLocal = host;
+  return true;
+}
+
+function isLocal(address: string): boolean {
+  return URL.canParse(address) && localNames.has(new URL(address).hostname);
+}

@@ -1,0 +1,289 @@
+/**
+ * Whether a key or a session that somebody presents is a good one, by the API keys in PostgreSQL. The database is
+ * asked about few unknown ones a minute for each address, and what it does not know pushes nothing out of what it
+ * does.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
+import { normalizeIP } from '@fastify/rate-limit';
+import type { FastifyRequest } from 'fastify';
+import type { Pool } from 'pg';
+import { RecalldError } from '../../core/errors.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import { queryRows } from '../postgres/rows.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { recordActs } from './audit-log.ts';
+
+/** API keys: what they look like and what they may do. */
+export const apiScopes = ['ingest', 'read', 'admin'] as const;
+
+export type ApiScope = (typeof apiScopes)[number];
+
+/** Whether a key with these scopes may do what needs `scope`; admin may do everything. */
+export function allows(scopes: readonly ApiScope[], scope: ApiScope): boolean {
+  return scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** Keys begin with this, so that a key that leaked into a repository is recognised by scanners. */
+const API_KEY_PREFIX = 'rcl_';
+
+/** Of the table `api_keys` as k. */
+const keyColumns = 'k.id, k.name, k.scopes, k.created_at, k.revoked_at';
+
+export function createApiKeys(pool: Pool): ApiKeys {
+  return {
+    async find(text) {
+      const rows = await queryRows<ApiKey>(
+        pool,
+        `select ${keyColumns} from api_keys k where k.key_hash = $1::bytea and k.revoked_at is null`,
+        [hashOfSecret(text)],
+      );
+      return rows[0] ?? null;
+    },
+
+    async create(name, scopes, by, now) {
+      const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;
+      const id = randomBytes(4).toString('hex');
+      const row = await inTransaction(pool, async (client) => {
+        const rows = await queryRows<ApiKey>(
+          client,
+          `insert into api_keys as k (id, name, key_hash, scopes, created_at)
+           values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz) returning ${keyColumns}`,
+          [id, name, hashOfSecret(text), [...scopes], now],
+        );
+        const after = { name, scopes };
+        await recordActs(client, [
+          { at: now, by, act: 'create_key', pipeline: null, subject: id, before: null, after },
+        ]);
+        return rows[0];
+      });
+      if (row === undefined) throw new Error('an insert returned no row');
+      return { key: row, text };
+    },
+
+    async list() {
+      const rows = await queryRows<ListedApiKey>(
+        pool,
+        `select ${keyColumns}, count(s.key_id)::integer as sessions, max(s.last_seen_at) as last_seen_at
+           from api_keys k
+           left join console_sessions s on s.key_id = k.id and s.expires_at > now()
+          group by k.id order by k.created_at`,
+      );
+      return rows;
+    },
+
+    revoke: (id, by, now) =>
+      inTransaction(pool, async (client) => {
+        const rows = await queryRows<ApiKey>(
+          client,
+          `select ${keyColumns} from api_keys k where k.id = $1::text for update`,
+          [id],
+        );
+        const [known] = rows;
+        if (known === undefined) return false;
+        await client.query('delete from console_sessions where key_id = $1::text', [id]);
+        if (known.revokedAt !== null) return true;
+        await client.query('update api_keys set revoked_at = $2::timestamptz where id = $1::text', [id, now]);
+        const before = { name: known.name, scopes: known.scopes };
+        await recordActs(client, [
+          { at: now, by, act: 'revoke_key', pipeline: null, subject: id, before, after: null },
+        ]);
+        return true;
+      }),
+  };
+}
+
+/** What the database keeps of a long random text. */
+function hashOfSecret(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly ApiScope[];
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+/** A key with those who are signed in at the console with it. */
+export interface ListedApiKey extends ApiKey {
+  readonly sessions: number;
+  /** When one of them last looked, to the minute; null when nobody is signed in. */
+  readonly lastSeenAt: Date | null;
+}
+
+/** API keys; only their hashes are stored. */
+export interface ApiKeys {
+  /** The key that this text is, null when it is none or revoked. */
+  find(text: string): Promise<ApiKey | null>;
+  /** Makes a key. Its text is in the answer and nowhere else, ever. */
+  create(
+    name: string,
+    scopes: readonly ApiScope[],
+    by: string,
+    now: Date,
+  ): Promise<{ readonly key: ApiKey; readonly text: string }>;
+  list(): Promise<readonly ListedApiKey[]>;
+  /** Ends its console sessions with it. False when there is no such key. */
+  revoke(id: string, by: string, now: Date): Promise<boolean>;
+}
+
+/** Different wrong keys and sessions of one address. */
+const WRONG_A_MINUTE = 20;
+/** Of good credentials, of wrong ones and of addresses; beyond it the oldest is forgotten. */
+const MAX_REMEMBERED = 10_000;
+
+/** Counts what an address presents before the database is asked about it. */
+interface Attempts {
+  /**
+   * @returns gives the attempt back, for one that was right
+   * @throws RecalldError attempts_limited
+   */
+  begin(address: string): () => void;
+}
+
+/** @param onLimited told once a minute of an address that is sent away */
+export function createAttempts(onLimited: (address: string) => void): Attempts {
+  const minutes = new Map<string, { count: number; isTold: boolean; readonly until: number }>();
+  return {
+    begin(address) {
+      const now = performance.now();
+      let minute = minutes.get(address);
+      if (minute === undefined || minute.until <= now) {
+        minute = { count: 0, isTold: false, until: now + MINUTE_MS };
+        remember(minutes, address, minute);
+      }
+      const counted = minute;
+      if (counted.count >= WRONG_A_MINUTE) {
+        if (!counted.isTold) onLimited(address);
+        counted.isTold = true;
+        throw new RecalldError(
+          'attempts_limited',
+          `${WRONG_A_MINUTE} wrong keys or sessions came from this address within a minute; wait as Retry-After says.`,
+        );
+      }
+      counted.count += 1;
+      return () => void (counted.count -= 1);
+    },
+  };
+}
+
+/**
+ * What `text` stands for, null when it is not good.
+ *
+ * @throws RecalldError attempts_limited
+ */
+export type Check<Found> = (text: string, address: string) => Promise<Found | null>;
+
+/**
+ * @param ask asks the database
+ * @param believedMs for so long an answer that was good is not asked for again
+ */
+export function createCheck<Found>(
+  ask: (text: string) => Promise<Found | null>,
+  believedMs: number,
+  attempts: Attempts,
+): Check<Found> {
+  const good = new Map<string, { readonly found: Found; readonly until: number }>();
+  const wrong = new Map<string, { readonly until: number }>();
+  const asking = new Map<string, Promise<Found | null>>();
+
+  const askOnce = async (hash: string, text: string, address: string): Promise<Found | null> => {
+    // One that was good is asked about whatever else comes from there: wrong keys lock no good one out.
+    const giveBack = good.has(hash) ? null : attempts.begin(address);
+    let isWrong = false;
+    try {
+      const found = await ask(text);
+      isWrong = found === null;
+      if (found !== null) remember(good, hash, { found, until: performance.now() + believedMs });
+      else {
+        good.delete(hash);
+        remember(wrong, hash, { until: performance.now() + MINUTE_MS });
+      }
+      return found;
+    } finally {
+      if (!isWrong) giveBack?.();
+    }
+  };
+
+  return async (text, address) => {
+    const hash = createHash('sha256').update(text).digest('base64');
+    const now = performance.now();
+    const known = good.get(hash);
+    if (known !== undefined && known.until > now) return known.found;
+    if ((wrong.get(hash)?.until ?? 0) > now) return null;
+    const underWay = asking.get(hash);
+    if (underWay !== undefined) return underWay;
+    const answer = askOnce(hash, text, address).finally(() => asking.delete(hash));
+    asking.set(hash, answer);
+    return answer;
+  };
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
+}
+
+/** Who calls: what a trusted proxy says, else who is connected; of IPv6 the network, since a client has all of it. */
+export function addressOf({ ip, socket }: FastifyRequest): string {
+  return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
+}
+
+/** The oldest session of a key ends when it begins more. */
+const MAX_OF_A_KEY = 100;
+
+export function createConsoleSessions(pool: Pool): ConsoleSessions {
+  return {
+    async begin(keyId, lifetimeSeconds) {
+      const token = randomBytes(32).toString('base64url');
+      await pool.query(
+        `with ended as (
+           delete from console_sessions where token_hash in (
+             select token_hash from console_sessions where key_id = $2::text
+              order by created_at desc offset ${MAX_OF_A_KEY - 1}))
+         insert into console_sessions (token_hash, key_id, created_at, expires_at, last_seen_at)
+         values ($1::bytea, $2::text, now(), now() + make_interval(secs => $3::double precision), now())`,
+        [hashOfSecret(token), keyId, lifetimeSeconds],
+      );
+      return token;
+    },
+
+    async find(token) {
+      // Once a minute, so that looking at pages is mostly reading.
+      const rows = await queryRows<ApiKey>(
+        pool,
+        `with seen as (
+           update console_sessions set last_seen_at = now()
+            where token_hash = $1::bytea and last_seen_at < now() - interval '1 minute')
+         select ${keyColumns} from console_sessions s join api_keys k on k.id = s.key_id
+          where s.token_hash = $1::bytea and s.expires_at > now() and k.revoked_at is null`,
+        [hashOfSecret(token)],
+      );
+      return rows[0] ?? null;
+    },
+
+    async end(token) {
+      await pool.query('delete from console_sessions where token_hash = $1::bytea', [hashOfSecret(token)]);
+    },
+
+    async prune() {
+      await pool.query('delete from console_sessions where expires_at <= now()');
+    },
+  };
+}
+
+/** Who is signed in at the console; only the hashes of their cookies are stored, and times are those of the database. */
+export interface ConsoleSessions {
+  /** Begins a session of the key. Its token is the answer and nowhere else, ever. */
+  begin(keyId: string, lifetimeSeconds: number): Promise<string>;
+  /** The key that the session of this token was begun with; null when it has ended or the key is revoked. Sees both at once. */
+  find(token: string): Promise<ApiKey | null>;
+  end(token: string): Promise<void>;
+  /** Deletes what has run out. */
+  prune(): Promise<void>;
+}

@@ -1,0 +1,131 @@
+/** `recalld keys`: who may call the HTTP API. `recalld audit`: what people did, and what it changed. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  formatTable,
+  note,
+  parseCount,
+  parseTime,
+  printJson,
+  printLine,
+  withConfig,
+} from '../../../cli/output.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { actJson, commandUser, type RecordedAct } from '../audit-log.ts';
+import { type ApiKey, type ApiScope, apiScopes, type ListedApiKey } from '../credentials.ts';
+
+export function keysCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'create',
+      'Make a key; its text is shown once.',
+      'recalld keys create --name rag-service --scope ingest',
+    )
+      .requiredOption('--name <name>', 'what the key is for')
+      .requiredOption('--scope <list>', `what it may do: ${apiScopes.join(', ')}`, parseScopes)
+      .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
+        const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
+          keys.create(options.name, options.scope, commandUser(), new Date()),
+        );
+        if (options.json === true) printJson({ ...keyJson(key), key: text });
+        else {
+          printLine(text);
+          note(`Key ${key.id} (${key.name}) may ${key.scopes.join(', ')}. It is not shown again.`);
+        }
+      }),
+  );
+  command.addCommand(
+    configuredCommand(
+      'list',
+      'List the keys, never their texts, and how many are signed in at the console with each.',
+      'recalld keys list',
+    ).action(async (options: ConfiguredOptions) => {
+      const keys = await withCommandStore(commandSettings(options.config, signal), (store) => store.keys.list());
+      if (options.json === true) printJson(keys.map(listedKeyJson));
+      else if (keys.length === 0) printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
+      else {
+        const rows = keys.map((key) => [
+          key.id,
+          key.name,
+          key.scopes.join(', '),
+          key.revokedAt === null ? 'valid' : 'revoked',
+          `${key.sessions}`,
+          key.lastSeenAt?.toISOString() ?? '',
+        ]);
+        printLine(formatTable(['id', 'name', 'scopes', 'state', 'signed in', 'last seen'], rows));
+      }
+    }),
+  );
+  command.addCommand(
+    configuredCommand(
+      'revoke',
+      'Revoke a key: its console sessions end at once, and its API calls within seconds.',
+      'recalld keys revoke 3f9a1c2b',
+    )
+      .argument('<id>', 'id of the key')
+      .action(async (id: string, options: ConfiguredOptions) => {
+        const revoked = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
+          keys.revoke(id, commandUser(), new Date()),
+        );
+        if (!revoked)
+          throw new RecalldError('key_unknown', `There is no key ${id}; \`recalld keys list\` shows those that exist.`);
+        if (options.json === true) printJson({ id, revoked });
+        else printLine(`Key ${id} is revoked.`);
+      }),
+  );
+  return command;
+}
+
+function keyJson({ id, name, scopes, createdAt, revokedAt }: ApiKey) {
+  return {
+    id,
+    name,
+    scopes,
+    created_at: createdAt.toISOString(),
+    revoked_at: revokedAt?.toISOString() ?? null,
+  };
+}
+
+function listedKeyJson(key: ListedApiKey) {
+  return { ...keyJson(key), sessions: key.sessions, last_seen_at: key.lastSeenAt?.toISOString() ?? null };
+}
+
+function parseScopes(text: string): readonly ApiScope[] {
+  const scopes = text.split(',').map((scope) => scope.trim());
+  const unknown = scopes.find((scope) => !(apiScopes as readonly string[]).includes(scope));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is no scope; the scopes are ${apiScopes.join(', ')}.`);
+  return scopes as ApiScope[];
+}
+
+interface AuditOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly since?: Date;
+  readonly limit: number;
+}
+
+export function auditCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld audit --since 2026-11-01T00:00:00Z')
+    .option('--pipeline <name>', 'only what was done to this pipeline')
+    .option('--since <time>', 'nothing older', parseTime)
+    .option('--limit <n>', 'at most so many', parseCount, 50)
+    .action(async ({ config, json, ...filter }: AuditOptions) => {
+      const found = await withCommandStore(commandSettings(config, signal), ({ auditLog }) => auditLog.list(filter));
+      if (json === true) printJson(found.map(actJson));
+      else if (found.length === 0) printLine('Nobody did anything that is recorded here.');
+      else printLine(formatTable(['when', 'who', 'what', 'pipeline', 'of', 'before', 'after'], found.map(rowOf), 5));
+    });
+}
+
+function rowOf({ at, by, act, pipeline, subject, before, after }: RecordedAct): string[] {
+  return [at.toISOString(), by, act.replaceAll('_', ' '), pipeline ?? '', subject, valuesOf(before), valuesOf(after)];
+}
+
+function valuesOf(change: RecordedAct['before']): string {
+  return Object.entries(change ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+}

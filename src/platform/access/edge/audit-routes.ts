@@ -1,0 +1,52 @@
+/** `/v1/audit`: what people did. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { identifier, numberedPageShape, pageOf, parseRequest, timestamp, toPage } from '../../http/fields.ts';
+import type { Endpoint } from '../../http/wire.ts';
+import { type AuditLog, actJson, acts } from '../audit-log.ts';
+import { type AuthenticationSettings, requireScope } from '../authentication.ts';
+
+const change = z.record(z.string(), z.unknown()).nullable();
+
+const actSchema = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  by: z.string().describe('Name and id of an API key, or user and host of a command.'),
+  act: z.enum(acts),
+  pipeline: z.string().nullable(),
+  subject: z.string().describe('What it was done to.'),
+  before: change.describe('Null for what was not there.'),
+  after: change.describe('Null for what is no longer there.'),
+});
+
+const auditQuery = z.strictObject({
+  pipeline: identifier.optional().describe('Only what was done to this pipeline.'),
+  since: timestamp.optional().describe('Nothing older.'),
+  ...numberedPageShape,
+});
+
+export const auditEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/audit',
+    tag: 'changes',
+    summary: 'What people did and what it changed, newest first.',
+    scope: 'admin',
+    query: auditQuery,
+    body: null,
+    responses: { '200': { description: 'A page of it.', body: pageOf(actSchema) } },
+  },
+];
+
+export interface AuditDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly auditLog: Pick<AuditLog, 'list'>;
+}
+
+export function addAudit(app: FastifyInstance, { authentication, auditLog }: AuditDeps): void {
+  app.get('/v1/audit', { preParsing: requireScope('admin', authentication) }, async (request) => {
+    const { pipeline, since, limit, cursor } = parseRequest(request.query, auditQuery, 'query');
+    const filter = { pipeline, since: since === undefined ? undefined : new Date(since), beforeId: cursor, limit };
+    return toPage(await auditLog.list(filter), limit, actJson, ({ id }) => id);
+  });
+}

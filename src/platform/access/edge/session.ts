@@ -1,0 +1,108 @@
+/**
+ * Who looks at the pages. A session is a random cookie that the database knows by its hash, and every form carries a
+ * token that only the holder of the cookie was shown. Where no key is needed the cookie binds forms to the browser alone.
+ */
+import { randomBytes } from 'node:crypto';
+import fastifyCookie from '@fastify/cookie';
+import csrfProtection from '@fastify/csrf-protection';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { RecalldError } from '../../../core/errors.ts';
+import type { Visitor } from '../../../report/console/page.tsx';
+import { type AuthenticationSettings, assertAllows } from '../authentication.ts';
+import { type ApiKey, addressOf, allows } from '../credentials.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The cookie that forms are bound to, once it is known who looks. */
+    session: { readonly token: string } | null;
+    /** Who sends a form. */
+    visitor: Visitor | null;
+  }
+}
+
+const LIFETIME_SECONDS = 12 * 3600;
+
+export interface Sessions {
+  /**
+   * Who asks. Where no key is needed everybody may do everything.
+   *
+   * @throws RecalldError key_missing when nobody is signed in, key_lacks_scope when the key may not read, attempts_limited
+   */
+  visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor>;
+  /** @throws RecalldError key_invalid, key_lacks_scope, attempts_limited */
+  signIn(key: string, request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+}
+
+/** Gives the routes of `scope` cookies, `csrfProtection`, and sessions. */
+export async function addSessions(
+  scope: FastifyInstance,
+  { optional, checkKey, checkSession, sessions }: AuthenticationSettings,
+): Promise<Sessions> {
+  await scope.register(fastifyCookie);
+  // The secret behind the tokens of forms is the cookie itself, which is stored nowhere.
+  await scope.register(csrfProtection, {
+    sessionPlugin: '@fastify/session',
+    sessionKey: 'token',
+    getToken: ({ body }) => (body as { readonly form_token?: string } | undefined)?.form_token,
+  });
+  scope.decorateRequest('session', null);
+  scope.decorateRequest('visitor', null);
+
+  return {
+    async visitorOf(request, reply) {
+      const known = request.cookies[cookieName(request)] ?? '';
+      if (optional) {
+        const token = known === '' ? randomBytes(32).toString('base64url') : known;
+        if (known === '') setCookie(request, reply, token);
+        return enter(request, reply, token, null);
+      }
+      const key = known === '' ? null : await checkSession(known, addressOf(request));
+      if (key === null) {
+        if (known !== '') reply.clearCookie(cookieName(request), cookieOptions(request));
+        throw new RecalldError('key_missing', 'Sign in with an API key.');
+      }
+      assertAllows(key, 'read', 'these pages need');
+      return enter(request, reply, known, key);
+    },
+
+    async signIn(text, request, reply) {
+      const key = await checkKey(text, addressOf(request));
+      if (key === null) throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
+      assertAllows(key, 'read', 'these pages need');
+      setCookie(request, reply, await sessions.begin(key.id, LIFETIME_SECONDS));
+    },
+
+    async signOut(request, reply) {
+      if (request.session !== null) await sessions.end(request.session.token);
+      reply.clearCookie(cookieName(request), cookieOptions(request));
+    },
+  };
+}
+
+function enter(request: FastifyRequest, reply: FastifyReply, token: string, key: ApiKey | null): Visitor {
+  request.session = { token };
+  return {
+    key: key === null ? null : { id: key.id, name: key.name },
+    canAct: key === null || allows(key.scopes, 'admin'),
+    formToken: reply.generateCsrf(),
+  };
+}
+
+function setCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {
+  reply.setCookie(cookieName(request), token, { ...cookieOptions(request), maxAge: LIFETIME_SECONDS });
+}
+
+function cookieOptions(request: FastifyRequest) {
+  return { path: '/', httpOnly: true, sameSite: 'strict', secure: isOverTls(request) } as const;
+}
+
+/** Over TLS browsers take the prefixed one from nobody but this very host, and not over plain HTTP. */
+function cookieName(request: FastifyRequest): string {
+  return isOverTls(request) ? '__Host-recalld_session' : 'recalld_session';
+}
+
+/** A proxy that speaks TLS with browsers says so; a lie here only keeps the liar's own cookie from plain HTTP. */
+function isOverTls({ protocol, headers }: FastifyRequest): boolean {
+  return protocol === 'https' || headers['x-forwarded-proto'] === 'https';
+}

@@ -1,0 +1,97 @@
+/** Signing in with an API key, and out: the page and its routes. */
+
+import type { FastifyInstance } from 'fastify';
+import { RecalldError } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/time.ts';
+import { secure } from '../../../report/console/http/defences.ts';
+import {
+  acceptForms,
+  acceptFormsOf,
+  fieldsOf,
+  frameOf,
+  ownPath,
+  queryOf,
+  sendPage,
+} from '../../../report/console/http/visit.ts';
+import { type Frame, Page } from '../../../report/console/page.tsx';
+import { problemOf, sayWhen } from '../../http/wire.ts';
+import type { Sessions } from './session.ts';
+
+interface SignInPageProps {
+  readonly frame: Frame;
+  /** Where to go then. */
+  readonly next: string;
+  /** Why the last attempt failed. */
+  readonly problem: string | null;
+}
+
+function SignInPage({ frame, next, problem }: SignInPageProps) {
+  return (
+    <Page frame={frame} title="Sign in" section={null} hasRange={false}>
+      <form method="post" action="/sign-in" class="panel sign-in">
+        <input type="hidden" name="next" value={next} />
+        {problem === null ? null : (
+          <p class="alarm" role="alert" id="problem">
+            {problem}
+          </p>
+        )}
+        <label for="key">API key</label>
+        <input
+          id="key"
+          type="password"
+          name="key"
+          autocomplete="current-password"
+          required
+          autofocus
+          aria-describedby={problem === null ? 'hint' : 'problem hint'}
+        />
+        <p id="hint" class="lead">
+          Scope <code>read</code> shows, scope <code>admin</code> may also act. <code>recalld keys create</code> makes
+          keys.
+        </p>
+        <button type="submit">Sign in</button>
+      </form>
+    </Page>
+  );
+}
+
+interface SignInDeps {
+  readonly clock: Clock;
+  readonly site: { readonly version: string; readonly publicUrl: string | null };
+}
+
+export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sessions): void {
+  const { clock, site } = deps;
+
+  app.get('/sign-in', async (request, reply) => {
+    const frame = frameOf(request, null, clock.now(), site.version);
+    return sendPage(reply, SignInPage({ frame, next: ownPath(queryOf(request)['next']), problem: null }));
+  });
+
+  void app.register(async (scope) => {
+    await acceptForms(scope, site.publicUrl);
+    scope.post('/sign-in', async (request, reply) => {
+      const { key = '', next } = fieldsOf(request);
+      try {
+        await sessions.signIn(key.trim(), request, reply);
+      } catch (error) {
+        if (!(error instanceof RecalldError)) throw error;
+        const { status, detail } = problemOf(error.code, error.message);
+        sayWhen(reply, error);
+        const frame = frameOf(request, null, clock.now(), site.version);
+        return sendPage(reply, SignInPage({ frame, next: ownPath(next), problem: detail }), status);
+      }
+      secure(reply);
+      return reply.redirect(ownPath(next), 303);
+    });
+  });
+
+  void app.register(async (scope) => {
+    await acceptFormsOf(scope, site.publicUrl, (request, reply) => sessions.visitorOf(request, reply));
+    scope.post('/sign-out', async (request, reply) => {
+      await sessions.signOut(request, reply);
+      secure(reply);
+      return reply.redirect('/sign-in', 303);
+    });
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Times in a config: lengths as people write them (`30m`, `24h`, `7d`), and when something runs, by cron expressions and
+ * time zones that every part of recalld reads in the same way.
+ */
+import { z } from 'zod';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { readCronExpression } from '../../math/schedule/occurrences.ts';
+
+export const cronSchema = z.string().superRefine((expression, context) => {
+  const problem = cronProblem(expression);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
+function cronProblem(expression: string): string | null {
+  if (isNeverDue(expression)) return 'is never due: none of its months has such a day; name a day from 1 to 28';
+  if (readCronExpression(expression) === null)
+    return 'is not a cron expression of five fields, or six with seconds; an hourly one is "0 * * * *"';
+  const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
+  // The cron of Unix wants one of them to hold, other programs want both.
+  if (dayOfMonth !== '*' && weekday !== '*') {
+    return 'names both a day of the month and a weekday, which programs read in two ways; write * for one of them';
+  }
+  return null;
+}
+
+/** True for an expression that is right but for its days, such as 30 February. */
+function isNeverDue(expression: string): boolean {
+  const fields = expression.trim().split(/ +/);
+  const days = fields.at(-3) ?? '';
+  if (fields.length < 5 || readCronExpression(expression) !== null) return false;
+  const onAnyDay = fields.map((field, at) => (at === fields.length - 3 ? '*' : field)).join(' ');
+  const areDays = [...days.matchAll(/\d+/g)].every(([day]) => Number(day) >= 1 && Number(day) <= 31);
+  return /^\d/.test(days) && areDays && readCronExpression(onAnyDay) !== null;
+}
+
+export const timezoneSchema = z.string().refine(isZone, {
+  error: 'is not a time zone; use a name such as "UTC" or "Europe/Paris"',
+});
+
+function isZone(zone: string): boolean {
+  // Node.js 22 takes offsets such as +01:00 too, which know no summer.
+  if (!/^[A-Za-z]/.test(zone)) return false;
+  try {
+    Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const unitMs = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
+
+const DURATION_RULE = 'must be a number of minutes, hours or days such as 30m, 24h or 7d';
+
+/** A length of time between two others, all in milliseconds. */
+export function durationSchema(least: string, most: string) {
+  return z
+    .string({ error: DURATION_RULE })
+    .regex(/^[1-9]\d{0,5}[mhd]$/, { error: DURATION_RULE, abort: true })
+    .refine((text) => durationMs(text) >= durationMs(least) && durationMs(text) <= durationMs(most), {
+      error: `must be from ${least} to ${most}`,
+    });
+}
+
+/** @param text that its schema has accepted */
+export function durationMs(text: string): number {
+  return Number.parseInt(text, 10) * unitMs[text.slice(-1) as keyof typeof unitMs];
+}

@@ -1,0 +1,257 @@
+/**
+ * Text files: small ones as a whole, large ones line by line in bounded memory, and the state of work that may be
+ * interrupted, a line of JSON for each step.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+import {
+  appendFile,
+  constants,
+  copyFile,
+  link,
+  mkdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { RecalldError } from '../../core/errors.ts';
+import { signatureProblem } from '../../core/text/file-signature.ts';
+import { malformed, type SourceLine } from '../../core/text/source-line.ts';
+
+const readReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist; check the path',
+  EISDIR: 'is a folder; name a file',
+  EACCES: 'may not be read; check its permissions',
+};
+
+const writeReasons: Readonly<Record<string, string>> = {
+  EEXIST: 'is there already; name another path or add --force',
+  EISDIR: 'is a folder; name a file',
+  ENOTDIR: 'lies under a file; name another path',
+  EACCES: 'may not be written; check the permissions',
+  ENOSPC: 'cannot be written, the disk is full; make room',
+};
+
+/** The error for a file that the operating system does not let us read. */
+export function unreadable(path: string, cause: unknown): RecalldError {
+  const reason = reasonOf(cause, readReasons, (code) => `cannot be read (${code}); check the path`);
+  return new RecalldError('file_unreadable', `${path} ${reason}.`, { cause });
+}
+
+/** The error for a file that the operating system does not let us write. */
+function unwritable(path: string, cause: unknown): RecalldError {
+  const reason = reasonOf(cause, writeReasons, (code) => `cannot be written (${code}); name another path`);
+  return new RecalldError('file_unwritable', `${path} ${reason}.`, { cause });
+}
+
+function reasonOf(
+  cause: unknown,
+  reasons: Readonly<Record<string, string>>,
+  otherwise: (code: string) => string,
+): string {
+  const code = String(cause instanceof Error && 'code' in cause ? cause.code : cause);
+  return reasons[code] ?? otherwise(code);
+}
+
+/** @throws RecalldError `file_unreadable` */
+export async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+/** @throws RecalldError `file_unwritable` */
+export async function writeText(path: string, text: string, replace: boolean): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: replace ? 'w' : 'wx' });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/**
+ * Writes several files, all of them or none: each stands under a name of its own until all are complete.
+ *
+ * @throws RecalldError `file_unwritable`, and the reason of the signal
+ */
+export async function writeTexts(
+  files: readonly { readonly path: string; readonly text: string }[],
+  replace: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const parts: { readonly path: string; readonly target: string; readonly part: string }[] = [];
+  const placed: string[] = [];
+  try {
+    for (const { path, text } of files) {
+      const found = await stat(path).catch(() => null);
+      if (found !== null && (!replace || !found.isFile())) {
+        // A pipe or a terminal is written to; a folder, or a file that is to stay, is refused.
+        await writeText(path, text, replace);
+        continue;
+      }
+      const target = await realpath(path).catch(() => path);
+      const part = `${target}.${process.pid}.part`;
+      parts.push({ path, target, part });
+      await writeText(part, text, true).catch((error: unknown) => {
+        throw unwritable(path, error instanceof RecalldError ? error.cause : error);
+      });
+      signal.throwIfAborted();
+    }
+    for (const { path, target, part } of parts) {
+      await (replace ? rename(part, target) : place(part, target)).catch((cause: unknown) => {
+        throw unwritable(path, cause);
+      });
+      if (!replace) placed.push(target);
+    }
+  } catch (error) {
+    await Promise.all(placed.map((path) => rm(path, { force: true })));
+    throw error;
+  } finally {
+    await Promise.all(parts.map(({ part }) => rm(part, { force: true })));
+  }
+}
+
+/** Gives a file a name that nothing has: a link takes no place, and where there are none a copy takes none. */
+async function place(part: string, target: string): Promise<void> {
+  await link(part, target).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'EEXIST' || code === 'ENOENT') throw error;
+    return copyFile(part, target, constants.COPYFILE_EXCL);
+  });
+}
+
+const LINE_FEED = 0x0a;
+const BYTE_ORDER_MARK = '\uFEFF';
+const CHUNK_BYTES = 256 * 1024;
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The lines of a UTF-8 file without their ends (LF or CRLF) and without a byte order mark before a line. They come in batches, so
+ * that a file of a million lines is not waited for a million times. Memory is bounded by the longest line, which has
+ * at most 16 MiB.
+ *
+ * @param see is shown every byte of the file, in order
+ * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8.
+ */
+export async function* sourceLines(
+  path: string,
+  see: (chunk: Buffer) => void = () => undefined,
+): AsyncGenerator<SourceLine[]> {
+  yield* linesOf(chunks(path), path, see);
+}
+
+/** As sourceLines, of what comes from elsewhere; `name` stands for its path. */
+export async function* linesOf(
+  source: AsyncIterable<Buffer>,
+  name: string,
+  see: (chunk: Buffer) => void = () => undefined,
+): AsyncGenerator<SourceLine[]> {
+  let pieces: Buffer[] = [];
+  let length = 0;
+  let line = 1;
+  for await (const chunk of source) {
+    see(chunk);
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    if (end > 0) {
+      const lines = decodeLines(Buffer.concat([...pieces, chunk.subarray(0, end)]), name, line);
+      line += lines.length;
+      pieces = [];
+      length = 0;
+      yield lines;
+    }
+    pieces.push(chunk.subarray(end));
+    length += chunk.length - end;
+    if (length > MAX_LINE_BYTES) {
+      throw malformed({ file: name, line }, 'is longer than 16 MiB; break it into lines');
+    }
+  }
+  if (length > 0) yield decodeLines(Buffer.concat(pieces), name, line);
+}
+
+function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {
+  const signature = first === 1 ? signatureProblem(block) : null;
+  if (signature !== null) throw malformed({ file, line: first }, signature);
+  if (!isUtf8(block)) {
+    throw malformed({ file, line: first + firstBadLine(block) }, 'is not UTF-8; save the file as UTF-8');
+  }
+  const text = block.toString('utf8');
+  const texts = text.split('\n');
+  if (texts.at(-1) === '') texts.pop();
+  return texts.map((line, index) => ({
+    file,
+    line: first + index,
+    // Files that were put together have a byte order mark at each seam.
+    text: line.slice(line.startsWith(BYTE_ORDER_MARK) ? 1 : 0, line.endsWith('\r') ? -1 : undefined),
+  }));
+}
+
+/** Index of the first line that is not UTF-8. A line feed is never a part of a longer character, so lines can be tried alone. */
+function firstBadLine(block: Buffer): number {
+  let index = 0;
+  let start = 0;
+  for (let end = block.indexOf(LINE_FEED); end !== -1; end = block.indexOf(LINE_FEED, start)) {
+    if (!isUtf8(block.subarray(start, end))) break;
+    index += 1;
+    start = end + 1;
+  }
+  return index;
+}
+
+async function* chunks(path: string): AsyncGenerator<Buffer> {
+  try {
+    const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+    for await (const chunk of stream) yield chunk;
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+export interface StateFile {
+  readonly path: string;
+  /** The values of earlier work, without a last line that was cut off; null when there is no file. */
+  read(): Promise<unknown[] | null>;
+  /** Starts anew with these values. */
+  start(values: readonly unknown[]): Promise<void>;
+  /** Adds a value; it is in the file when this resolves. */
+  add(value: unknown): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Nothing is read or written before the first call. Methods throw RecalldError `file_unreadable`, `file_unwritable`. */
+export function createStateFile(path: string): StateFile {
+  return {
+    path,
+    async read() {
+      const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+        if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+        throw unreadable(path, cause);
+      });
+      return text === null ? null : text.split('\n').flatMap(parsed);
+    },
+    async start(values) {
+      await writeText(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''), true);
+    },
+    async add(value) {
+      await appendFile(path, `${JSON.stringify(value)}\n`).catch((cause: unknown) => {
+        throw unwritable(path, cause);
+      });
+    },
+    remove: () => rm(path, { force: true }),
+  };
+}
+
+function parsed(line: string): unknown[] {
+  try {
+    return [JSON.parse(line)];
+  } catch {
+    return [];
+  }
+}

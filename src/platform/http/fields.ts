@@ -1,0 +1,186 @@
+/**
+ * Fields that the bodies of the HTTP API share, how a request is read by its schema, and lists that come page by page.
+ */
+import { z } from 'zod';
+import { RecalldError, type RejectionCode } from '../../core/errors.ts';
+import { rejectionOf } from './rejections.ts';
+
+/** Longest text of a query or a comment, in UTF-16 units. */
+const MAX_TEXT = 100_000;
+
+/** Adds an issue with a rejection code. */
+export function refuse(context: z.core.$RefinementCtx, code: RejectionCode, message: string): void {
+  context.addIssue({ code: 'custom', message, params: { rejection: code }, input: undefined });
+}
+
+// Tab, line feed and carriage return belong to texts; the other control characters never do.
+const controlInText = /(?![\t\n\r])\p{Cc}/u;
+const controlInId = /\p{Cc}/u;
+
+function bounded(max: number, control: RegExp) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      if (value.length > max)
+        refuse(context, 'text_too_long', `is ${value.length} characters long, at most ${max} are taken`);
+      else if (control.test(value)) refuse(context, 'control_characters', 'holds control characters');
+      else if (!value.isWellFormed()) refuse(context, 'control_characters', 'is not well-formed Unicode');
+    })
+    .meta({ maxLength: max });
+}
+
+export const text = bounded(MAX_TEXT, controlInText);
+
+const MAX_SHORT_TEXT = 1000;
+
+export const shortText = bounded(MAX_SHORT_TEXT, controlInText);
+
+const MAX_ID_LENGTH = 1024;
+
+export const identifier = bounded(MAX_ID_LENGTH, controlInId).refine((value) => value.length > 0, {
+  error: 'is empty',
+});
+
+/** What `identifier` takes, at a fraction of its cost: for ids that come by the dozen with each query. */
+export function isIdentifier(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= MAX_ID_LENGTH && isClean(value, false);
+}
+
+/** What `text` takes, likewise. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_TEXT && isClean(value, true);
+}
+
+/** What `shortText` takes, likewise. */
+export function isShortText(value: unknown): value is string {
+  return isText(value) && value.length <= MAX_SHORT_TEXT;
+}
+
+/** No control character, and no half of a surrogate pair. */
+function isClean(value: string, mayHaveLines: boolean): boolean {
+  let hasSurrogate = false;
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit < 0x20) {
+      if (!mayHaveLines || (unit !== 0x09 && unit !== 0x0a && unit !== 0x0d)) return false;
+    } else if (unit >= 0x7f) {
+      if (unit <= 0x9f) return false;
+      if (unit >= 0xd800 && unit <= 0xdfff) hasSurrogate = true;
+    }
+  }
+  return !hasSurrogate || value.isWellFormed();
+}
+
+export const timestamp = z.iso.datetime({
+  offset: true,
+  error: 'must be an RFC 3339 time with T and a zone, such as 2026-11-20T15:45:00Z or 2026-11-20T16:45:00+01:00',
+});
+
+const [MAX_SEGMENTS, MAX_SEGMENT_KEY, MAX_SEGMENT_VALUE] = [16, 64, 256];
+
+/** At most 16 keys; a value is a short text, and a key whose value is null is left out. */
+export const segmentsSchema = z
+  .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_SEGMENT_VALUE, controlInId).nullable())
+  .refine((segments) => Object.keys(segments).length <= MAX_SEGMENTS, { error: `has more than ${MAX_SEGMENTS} keys` })
+  .transform(
+    (segments): Readonly<Record<string, string>> =>
+      Object.fromEntries(Object.entries(segments).flatMap(([key, value]) => (value === null ? [] : [[key, value]]))),
+  );
+
+/** What `segmentsSchema` takes, at a fraction of its cost; it may refuse what is no plain object of a few texts. */
+export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  let count = 0;
+  for (const key in value) {
+    const text = (value as Record<string, unknown>)[key];
+    count += 1;
+    if (count > MAX_SEGMENTS || key === '__proto__') return false;
+    if (key.length > MAX_SEGMENT_KEY || !isClean(key, false)) return false;
+    if (typeof text !== 'string' || text.length > MAX_SEGMENT_VALUE || !isClean(text, false)) return false;
+  }
+  return true;
+}
+
+/** Ids that recalld gives. */
+export const idField = z.string().regex(/^[\w.-]{1,200}$/, { error: 'is not an id of recalld' });
+
+/** The JSON Schema of what a caller sends, for the `wire` of a schema that parses by hand. */
+export function wireSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}
+
+/**
+ * What a request holds, by its schema.
+ *
+ * @param what the part of the request that is read, for the message
+ * @throws RecalldError body_unreadable with the first field that is wrong; its value is not repeated
+ */
+export function parseRequest<Schema extends z.ZodType>(
+  value: unknown,
+  schema: Schema,
+  what: 'body' | 'query' | 'path',
+): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new RecalldError('body_unreadable', rejectionOf(parsed.error.issues, schema, value, `The ${what}`).message);
+}
+
+const cursorMeaning = '`next_cursor` of the page before.';
+
+/** `limit`, at most `most` and `usual` when it is left out. */
+export function limitField(most: number, usual = 50) {
+  return z.coerce.number().int().min(1).max(most).default(usual).describe(`Most items of the page, up to ${most}.`);
+}
+
+export const pageQueryShape = {
+  limit: limitField(1000),
+  cursor: z
+    .string()
+    .regex(/^[\w.:-]{1,200}$/, { error: 'is not a cursor of this API' })
+    .optional()
+    .describe(cursorMeaning),
+};
+
+const numberCursor = z
+  .string()
+  .regex(/^\d{1,15}$/, { error: 'is not a cursor of this API' })
+  .optional()
+  .describe(cursorMeaning);
+
+/** Of lists whose cursors are numbers: ids that the database counts, or places in a list that is at hand as a whole. */
+export const numberedPageShape = { limit: limitField(1000), cursor: numberCursor };
+
+/** A page of items; `next_cursor` is null on the last one. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next_cursor: nextCursor });
+}
+
+export const nextCursor = z.string().nullable().describe('`cursor` of the next page; null on the last one.');
+
+/** A full page may have a next one; `cursorOf` names the place behind its last item. */
+export function toPage<Item, Shown>(
+  items: readonly Item[],
+  limit: number,
+  show: (item: Item) => Shown,
+  cursorOf: (item: Item) => string,
+): { readonly items: readonly Shown[]; readonly next_cursor: string | null } {
+  const last = items.at(-1);
+  const isFull = items.length === limit && last !== undefined;
+  return { items: items.map(show), next_cursor: isFull ? cursorOf(last) : null };
+}
+
+interface Slice<Item> {
+  readonly items: readonly Item[];
+  readonly next_cursor: string | null;
+}
+
+/** The page of a whole list that begins at the place `cursor`, from 0. */
+export function sliceAt<Item>(
+  list: readonly Item[],
+  { limit, cursor = '0' }: { readonly limit: number; readonly cursor?: string | undefined },
+): Slice<Item> {
+  const from = Number(cursor);
+  const end = from + limit;
+  return { items: list.slice(from, end), next_cursor: end < list.length ? String(end) : null };
+}

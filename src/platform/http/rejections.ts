@@ -1,0 +1,145 @@
+/** Why a value does not fit its schema: the field by its path, the type that was expected and the one that came, never a value. */
+import { z } from 'zod';
+import type { Rejection, RejectionCode } from '../../core/errors.ts';
+import { closest } from '../../core/text/spelling.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * The code and sentence of what is wrong first. A field that there is not is named before one that is missing: it is
+ * likely the missing one, misspelt.
+ *
+ * @param value what was parsed
+ * @param whole how the value itself is called, such as "The item"
+ */
+export function rejectionOf(issues: readonly Issue[], schema: z.ZodType, value: unknown, whole: string): Rejection {
+  const [first] = issues;
+  if (first === undefined) return { code: 'invalid_field', message: `${whole} is not what the contract says.` };
+  const isMissing = first.path.length > 0 && valueAt(value, first.path) === undefined;
+  const issue = (isMissing ? issues.find(({ code }) => code === 'unrecognized_keys') : undefined) ?? first;
+  const field = issue.path.length === 0 ? whole : pathText(issue.path);
+  if (issue.code === 'unrecognized_keys') return unknownField(issue.path, issue.keys, namesAt(schema, issue.path));
+  const came = cameText(valueAt(value, issue.path));
+  if (issue.code === 'custom' && issue.params?.['rejection'] !== undefined)
+    return { code: issue.params['rejection'] as RejectionCode, message: `${field} ${issue.message}.` };
+  if (came === null) return { code: 'invalid_field', message: `${field} is missing; it ${expectedText(issue)}.` };
+  const isOfType = issue.code === 'too_big' || issue.code === 'too_small' || issue.code === 'custom';
+  const got = isOfType ? '' : `; ${came} came`;
+  return { code: 'invalid_field', message: `${field} ${expectedText(issue)}${got}.` };
+}
+
+function unknownField(path: Issue['path'], keys: readonly string[], names: readonly string[]): Rejection {
+  const known = keys.slice(0, 3).map((key) => {
+    const meant = closest(key.slice(0, MAX_NAME), names);
+    return `${pathText([...path, key])}${meant === null ? '' : ` (did you mean ${meant}?)`}`;
+  });
+  const more = keys.length > known.length ? ` and ${keys.length - known.length} more` : '';
+  const verb = keys.length === 1 ? 'is no field' : 'are no fields';
+  return { code: 'unknown_field', message: `${known.join(', ')}${more} ${verb} of the contract; see /openapi.json.` };
+}
+
+const MAX_NAME = 100;
+
+/** The fields of the object at a path; none where the schema does not tell them. */
+function namesAt(schema: z.ZodType, path: Issue['path']): readonly string[] {
+  let at: unknown = plainSchema(schema);
+  for (const part of path) {
+    if (at instanceof z.ZodObject) at = plainSchema(at.shape[String(part)]);
+    else at = at instanceof z.ZodArray ? plainSchema(at.element) : (at as JsonSchema | undefined)?.items;
+  }
+  return Object.keys((at instanceof z.ZodObject ? at.shape : (at as JsonSchema | undefined)?.properties) ?? {});
+}
+
+/** Of a schema that judges by hand, and of what is within it. */
+interface JsonSchema {
+  readonly items?: JsonSchema;
+  readonly properties?: object;
+}
+
+/** Without what says that it may be missing; what judges by hand has its JSON Schema under `wire`. */
+function plainSchema(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return plainSchema(schema.unwrap());
+  return schema instanceof z.ZodCustom ? (schema.meta()?.['wire'] ?? {}) : schema;
+}
+
+/** `results[3].score` */
+export function pathText(path: Issue['path']): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else {
+      const name = String(part)
+        .slice(0, MAX_NAME)
+        .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
+      text += text === '' ? name : `.${name}`;
+    }
+  }
+  return text;
+}
+
+function valueAt(value: unknown, path: Issue['path']): unknown {
+  let at: unknown = value;
+  for (const part of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[part];
+  }
+  return at;
+}
+
+/** The type of a value, as people say it; null for one that is missing. */
+function cameText(value: unknown): string | null {
+  if (value === undefined) return null;
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
+  return typeTexts[typeof value] ?? typeof value;
+}
+
+const typeTexts: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+};
+
+/** What would be right, to be read behind the field. A message of a schema of ours says it itself. */
+function expectedText(issue: Issue): string {
+  if (issue.message.startsWith('must ')) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${typeTexts[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_union': {
+      const kinds = issue.errors.flatMap(([first]) => (first?.code === 'invalid_type' ? [first.expected] : []));
+      const texts = [...new Set(kinds)].map((kind) => typeTexts[kind] ?? kind);
+      return texts.length === 0 ? 'must be what the contract says' : `must be ${texts.join(' or ')}`;
+    }
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `has more than ${issue.maximum} items`
+        : `must be ${limitText(issue, 'at most')}`;
+    case 'too_small':
+      return issue.origin === 'array'
+        ? `has fewer than ${issue.minimum} items`
+        : `must be ${limitText(issue, 'at least')}`;
+    case 'custom':
+      return issue.message;
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+      return 'must be what the contract says; see /openapi.json';
+  }
+}
+
+function limitText(issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall, bound: 'at most' | 'at least'): string {
+  const limit = issue.code === 'too_big' ? issue.maximum : issue.minimum;
+  if (issue.inclusive !== false) return `${bound} ${limit}`;
+  return `${bound === 'at most' ? 'less' : 'more'} than ${limit}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * What goes over the wire: what is told of an endpoint; its answer, made from what the program holds by its schema,
+ * and nothing that the schema does not name; and errors as RFC 9457 problem documents. The only place that knows HTTP
+ * statuses of errors.
+ */
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { type ErrorCode, type ErrorKind, errorTable, type RecalldError } from '../../core/errors.ts';
+import type { ApiScope } from '../access/credentials.ts';
+
+type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
+
+/** What a wire form is within the program: names in camelCase, moments as dates. */
+type Inside<Wire> = Wire extends string
+  ? string extends Wire
+    ? Wire | Date
+    : Wire
+  : Wire extends readonly (infer Item)[]
+    ? readonly Inside<Item>[]
+    : Wire extends object
+      ? string extends keyof Wire
+        ? { readonly [Key in keyof Wire]: Inside<Wire[Key]> }
+        : { readonly [Key in keyof Wire as CamelCase<Key>]: Inside<Wire[Key]> }
+      : Wire;
+
+/**
+ * The wire form of a value. A name of the schema in snake_case is taken from the property in camelCase, a date becomes
+ * ISO 8601; what the schema does not name stays here. The keys of a record are data and stay as they are.
+ *
+ * @throws TypeError for a schema of a kind that is not told by name: a mapping must be an object, a list or a record
+ */
+export function toWire<Schema extends z.ZodType>(schema: Schema, value: Inside<z.output<Schema>>): z.output<Schema> {
+  return wireOf(schema, value) as z.output<Schema>;
+}
+
+function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return wireOf(schema.unwrap(), value);
+  if (schema instanceof z.ZodArray) return (value as readonly unknown[]).map((item) => wireOf(schema.element, item));
+  if (schema instanceof z.ZodRecord) {
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, item]) => [key, wireOf(schema.valueType, item)]));
+  }
+  if (schema instanceof z.ZodObject) {
+    const from = value as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(
+      Object.entries(schema.shape).map(([name, field]) => [name, wireOf(field, from[camelCase(name)])]),
+    );
+  }
+  if (typeof value === 'object') throw new TypeError('an object has no wire form by this schema');
+  return value;
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+export const endpointTags = {
+  ingest: 'Live queries and feedback.',
+  status: 'How pipelines, checks and feedback stand.',
+  golden: 'Golden sets, runs, comparisons and baselines.',
+  changes: 'What pipelines are made of, and when it changed.',
+  judging: 'Grades of live queries.',
+  density: 'How well the store covers what people ask.',
+  privacy: 'Erasure.',
+  operations: 'Health and metrics.',
+} as const;
+
+export type EndpointTag = keyof typeof endpointTags;
+
+export interface Endpoint {
+  readonly method: 'get' | 'post' | 'delete';
+  /** With parameters in braces. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: EndpointTag;
+  /** Null: nobody is asked who they are. */
+  readonly scope: ApiScope | null;
+  readonly body: z.ZodType | null;
+  /** Parameters behind the question mark; left out, there are none. */
+  readonly query?: z.ZodObject;
+  /** Parameters in the path, where they are not any text. */
+  readonly params?: z.ZodObject;
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly body: z.ZodType | null }>>;
+}
+
+/** How soon a client that was sent away may come back. */
+export const RETRY_AFTER_SECONDS = 2;
+/** The same for one that comes too often, unless its limit said it already. */
+const WINDOW_SECONDS = 60;
+
+const statusOfKind: Record<ErrorKind, number> = {
+  input: 400,
+  not_found: 404,
+  conflict: 409,
+  unauthorized: 401,
+  forbidden: 403,
+  too_large: 413,
+  too_many: 429,
+  unreachable: 503,
+  interrupted: 503,
+};
+
+export interface Problem {
+  readonly type: 'about:blank';
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export function problemOf(code: ErrorCode, detail: string): Problem {
+  const { kind, meaning } = errorTable[code];
+  return { type: 'about:blank', title: meaning, status: statusOfKind[kind], code, detail };
+}
+
+/** Tells a client that may try again when to. */
+export function sayWhen(reply: FastifyReply, { kind, retryable }: RecalldError, seconds = RETRY_AFTER_SECONDS): void {
+  const isOften = kind === 'too_many';
+  if ((!retryable && !isOften) || reply.hasHeader('retry-after')) return;
+  reply.header('retry-after', isOften ? WINDOW_SECONDS : seconds);
+}
+
+/** For what HTTP itself refuses: an unknown path, a wrong method, a body that is no JSON. */
+export function plainProblem(status: number, detail: string): Problem {
+  const title = status === 404 ? 'Not found' : status < 500 ? 'Bad request' : 'Internal error';
+  return { type: 'about:blank', title, status, code: status < 500 ? 'bad_request' : 'internal', detail };
+}
+
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply.code(problem.status).header('content-type', 'application/problem+json').send(problem);
+}

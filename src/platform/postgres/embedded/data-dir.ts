@@ -1,0 +1,228 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { access, constants, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { RecalldError } from '../../../core/errors.ts';
+import { errorCode, isRoot } from './account.ts';
+import { isRunning, processState } from './guardian.ts';
+
+// Which process owns a data folder: the one whose claim is in owner.json and which still runs.
+//
+// A claim is linked into place with its content, so exactly one of many claimants gets it and nobody reads half of
+// one. The claim of a dead process is never removed by its name, for that could hit the claim of a successor that
+// was quicker. Instead a claimant first links its own claim as the one and only successor of that very claim, and
+// only then renames it to owner.json.
+
+/** Why a process opens the folder: to serve for long, or for the length of one command. */
+export type Purpose = 'daemon' | 'command';
+
+export interface Owner {
+  readonly pid: number;
+  readonly startTime: string | null;
+  readonly purpose: Purpose;
+  /** Port of the owner's PostgreSQL, null until it accepts connections. */
+  readonly port: number | null;
+}
+
+export interface Ownership {
+  /** Tells other processes where PostgreSQL listens. */
+  publishPort(port: number): Promise<void>;
+  /** Gives the folder free; a claim that is not ours any more is left alone. */
+  release(): Promise<void>;
+}
+
+type Claim =
+  | { readonly kind: 'owned'; readonly ownership: Ownership }
+  | { readonly kind: 'taken'; readonly owner: Owner };
+
+const fileName = 'owner.json';
+
+/** Claims the folder for this process, over the claim of a dead one if need be, or says who owns it. */
+export async function claimOwnership(dataDir: string, purpose: Purpose): Promise<Claim> {
+  const file = join(dataDir, fileName);
+  const self = await processState(process.pid);
+  const claim = {
+    pid: process.pid,
+    startTime: self.running ? self.startTime : null,
+    purpose,
+    port: null,
+    token: randomBytes(9).toString('base64url'),
+  };
+  for (;;) {
+    const dead: { path: string; text: string }[] = [];
+    let path = file;
+    for (let text = await read(path); text !== null; text = await read(path)) {
+      const owner = parse(text);
+      if (owner !== null && (await isRunning(owner.pid, owner.startTime))) return { kind: 'taken', owner };
+      dead.push({ path, text });
+      path = `${file}.after-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+    }
+    if (!(await linkInto(path, JSON.stringify(claim)))) continue;
+    if (await isUnchanged(dead)) {
+      if (path !== file) await rename(path, file);
+      await removeLeftovers(dataDir);
+      return { kind: 'owned', ownership: ownershipOf(file, claim) };
+    }
+    await rm(path, { force: true });
+  }
+}
+
+function ownershipOf(file: string, claim: Owner & { readonly token: string }): Ownership {
+  return {
+    async publishPort(port) {
+      const next = temporary(file);
+      await writeFile(next, JSON.stringify({ ...claim, port }), { mode: 0o600 });
+      await rename(next, file);
+    },
+    async release() {
+      const isOurs = (await read(file))?.includes(claim.token) ?? false;
+      if (isOurs) await rm(file, { force: true });
+    },
+  };
+}
+
+/** Creates the file with its content in one step; false if there is one already. */
+async function linkInto(file: string, content: string): Promise<boolean> {
+  const next = temporary(file);
+  await writeFile(next, content, { mode: 0o600, flag: 'wx' });
+  try {
+    await link(next, file);
+    return true;
+  } catch (error) {
+    const code = errorCode(error);
+    // ENOENT: the new owner has tidied our file away before it was linked.
+    if (code === 'EEXIST' || code === 'ENOENT') return false;
+    throw error;
+  } finally {
+    await rm(next, { force: true });
+  }
+}
+
+async function isUnchanged(files: readonly { path: string; text: string }[]): Promise<boolean> {
+  for (const { path, text } of files) {
+    if ((await read(path)) !== text) return false;
+  }
+  return true;
+}
+
+/** Files of claimants that lost or were killed on the way; none of them can become a claim any more. */
+async function removeLeftovers(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    if (name.startsWith(`${fileName}.`)) await rm(join(dataDir, name), { force: true });
+  }
+}
+
+function temporary(file: string): string {
+  return `${file}.${randomBytes(6).toString('hex')}`;
+}
+
+async function read(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Null for a file that was damaged, as by a loss of power; its writer cannot be alive. */
+function parse(text: string): Owner | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null || !('pid' in value) || typeof value.pid !== 'number') return null;
+  return {
+    pid: value.pid,
+    startTime: 'startTime' in value && typeof value.startTime === 'string' ? value.startTime : null,
+    purpose: 'purpose' in value && value.purpose === 'daemon' ? 'daemon' : 'command',
+    port: 'port' in value && typeof value.port === 'number' ? value.port : null,
+  };
+}
+
+// The data folder: owner.json (who owns it), postgres/ (the cluster), postgres.log (what PostgreSQL said since its
+// last start).
+
+/** Folder of the cluster inside a data folder. */
+export function clusterOf(dataDir: string): string {
+  return join(dataDir, 'postgres');
+}
+
+/**
+ * Makes the folder if need be and returns its absolute path.
+ * @throws RecalldError `data_dir_unusable` if it is no folder or not ours to write.
+ */
+export async function prepareDataDir(dataDir: string): Promise<string> {
+  const path = resolve(dataDir);
+  try {
+    // Under root the database has another user, who on some systems must be able to pass through.
+    await mkdir(path, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+    if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw explained(path, error);
+  }
+  return path;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write to it',
+  EPERM: 'the system forbids it to this user',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'the disk quota of this user is used up',
+  EEXIST: 'a file of that name is in the way',
+  ENOTDIR: 'it, or a part of its path, is a file and not a folder',
+  ENAMETOOLONG: 'its path is too long',
+  ELOOP: 'its path has a loop of symbolic links',
+  EINVAL: 'the system cannot give its files to the user of the database',
+  EIO: 'its disk reports errors',
+  // PostgreSQL's name for ENOSPC.
+  '53100': 'its disk is full',
+};
+
+/** An error of the file system as one about the data folder; any other error as it is. */
+export function explained(dataDir: string, error: unknown): unknown {
+  const reason = reasons[errorCode(error) ?? ''];
+  return reason === undefined ? error : unusable(dataDir, reason, error);
+}
+
+/** The error that says why a data folder cannot be used, and the way out. */
+export function unusable(dataDir: string, reason: string, cause?: unknown): RecalldError {
+  return new RecalldError(
+    'data_dir_unusable',
+    `The data folder ${dataDir} cannot be used: ${reason}. Mend that, or set storage.data_dir to another folder.`,
+    { cause },
+  );
+}
+
+/** What PostgreSQL prints, in a file of the data folder that starts empty with each start so that it stays small. */
+export interface ServerLog {
+  readonly path: string;
+  readonly descriptor: number;
+  /** The last line, without time and process id. */
+  lastLine(): Promise<string>;
+  /** The last line that tells of an error, or else the last line. */
+  lastError(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Opens the log empty. The account of PostgreSQL needs no right to the file: it inherits the open descriptor. */
+export async function openServerLog(dataDir: string): Promise<ServerLog> {
+  const path = join(dataDir, 'postgres.log');
+  const handle = await open(path, 'a', 0o600);
+  await handle.truncate(0);
+  const last = async (pattern: RegExp) => {
+    const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n').filter((line) => line.trim() !== '');
+    const line = lines.findLast((each) => pattern.test(each)) ?? lines.at(-1) ?? 'nothing';
+    return line.replace(/^.*?\b(FATAL|PANIC|LOG|HINT):\s*/, '').trim();
+  };
+  return {
+    path,
+    descriptor: handle.fd,
+    lastLine: () => last(/./),
+    lastError: () => last(/\b(FATAL|PANIC|error):/),
+    close: () => handle.close(),
+  };
+}

@@ -1,0 +1,273 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { messageOf, RecalldError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { databaseAccount, errorCode } from './account.ts';
+import { locateBinaries, reachableBinaries } from './binaries.ts';
+import { ensureCluster, readPassword, role } from './cluster.ts';
+import {
+  claimOwnership,
+  clusterOf,
+  explained,
+  type Owner,
+  type Ownership,
+  type Purpose,
+  prepareDataDir,
+} from './data-dir.ts';
+import { endPostmaster, host, runningPostmaster, startServer } from './server.ts';
+
+/** How to reach the database, in the words of `pg`. The password must not reach a log. */
+export interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  /** The server speaks on loopback only and has no certificate, whatever PGSSLMODE says. */
+  readonly ssl: false;
+}
+
+/** Name of the database in every cluster. */
+const database = 'recalld';
+
+const invalidCatalogName = '3D000';
+
+/** Whether the database answers, now. */
+async function probe(connection: Connection): Promise<boolean> {
+  try {
+    await query(connection, 'select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Creates the database unless it is there. */
+async function ensureDatabase(connection: Connection, signal?: AbortSignal): Promise<void> {
+  try {
+    await query(connection, 'select 1');
+  } catch (error) {
+    if (errorCode(error) !== invalidCatalogName) throw error;
+    signal?.throwIfAborted();
+    await query({ ...connection, database: 'postgres' }, `create database ${database} template template0`);
+  }
+}
+
+async function query(connection: Connection, sql: string): Promise<void> {
+  const client = new Client({
+    ...connection,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'recalld start',
+  });
+  // Without a listener the end of the server would end this process, too. The pending call rejects anyway.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query(sql);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  /** A daemon needs the folder for itself; a command may use the database of a running daemon. */
+  readonly purpose: Purpose;
+  readonly logger: Logger;
+  /** Aborting it breaks the start off and leaves nothing behind; later it has no effect. */
+  readonly signal?: AbortSignal;
+  /** How long to wait for another process to give the folder free. */
+  readonly waitLimitMs?: number;
+}
+
+/** A PostgreSQL database in a data folder that accepts connections. */
+export interface EmbeddedPostgres {
+  readonly connection: Connection;
+  /** Whether this process started the server, and so stops it; if not, it is that of a running daemon. */
+  readonly startedHere: boolean;
+  /** Resolves if the server that was started here last ends without `stop`; otherwise it stays pending. */
+  readonly died: Promise<RecalldError>;
+  /**
+   * Starts a server that was started here and died again, where it was reached before. What was committed is there.
+   * Rejects with RecalldError when it does not start, and may then be called again.
+   */
+  restart(): Promise<void>;
+  /** Stops a server that was started here; no process is left when it resolves. May be called again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the database in the data folder, which is made at the first use: starts PostgreSQL, or for a command uses
+ * that of the daemon that owns the folder. Waits while a command of another process has the folder.
+ *
+ * The server cannot outlive this process, however it ends, and does not keep it alive either.
+ *
+ * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
+ * (the daemon's database does not answer); the signal's reason if it aborts.
+ */
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { purpose, signal, logger, waitLimitMs = 30_000 } = options;
+  if (process.platform === 'win32') {
+    throw new RecalldError(
+      'embedded_database_failed',
+      'The embedded PostgreSQL does not run on Windows: set storage.url to a PostgreSQL server, or use WSL.',
+    );
+  }
+  const dataDir = await prepareDataDir(options.dataDir);
+  const deadline = Date.now() + waitLimitMs;
+  let announced = false;
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const claim = await claimOwnership(dataDir, purpose);
+      if (claim.kind === 'owned') return await startOwned(dataDir, claim.ownership, options);
+      const { owner } = claim;
+      if (owner.purpose === 'daemon') {
+        if (purpose === 'daemon') throw inUse(dataDir, owner);
+        const used = await useDatabaseOf(owner, dataDir);
+        if (used !== null) return used;
+      }
+      if (Date.now() >= deadline) throw owner.purpose === 'daemon' ? silent(dataDir, owner) : inUse(dataDir, owner);
+      if (!announced) {
+        announced = true;
+        const what = owner.purpose === 'daemon' ? 'the database of the daemon' : 'another recalld command';
+        logger.info(`Waiting for ${what} (process ${owner.pid}) in the data folder.`, {
+          dataDir,
+          pid: owner.pid,
+        });
+      }
+      await delay(100);
+    }
+  } catch (error) {
+    throw explained(dataDir, error);
+  }
+}
+
+async function startOwned(
+  dataDir: string,
+  ownership: Ownership,
+  { logger, signal }: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const releases: (() => Promise<void>)[] = [() => ownership.release()];
+  const stop = async () => {
+    for (let release = releases.pop(); release !== undefined; release = releases.pop()) await release();
+  };
+  try {
+    const cluster = clusterOf(dataDir);
+    await endOrphan(dataDir, logger, signal);
+    const account = await databaseAccount(cluster);
+    const binaries = await reachableBinaries(await locateBinaries(), account);
+    await ensureCluster({ dataDir, binaries, account, signal });
+    const password = await readPassword(dataDir);
+    const setup = { dataDir, binaries, account, logger };
+    let server = await startServer({ ...setup, signal });
+    releases.push(() => server.stop());
+    const connection = connectionTo(server.port, password);
+    await ensureDatabase(connection, signal).catch((cause: unknown) => {
+      signal?.throwIfAborted();
+      throw withoutDatabase(dataDir, explained(dataDir, cause));
+    });
+    await ownership.publishPort(server.port);
+    signal?.throwIfAborted();
+    logger.info('The embedded PostgreSQL is ready.', { dataDir, port: server.port });
+    const { port } = server;
+    const stopping = new AbortController();
+    let restarting = Promise.resolve();
+    const restart = async (): Promise<void> => {
+      await server.stop();
+      server = await startServer({ ...setup, port, signal: stopping.signal });
+    };
+    let stopped: Promise<void> | undefined;
+    return {
+      connection,
+      startedHere: true,
+      get died() {
+        return server.died.then((lastWords) => ended(dataDir, lastWords));
+      },
+      restart() {
+        restarting = restart().catch((error: unknown) => {
+          throw explained(dataDir, error);
+        });
+        return restarting;
+      },
+      stop() {
+        stopping.abort(new RecalldError('interrupted', 'It was stopped while it started.'));
+        stopped ??= restarting.catch(() => undefined).then(stop);
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A server whose owner died is about to be stopped by its guardian, if that has not been killed as well. */
+async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | undefined): Promise<void> {
+  const cluster = clusterOf(dataDir);
+  const pid = await runningPostmaster(cluster);
+  if (pid === null) return;
+  logger.info(`Stopping a PostgreSQL that a dead recalld left in the data folder (process ${pid}).`, {
+    dataDir,
+    pid,
+  });
+  if ((await endPostmaster(cluster, { fastMs: 10_000, immediateMs: 5_000 }, signal)) === null) return;
+  throw new RecalldError(
+    'data_dir_in_use',
+    `A PostgreSQL server with process id ${pid} runs in ${cluster} and does not stop: end it, or set storage.data_dir` +
+      ' to another folder.',
+  );
+}
+
+/** Null while the daemon is still starting or its database does not answer. */
+async function useDatabaseOf(daemon: Owner, dataDir: string): Promise<EmbeddedPostgres | null> {
+  if (daemon.port === null) return null;
+  const connection = connectionTo(daemon.port, await readPassword(dataDir));
+  if (!(await probe(connection))) return null;
+  return {
+    connection,
+    startedHere: false,
+    died: new Promise(() => undefined),
+    restart: async () => undefined,
+    stop: async () => undefined,
+  };
+}
+
+function connectionTo(port: number, password: string): Connection {
+  return { host, port, user: role, password, database, ssl: false };
+}
+
+function inUse(dataDir: string, { pid, purpose }: Owner): RecalldError {
+  const who = purpose === 'daemon' ? 'a recalld daemon' : 'a recalld command';
+  return new RecalldError(
+    'data_dir_in_use',
+    `The data folder ${dataDir} is in use by ${who} with process id ${pid}: stop that process, or set` +
+      ' storage.data_dir to another folder.',
+  );
+}
+
+function silent(dataDir: string, { pid, port }: Owner): RecalldError {
+  const where = port === null ? '' : ` on port ${port}`;
+  return new RecalldError(
+    'database_unreachable',
+    `The recalld daemon with process id ${pid} owns the data folder ${dataDir}, but its database${where} does not` +
+      ' answer: look at the log of the daemon and at postgres.log in the folder, or restart the daemon.',
+  );
+}
+
+function withoutDatabase(dataDir: string, cause: unknown): RecalldError {
+  if (cause instanceof RecalldError) return cause;
+  const message = messageOf(cause);
+  return new RecalldError(
+    'embedded_database_failed',
+    `The embedded PostgreSQL of ${dataDir} runs, but its database cannot be opened (${message}): see postgres.log there.`,
+    { cause },
+  );
+}
+
+function ended(dataDir: string, lastWords: string): RecalldError {
+  return new RecalldError(
+    'database_unreachable',
+    `The embedded PostgreSQL of ${dataDir} ended unexpectedly; its last words in postgres.log there are "${lastWords}".`,
+  );
+}

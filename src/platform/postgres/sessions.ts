@@ -1,0 +1,122 @@
+/** What recalld needs of its sessions: one server process for their length, a schema that is found, and writes. */
+import { Client, type Pool, type PoolConfig } from 'pg';
+import { RecalldError } from '../../core/errors.ts';
+import { nameOfServer, readOnly, unreachable } from './outage.ts';
+
+/** How the sessions of a pool are served. */
+export type SessionKind = 'direct' | 'pooled';
+
+/** How often two sessions are compared. What else goes on in a pooler may hide once that they share a server process. */
+const ROUNDS = 3;
+
+/**
+ * Resolves when each session keeps one server process, be it behind a pooler in session mode. Named statements, LISTEN
+ * and the parameters of a session are lost in the other modes, and leak to other clients; so this sets nothing.
+ *
+ * @throws RecalldError database_unreachable, also when a pooler has no second session; pooler_unsuitable
+ */
+export async function assertSessions(
+  connection: PoolConfig,
+  field: 'storage.url' | 'storage.read_url' = 'storage.url',
+): Promise<SessionKind> {
+  const sessions: Client[] = [];
+  const open = async (): Promise<Client> => {
+    const client = new Client({ ...connection, connectionTimeoutMillis: PATIENCE_MS, query_timeout: PATIENCE_MS });
+    sessions.push(client);
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  try {
+    const first = await open();
+    // A pooler makes up the process that it names at the start of a session.
+    if ((await processOf(first)) === (first as { processID?: unknown }).processID) return 'direct';
+    const second = await open();
+    for (let round = 0; round < ROUNDS; round += 1)
+      if (await shareProcess(first, second)) throw unsuitable(connection, field);
+    return 'pooled';
+  } catch (error) {
+    if (String(error).includes('not allowed in statement pooling mode')) throw unsuitable(connection, field);
+    throw error instanceof RecalldError ? error : unreachable(connection, error, field);
+  } finally {
+    await Promise.allSettled(sessions.map((session) => session.end()));
+  }
+}
+
+/** True if one of them is served by the process of the other, or by another one than before. */
+async function shareProcess(first: Client, second: Client): Promise<boolean> {
+  const before = await processOf(first);
+  await second.query('begin');
+  const other = await processOf(second);
+  const after = await processOf(first);
+  await second.query('commit');
+  return other === before || after !== before;
+}
+
+/** A pooler in session mode lets a client wait that finds no process free. */
+const PATIENCE_MS = 5000;
+
+async function processOf(client: Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid ?? 0;
+}
+
+function unsuitable(connection: PoolConfig, field: string): RecalldError {
+  return new RecalldError(
+    'pooler_unsuitable',
+    `${nameOfServer(connection)} is a pooler that gives a session another server process for each transaction or statement; point ${field} to PostgreSQL itself, or to the pooler in session mode (pool_mode=session).`,
+  );
+}
+
+/**
+ * Resolves when the search path leads to a schema.
+ *
+ * @throws RecalldError search_path_wrong when it does not, or when our tables are in a schema that it leaves out
+ */
+export async function assertSchemaPath(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ role: string; path: string; current: string | null; others: string[] }>(
+    `select current_user as role, current_setting('search_path') as path, current_schema() as current,
+       case when to_regclass('recalld_schema_version') is null then array(
+         select n.nspname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+         where c.relname = 'recalld_schema_version' and c.relkind = 'r' order by 1)
+       else '{}' end as others`,
+  );
+  const [found] = rows;
+  if (found === undefined) return;
+  const { role, path, current, others } = found;
+  const [other] = others;
+  const set = (schema: string): string => `\`alter role "${role}" set search_path = ${schema}\``;
+  if (other !== undefined) {
+    throw new RecalldError(
+      'search_path_wrong',
+      `The tables of recalld are in the schema ${other}, and the search_path of the role ${role} (${path}) leaves it out; run ${set(other)}, or correct options in storage.url. To keep a second deployment apart, give it a database of its own.`,
+    );
+  }
+  if (current === null) {
+    throw new RecalldError(
+      'search_path_wrong',
+      `The search_path of the role ${role} (${path === '' ? 'empty' : path}) leads to no schema; run ${set('public')}, or create the schema.`,
+    );
+  }
+}
+
+/**
+ * Resolves when the database takes writes. A connection that does not is closed, so that the next one may lead to the
+ * primary after a failover.
+ *
+ * @throws RecalldError database_read_only, and what `pg` rejects with when it does not answer
+ */
+export async function assertWritable(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    const { rows } = await client.query<{ isStandby: boolean; isReadOnly: boolean }>(
+      `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+    );
+    if (rows[0]?.isStandby === true) throw readOnly(pool.options, 'it is a standby');
+    if (rows[0]?.isReadOnly === true) throw readOnly(pool.options, 'default_transaction_read_only is on');
+    isBroken = false;
+  } finally {
+    client.release(isBroken);
+  }
+}

@@ -1,0 +1,369 @@
+/** A measure over time with its confidence band, thresholds, and the deployments that may explain it. */
+
+import { scaleLinear, scaleUtc } from 'd3-scale';
+import { area, line } from 'd3-shape';
+import { minute, second, withoutZeros } from '../../../core/format.ts';
+
+/** The shape of a measure over time within a line of text; the numbers stand beside it. */
+const WIDTH = 96;
+const HEIGHT = 22;
+
+export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }) {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const values = points.map(({ value }) => value);
+  const [least, greatest] = [Math.min(...values), Math.max(...values)];
+  const x = scaleUtc([first.at, last.at], [2, WIDTH - 3]);
+  const y = scaleLinear(least === greatest ? [least - 1, least + 1] : [least, greatest], [HEIGHT - 3, 3]);
+  const path = line<TrendPoint>(
+    ({ at }) => Math.round(x(at) * 10) / 10,
+    ({ value }) => Math.round(y(value) * 10) / 10,
+  )([...points]);
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
+      <path d={path ?? ''} />
+      <circle cx={x(last.at)} cy={y(last.value)} r="2" />
+    </svg>
+  );
+}
+
+/** Geometry of a chart over time: points to SVG paths, ticks to places. No markup. */
+export interface TrendPoint {
+  readonly at: Date;
+  readonly value: number;
+  /** 95 % bounds; null for what has none. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** What a stored measurement is in a chart: it stands at the end of its window. */
+export function measuredPoints(
+  measured: readonly {
+    readonly windowEnd: Date;
+    readonly value: number;
+    readonly ciLow: number | null;
+    readonly ciHigh: number | null;
+  }[],
+): TrendPoint[] {
+  return measured.map(({ windowEnd, value, ciLow, ciHigh }) => ({
+    at: windowEnd,
+    value,
+    low: ciLow,
+    high: ciHigh,
+  }));
+}
+
+interface TrendInput {
+  readonly from: Date;
+  readonly until: Date;
+  readonly series: readonly (readonly TrendPoint[])[];
+  /** Values that must be in sight, such as thresholds. */
+  readonly levels: readonly number[];
+  /** Least and greatest values that can be. */
+  readonly limits: readonly [number | null, number | null];
+}
+
+export const chartSize = { width: 640, height: 220, left: 56, right: 14, top: 22, bottom: 26 } as const;
+
+interface TrendGeometry {
+  readonly x: (at: Date) => number;
+  readonly y: (value: number) => number;
+  readonly yTicks: readonly number[];
+  readonly xTicks: readonly { readonly at: Date; readonly text: string }[];
+  readonly paths: readonly { readonly line: string; readonly band: string }[];
+}
+
+/** More points than these of a series are not drawn: of each bit of the time only the lowest and the highest are. */
+const MAX_POINTS = 192;
+
+/** At most `MAX_POINTS` of some points, which come oldest first; no spike is lost. */
+export function thinned(points: readonly TrendPoint[], from: Date, until: Date): readonly TrendPoint[] {
+  if (points.length <= MAX_POINTS) return points;
+  const buckets = MAX_POINTS / 2;
+  const width = (until.getTime() - from.getTime()) / buckets;
+  const extremes = new Map<number, { readonly low: TrendPoint; readonly high: TrendPoint }>();
+  for (const point of points) {
+    const bucket = Math.min(buckets - 1, Math.max(0, Math.floor((point.at.getTime() - from.getTime()) / width)));
+    const { low, high } = extremes.get(bucket) ?? { low: point, high: point };
+    extremes.set(bucket, {
+      low: point.value < low.value ? point : low,
+      high: point.value > high.value ? point : high,
+    });
+  }
+  return [...extremes.values()].flatMap(({ low, high }) => {
+    if (low === high) return [low];
+    return low.at < high.at ? [low, high] : [high, low];
+  });
+}
+
+/** Points further apart than this many times the usual distance are not joined: nothing was measured between. */
+const GAP = 4;
+
+export function trendGeometry({ from, until, series, levels, limits }: TrendInput): TrendGeometry {
+  const { width, height, left, right, top, bottom } = chartSize;
+  const xScale = scaleUtc([from, until], [left, width - right]);
+  const [low, high] = extent(series, levels, limits);
+  const yScale = scaleLinear([low, high], [height - bottom, top]).nice(4);
+  const x = (at: Date): number => round(xScale(at));
+  const y = (value: number): number => round(yScale(value));
+  return {
+    x,
+    y,
+    yTicks: yScale.ticks(4),
+    xTicks: xScale.ticks(6).map((at) => ({ at, text: tickText(at) })),
+    paths: series.map((points) => pathsOf(points, x, y)),
+  };
+}
+
+function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (value: number) => number) {
+  const runs = joined(points);
+  const toLine = line<TrendPoint>(
+    ({ at }) => x(at),
+    ({ value }) => y(value),
+  );
+  const toBand = area<TrendPoint>(
+    ({ at }) => x(at),
+    ({ low, value }) => y(low ?? value),
+    ({ high, value }) => y(high ?? value),
+  );
+  const path = (make: (run: TrendPoint[]) => string | null): string => runs.map((run) => make([...run]) ?? '').join('');
+  return { line: path(toLine), band: path(toBand) };
+}
+
+/** The day at midnight, else the time, as long as a tick has room for. */
+function tickText(at: Date): string {
+  const [date = '', time = ''] = at.toISOString().split('T');
+  return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
+}
+
+/** Stretches without a hole. */
+function joined(points: readonly TrendPoint[]): TrendPoint[][] {
+  const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
+  const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const runs: TrendPoint[][] = [];
+  for (const [index, point] of points.entries()) {
+    const last = runs.at(-1);
+    if (last === undefined || (steps[index - 1] ?? 0) > GAP * usual) runs.push([point]);
+    else last.push(point);
+  }
+  return runs;
+}
+
+function extent(
+  series: TrendInput['series'],
+  levels: readonly number[],
+  [least, greatest]: TrendInput['limits'],
+): [number, number] {
+  const values = [...levels, ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value])];
+  if (values.length === 0) return [least ?? 0, greatest ?? 1];
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.05, 0.01);
+  return [
+    least === null ? low - room : Math.max(least, low - room),
+    greatest === null ? high + room : Math.min(greatest, high + room),
+  ];
+}
+
+/** What was measured in less than this share of the time would be one spot at the margin. */
+const MIN_SHARE = 1 / 8;
+const MIN_SPAN_MS = 10 * 60_000;
+
+/**
+ * From when on a chart shows anything: from the start of the time, unless all that was measured lies at its very end, as
+ * after the installation. Then it fills the later half.
+ */
+export function shownFrom(from: Date, until: Date, points: readonly TrendPoint[]): Date {
+  const first = Math.min(...points.map(({ at }) => at.getTime()));
+  const measured = until.getTime() - first;
+  if (points.length === 0 || measured >= MIN_SHARE * (until.getTime() - from.getTime())) return from;
+  return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, MIN_SPAN_MS)));
+}
+
+/** What two numbers above the lines of marks need, on a narrow screen too. */
+const MARK_ROOM = 40;
+
+/** Marks whose numbers would lie over each other stand under one, as `2to4`. Counted from 1. */
+export function markGroups(places: readonly number[]): { readonly first: number; readonly places: number[] }[] {
+  const groups: { readonly first: number; readonly places: number[] }[] = [];
+  for (const [index, place] of places.entries()) {
+    const group = groups.at(-1);
+    if (group !== undefined && place - (group.places.at(-1) ?? 0) < MARK_ROOM) group.places.push(place);
+    else groups.push({ first: index + 1, places: [place] });
+  }
+  return groups;
+}
+
+/** Tenths of a unit are finer than a screen shows, and keep pages small. */
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+export interface TrendSeries {
+  readonly name: string;
+  readonly points: readonly TrendPoint[];
+}
+
+export interface TrendMark {
+  readonly at: Date;
+  readonly text: string;
+}
+
+export interface TrendLevel {
+  readonly value: number;
+  readonly text: string;
+  /** Whether crossing it is an alarm, rather than a help to the eye. */
+  readonly isAlarm: boolean;
+}
+
+interface TrendChartProps {
+  /** Of the elements that name it; unique within a page. */
+  readonly id: string;
+  readonly title: string;
+  readonly from: Date;
+  readonly until: Date;
+  /** At most four. */
+  readonly series: readonly TrendSeries[];
+  readonly marks?: readonly TrendMark[];
+  readonly levels?: readonly TrendLevel[];
+  readonly limits?: readonly [number | null, number | null];
+  readonly show: (value: number) => string;
+  /** What is said where there is nothing to draw. */
+  readonly empty: string;
+}
+
+/** So few make no line that could be seen. */
+const FEW_DOTS = 3;
+/** More would hide the line; those beyond are small, and still say their value. */
+const MAX_DOTS = 60;
+
+function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
+  if (points.length <= FEW_DOTS) return 4;
+  return points.length <= MAX_DOTS || point === points.at(-1) ? 2.5 : 1;
+}
+
+export function TrendChart(props: TrendChartProps) {
+  const { id, title, from, until, levels = [], limits = [null, null], show, empty } = props;
+  const series = props.series.map((one) => ({ ...one, points: thinned(one.points, from, until) }));
+  if (series.every(({ points }) => points.length === 0)) {
+    return (
+      <figure class="chart">
+        <figcaption>{title}</figcaption>
+        <p class="chart-empty">{empty}</p>
+      </figure>
+    );
+  }
+  const start = shownFrom(
+    from,
+    until,
+    series.flatMap(({ points }) => points),
+  );
+  const marks = (props.marks ?? []).filter(({ at }) => at >= start && at <= until);
+  const geometry = trendGeometry({
+    from: start,
+    until,
+    series: series.map(({ points }) => points),
+    levels: levels.map(({ value }) => value),
+    limits,
+  });
+  const { x, y, yTicks, xTicks, paths } = geometry;
+  const { width, height, left, right, bottom, top } = chartSize;
+  return (
+    <figure class="chart">
+      <figcaption>
+        {title}
+        {start > from ? <span class="of">nothing was measured before {minute(start)}</span> : null}
+        {series.length > 1 ? <Legend series={series} /> : null}
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
+        <title id={`${id}-title`}>{describe(title, series, show)}</title>
+        <g class="grid">
+          {yTicks.map((tick) => (
+            <g key={tick}>
+              <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
+              <text x={left - 8} y={y(tick) + 4} text-anchor="end">
+                {withoutZeros(show(tick))}
+              </text>
+            </g>
+          ))}
+          {xTicks.map(({ at, text }, index) => (
+            <text key={text} class={index % 2 === 1 ? 'fine' : undefined} x={x(at)} y={height - 6} text-anchor="middle">
+              {text}
+            </text>
+          ))}
+        </g>
+        {levels.map(({ value, text, isAlarm }) => (
+          <g key={text} class={isAlarm ? 'level alarming' : 'level'}>
+            <line x1={left} x2={width - right} y1={y(value)} y2={y(value)} />
+            <text x={left + 4} y={y(value) - 5}>
+              {text}
+            </text>
+          </g>
+        ))}
+        {markGroups(marks.map(({ at }) => x(at))).map(({ places, first }) => (
+          <g key={first} class="deployed">
+            {places.map((place) => (
+              <line key={place} x1={place} x2={place} y1={top} y2={height - bottom} />
+            ))}
+            <text x={round(((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2)} y={top - 6} text-anchor="middle">
+              {places.length === 1 ? first : `${first}\u2013${first + places.length - 1}`}
+            </text>
+          </g>
+        ))}
+        {paths.map((path, index) => (
+          <g key={series[index]?.name} class={`series s${index + 1}`}>
+            <path class="band" d={path.band} />
+            <path class="line" d={path.line} />
+            {series[index]?.points.map((point) => (
+              <circle
+                key={point.at.getTime()}
+                cx={x(point.at)}
+                cy={y(point.value)}
+                r={dotRadius(series[index]?.points ?? [], point)}
+              >
+                <title>{describePoint(point, show)}</title>
+              </circle>
+            ))}
+          </g>
+        ))}
+      </svg>
+      {marks.length === 0 ? null : (
+        <ol class="marks">
+          {marks.map(({ at, text }) => (
+            <li key={`${at.toISOString()}${text}`}>
+              {text}, {minute(at)}
+            </li>
+          ))}
+        </ol>
+      )}
+    </figure>
+  );
+}
+
+function Legend({ series }: { readonly series: readonly TrendSeries[] }) {
+  return (
+    <span class="legend">
+      {series.map(({ name }, index) => (
+        <span key={name} class={`key s${index + 1}`}>
+          {name}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function describePoint({ at, value, low, high }: TrendPoint, show: (value: number) => string): string {
+  const bounds = low === null || high === null ? '' : ` (${show(low)} to ${show(high)})`;
+  return `${second(at)}: ${show(value)}${bounds}`;
+}
+
+/** What the picture shows, for those who do not see it. */
+function describe(title: string, series: readonly TrendSeries[], show: (value: number) => string): string {
+  const parts = series.map(({ name, points }) => {
+    const [first, last] = [points[0], points.at(-1)];
+    if (first === undefined || last === undefined) return `${name}: no value`;
+    const values = points.map(({ value }) => value);
+    return `${name}: ${points.length} points, first ${show(first.value)}, last ${show(last.value)}, least ${show(Math.min(...values))}, greatest ${show(Math.max(...values))}`;
+  });
+  return `${title}. ${parts.join('. ')}.`;
+}

@@ -1,0 +1,98 @@
+/** One visit of a page: who looks, at which span of time, which form is sent, and how the answer is. */
+import formbody from '@fastify/formbody';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import type { Sessions } from '../../../platform/access/edge/session.ts';
+import { readTimeRange } from '../links.ts';
+import { type Frame, renderPage, type Visitor } from '../page.tsx';
+import { assertOwnOrigin, secure } from './defences.ts';
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+/** What does not go on to the same page over another range: the range itself, and where in a list it was. */
+const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done', 'before']);
+
+/** What actions came to, by the word that stands in the address after them. */
+const notices: Readonly<Record<string, string>> = {
+  pinned: 'The run is pinned as baseline. Later runs are compared with it.',
+  noted: 'Your note is saved.',
+  mended: 'A new version of the golden set is made with the labels that you accepted. The next run takes it.',
+};
+
+/** Of a name that is there twice the last counts. */
+export function queryOf(request: FastifyRequest): Query {
+  const entries = Object.entries(request.query as Record<string, string | string[]>);
+  return Object.fromEntries(entries.map(([name, value]) => [name, [value].flat().at(-1)]));
+}
+
+export function frameOf(request: FastifyRequest, visitor: Visitor | null, now: Date, version: string): Frame {
+  const query = queryOf(request);
+  const kept = Object.entries(query).flatMap(([name, value]) =>
+    rangeKeys.has(name) || value === undefined ? [] : [[name, value] as const],
+  );
+  return {
+    path: request.url.split('?')[0] ?? '/',
+    query: Object.fromEntries(kept),
+    range: readTimeRange(query, now),
+    now,
+    visitor,
+    version,
+    notice: notices[query['done'] ?? ''] ?? null,
+  };
+}
+
+export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
+  secure(reply);
+  return reply
+    .code(status)
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(renderPage(page));
+}
+
+/** Counts from 1; anything else is the first page. */
+export function pageOf(query: Query): number {
+  const page = Number(query['page'] ?? 1);
+  return Number.isSafeInteger(page) && page > 0 ? page : 1;
+}
+
+const MAX_BYTES = 256 * 1024;
+
+/** Lets the routes of this scope take forms of our own pages, and nothing else. */
+export async function acceptForms(scope: FastifyInstance, publicUrl: string | null): Promise<void> {
+  scope.removeAllContentTypeParsers();
+  await scope.register(formbody, { bodyLimit: MAX_BYTES });
+  scope.addHook('onRequest', async (request) => assertOwnOrigin(request, publicUrl));
+}
+
+/** The same for those who are signed in; each form must carry the token of its sender, who is looked at before its body. */
+export async function acceptFormsOf(
+  scope: FastifyInstance,
+  publicUrl: string | null,
+  senderOf: Sessions['visitorOf'],
+): Promise<void> {
+  await acceptForms(scope, publicUrl);
+  scope.addHook('onRequest', async (request, reply) => {
+    request.visitor = await senderOf(request, reply);
+  });
+  scope.addHook('preHandler', (request, reply, done) => scope.csrfProtection(request, reply, done));
+}
+
+/** The fields of a form; of a name that is there twice the first counts. */
+export function fieldsOf({ body }: FastifyRequest): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(formOf(body)).map(([name, value]) => [name, [value].flat()[0]]));
+}
+
+/** All values of one field. */
+export function valuesOf({ body }: FastifyRequest, name: string): string[] {
+  return [formOf(body)[name] ?? []].flat();
+}
+
+function formOf(body: unknown): Readonly<Record<string, string | string[]>> {
+  return (body ?? {}) as Readonly<Record<string, string | string[]>>;
+}
+
+/** A path of ours that a form names; anything that would lead to another site becomes the first page. */
+export function ownPath(text: string | undefined): string {
+  return text !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes('\\') ? text : '/';
+}

@@ -1,0 +1,208 @@
+/** What every page has around its content: head, skip link, navigation, time range, who is signed in. */
+import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { minute } from '../../core/format.ts';
+import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRange, within } from './links.ts';
+
+/** Who looks, and what they may do. */
+export interface Visitor {
+  /** The API key of the sign-in; null where none is needed. */
+  readonly key: { readonly id: string; readonly name: string } | null;
+  readonly canAct: boolean;
+  /** Goes with every form, so that no other site can send one. */
+  readonly formToken: string;
+}
+
+export interface Frame {
+  /** Path of the page without its query. */
+  readonly path: string;
+  /** What else the address says, to keep when the range changes. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly range: TimeRange;
+  readonly now: Date;
+  /** Null on the page to sign in. */
+  readonly visitor: Visitor | null;
+  readonly version: string;
+  /** What an action came to, shown once. */
+  readonly notice: string | null;
+}
+
+export interface PageProps {
+  readonly frame: Frame;
+  readonly title: string;
+  /** The pipeline that the page is about. */
+  readonly pipeline?: string;
+  /** Which of the pages the navigation marks. */
+  readonly section:
+    | 'status'
+    | 'overview'
+    | 'golden'
+    | 'density'
+    | 'traffic'
+    | 'judge'
+    | 'index'
+    | 'experiments'
+    | 'checks'
+    | 'deployments'
+    | null;
+  /** Beside the heading: a state, facts. */
+  readonly aside?: ComponentChildren;
+  /** False where no time range applies. */
+  readonly hasRange?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** @returns a whole HTML document */
+export function renderPage(page: VNode): string {
+  return `<!doctype html>\n${renderToString(page)}\n`;
+}
+
+export function Page(props: PageProps) {
+  const { frame, title, pipeline, aside, hasRange = true, children } = props;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>{pipeline === undefined ? `${title} · recalld` : `${title} · ${pipeline} · recalld`}</title>
+        <link rel="stylesheet" href={`/style.css?v=${frame.version}`} />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
+      </head>
+      <body>
+        <a class="skip" href="#content">
+          Skip to content
+        </a>
+        <Header {...props} />
+        <main id="content" tabIndex={-1}>
+          <div class="title-row">
+            <div class="title-words">
+              {pipeline === undefined ? null : <p class="over-title">{pipeline}</p>}
+              <h1>{title}</h1>
+            </div>
+            {aside === undefined ? null : <div class="title-aside">{aside}</div>}
+            {hasRange ? <RangePicker path={frame.path} query={frame.query} range={frame.range} /> : null}
+          </div>
+          {frame.notice === null ? null : (
+            <p class="notice" role="status">
+              {frame.notice}
+            </p>
+          )}
+          {children}
+        </main>
+        <footer class="foot">
+          <p>
+            recalld {frame.version} · as of <time datetime={frame.now.toISOString()}>{minute(frame.now)}</time> UTC, in
+            which all times are shown · <a href="/openapi.json">API</a>
+          </p>
+        </footer>
+      </body>
+    </html>
+  );
+}
+
+function Header({ frame, pipeline, section }: PageProps) {
+  const { range, visitor } = frame;
+  const item = (name: typeof section, text: string, path: string, isCurrent = section === name) => (
+    <li>
+      <a href={path} aria-current={isCurrent ? 'page' : undefined}>
+        {text}
+      </a>
+    </li>
+  );
+  const main = (name: typeof section, text: string, path: string) =>
+    item(name, text, within(range, path), section === name && pipeline === undefined);
+  return (
+    <header class="top">
+      <div class="bar">
+        <a class="brand" href={within(range, '/')}>
+          <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+            <path class="brand-ring" d="M10 2a8 8 0 1 1-7.4 5" />
+            <path class="brand-pulse" d="M2 11h4l2-4 3 7 2-3h5" />
+          </svg>
+          recalld
+        </a>
+        {visitor === null ? null : (
+          <nav aria-label="Main">
+            <ul class="nav">
+              {main('status', 'Status', '/')}
+              {main('checks', 'Checks', '/checks')}
+              {main('deployments', 'Deployments', '/deployments')}
+            </ul>
+          </nav>
+        )}
+        {visitor === null || visitor.key === null ? null : (
+          <form class="who" method="post" action="/sign-out">
+            <input type="hidden" name="form_token" value={visitor.formToken} />
+            <span class="who-name">{visitor.key.name}</span>
+            <button type="submit" class="quiet">
+              Sign out
+            </button>
+          </form>
+        )}
+      </div>
+      {pipeline === undefined ? null : (
+        <nav aria-label={`Pipeline ${pipeline}`} class="tabs">
+          <ul>
+            {item('overview', 'Overview', within(range, pipelinePath(pipeline)))}
+            {item('golden', 'Golden runs', within(range, pipelinePath(pipeline, 'golden')))}
+            {item('density', 'Density', within(range, pipelinePath(pipeline, 'density')))}
+            {item('traffic', 'Traffic & feedback', within(range, pipelinePath(pipeline, 'traffic')))}
+            {item('index', 'Index', within(range, pipelinePath(pipeline, 'index')))}
+            {item('judge', 'Judge', pipelinePath(pipeline, 'judge'))}
+            {item('experiments', 'Experiments', pipelinePath(pipeline, 'experiments'))}
+            {item('checks', 'Checks', within(range, '/checks', { pipeline }))}
+            {item('deployments', 'Deployments', within(range, '/deployments', { pipeline }))}
+          </ul>
+        </nav>
+      )}
+    </header>
+  );
+}
+
+/** Links to the same page over another span of time, and a form for any span. */
+interface RangePickerProps {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly range: TimeRange;
+}
+
+function RangePicker({ path, query, range }: RangePickerProps) {
+  return (
+    <nav class="range" aria-label="Time range">
+      <ul>
+        {rangePresets.map((preset) => (
+          <li key={preset}>
+            <a
+              href={address(path, { ...query, range: preset })}
+              aria-current={range.preset === preset ? 'true' : undefined}
+              aria-label={presetNames[preset]}
+            >
+              {preset}
+            </a>
+          </li>
+        ))}
+        <li>
+          <details class="range-own">
+            <summary>{range.preset === null ? `${minute(range.from)} to ${minute(range.until)}` : 'Other'}</summary>
+            <form method="get" action={path}>
+              {Object.entries(query).map(([name, value]) => (
+                <input key={name} type="hidden" name={name} value={value} />
+              ))}
+              <label>
+                From (UTC)
+                <input type="datetime-local" name="from" value={minuteOf(range.from)} required />
+              </label>
+              <label>
+                Until (UTC)
+                <input type="datetime-local" name="until" value={minuteOf(range.until)} />
+              </label>
+              <button type="submit">Show</button>
+            </form>
+          </details>
+        </li>
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,167 @@
+/**
+ * Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a
+ * metric.
+ */
+
+import { queryOutcomes, type RunStatus } from '../../core/model.ts';
+import type { Clock } from '../../core/time.ts';
+import type { RunDifference } from '../../golden/rules/compare-golden-runs.ts';
+import { type GainMeasure, gainMeasures, type RunLabels, type SegmentScore } from '../../golden/rules/run.ts';
+import { type GoldenMeasure, goldenMeasures } from '../../golden/rules/score-run.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import type { LatestRun } from '../../golden/sql/latest-runs.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { finiteOrNull } from '../../math/stats/descriptive.ts';
+import { boundedSamples, type MeasuredRows, type Measurements } from '../../measures/measurements.ts';
+import { type IntervalOf, isRunTooOld } from '../../measures/rules/measurement.ts';
+import {
+  type GaugeSample,
+  type GaugesAt,
+  type KeptGauges,
+  type StoredGauges,
+  type StoredGaugesAt,
+  sample,
+} from '../../platform/metrics/meter.ts';
+import type { JobQueue } from '../../platform/queue/job-queue.ts';
+
+/** Rows that several parts are made of, read once. */
+interface SharedRows extends MeasuredRows {
+  /** Full runs. */
+  readonly runs: readonly LatestRun[];
+}
+
+const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
+
+export interface PublishDeps {
+  readonly runs: Pick<GoldenRuns, 'latest'>;
+  readonly measurements: Pick<Measurements, 'latest'>;
+  readonly queue: JobQueue;
+  readonly clock: Clock;
+  readonly pipelines: readonly WatchedPipeline[];
+  readonly intervalSeconds: IntervalOf;
+  /** What is told beside golden runs: when they are due, what feedback, live traffic and probes came to, how checks stand. */
+  readonly parts: readonly ((rows: SharedRows) => GaugesAt | Promise<GaugesAt>)[];
+}
+
+/**
+ * Reads the rows behind every stored gauge, one table after the other, since nobody waits for it and it shares the
+ * connections of those who are waited for. Pipelines that the config no longer has are left out.
+ */
+export async function readStoredGauges(deps: PublishDeps): Promise<StoredGaugesAt> {
+  const latest = await deps.runs.latest();
+  const rows = { runs: latest, measurements: await deps.measurements.latest(deps.clock.now()) };
+  const queues = await deps.queue.counts();
+  const parts: GaugesAt[] = [];
+  for (const read of deps.parts) parts.push(await read(rows));
+  const watched = new Set(deps.pipelines.map((pipeline) => pipeline.name));
+  const fixed = [
+    ...deps.pipelines.flatMap((pipeline) => configSamples(pipeline, deps)),
+    ...queues.map(({ queue, state, count }) => sample('recalld_queue_jobs', { queue, state }, count)),
+  ];
+  return (now) => {
+    const runs = latest
+      .filter((run) => watched.has(run.pipeline))
+      .map((run) => gaugesOfRun(run, deps.intervalSeconds(run.pipeline, run.goldenSet), now));
+    return {
+      current: [...runs.flatMap(({ current }) => current), ...fixed, ...parts.flatMap((part) => part(now))],
+      kept: runs.flatMap(({ kept }) => kept),
+    };
+  };
+}
+
+interface SetLabels {
+  readonly pipeline: string;
+  readonly golden_set: string;
+}
+
+/** What a run that ended came to never changes; only whether it is shown does. */
+function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
+  const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
+  const current: GaugeSample[] = [
+    sample('recalld_golden_run_last_attempt_timestamp_seconds', set, seconds(run.lastAttemptAt)),
+    ...statuses.map((status) => sample('recalld_golden_runs', { ...set, status }, run.runsByStatus[status])),
+  ];
+  if (run.ended !== null) {
+    const { outcomes, durationSeconds, forbidden, finishedAt } = run.ended;
+    current.push(
+      sample('recalld_golden_run_duration_seconds', set, durationSeconds),
+      ...queryOutcomes.map((outcome) => sample('recalld_golden_queries', { ...set, outcome }, outcomes[outcome])),
+      ...(forbidden === null || isRunTooOld(finishedAt, interval, now)
+        ? []
+        : [sample('recalld_golden_forbidden_results', set, forbidden)]),
+    );
+  }
+  if (run.completed === null) return { current, kept: [] };
+  const { finishedAt, scores, segmentsOverflow, labels, baseline } = run.completed;
+  const withheld = isRunTooOld(finishedAt, interval, now);
+  current.push(
+    sample('recalld_golden_run_last_success_timestamp_seconds', set, seconds(finishedAt)),
+    sample('recalld_golden_scores_withheld', set, withheld ? 1 : 0),
+  );
+  if (withheld) return { current, kept: [] };
+  current.push(sample('recalld_golden_segments_overflow', set, segmentsOverflow), ...labelSamples(set, labels));
+  const kept: KeptGauges[] = [{ of: scores, samples: () => samplesOfScores(set, scores) }];
+  if (baseline !== null) {
+    const { differences } = baseline;
+    const samples = () => differences.flatMap((found) => differenceSamples(set, found));
+    kept.push({ of: differences, samples });
+  }
+  return { current, kept };
+}
+
+function samplesOfScores(set: SetLabels, scores: readonly SegmentScore[]): GaugeSample[] {
+  return [
+    ...segmentSizes(scores).map(([segment, n]) => sample('recalld_golden_scored_queries', { ...set, segment }, n)),
+    ...scores.flatMap((score) => scoreSamples(set, score)),
+  ];
+}
+
+function scoreSamples(set: SetLabels, score: SegmentScore): GaugeSample[] {
+  const labels = { ...set, segment: score.segment, k: String(score.k) };
+  if (score.measure === 'unjudged') return [sample('recalld_golden_judged_ratio', labels, 1 - score.mean)];
+  if (!isExported(score.measure)) return [];
+  const { mean: value, ciLow, ciHigh } = score;
+  return boundedSamples(`recalld_golden_${score.measure}`, labels, { value, ciLow, ciHigh: finiteOrNull(ciHigh) });
+}
+
+function labelSamples(set: SetLabels, { probed, stale, lost }: RunLabels): GaugeSample[] {
+  if (probed === null || stale === null || lost === null || probed === 0) return [];
+  return [
+    sample('recalld_golden_stale_labels_ratio', set, stale / probed),
+    sample('recalld_golden_lost_documents_ratio', set, lost / probed),
+  ];
+}
+
+function differenceSamples(set: SetLabels, found: RunDifference): GaugeSample[] {
+  const { measure, k } = found.key;
+  if (!isExported(measure)) return [];
+  const labels = { ...set, segment: found.segment, measure, k: String(k) };
+  return [
+    sample('recalld_golden_baseline_difference', labels, found.difference),
+    sample('recalld_golden_baseline_difference_ci_low', labels, found.ciLow),
+    sample('recalld_golden_baseline_difference_ci_high', labels, found.ciHigh),
+    sample('recalld_golden_baseline_p_value', labels, found.p),
+    sample('recalld_golden_baseline_queries', labels, found.n),
+  ];
+}
+
+function isExported(measure: string): measure is GoldenMeasure | GainMeasure {
+  return ([...goldenMeasures, ...gainMeasures] as readonly string[]).includes(measure);
+}
+
+function segmentSizes(scores: readonly SegmentScore[]): (readonly [string, number])[] {
+  return [...new Map(scores.map((score) => [score.segment, score.n]))];
+}
+
+/** What is known without any run, so that a set that never ran is seen to be missing. */
+function configSamples({ name, golden }: WatchedPipeline, { intervalSeconds }: PublishDeps): GaugeSample[] {
+  return golden.flatMap(({ set }) => {
+    const interval = intervalSeconds(name, set);
+    const labels = { pipeline: name, golden_set: set };
+    return interval === null ? [] : [sample('recalld_golden_run_interval_seconds', labels, interval)];
+  });
+}
+
+function seconds(date: Date): number {
+  return date.getTime() / 1000;
+}

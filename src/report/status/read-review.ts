@@ -1,0 +1,194 @@
+/** Reads what a weekly review of one pipeline is about: scores, incidents and causes, coverage, golden sets, pages. */
+
+import { ALL_SEGMENT } from '../../core/model.ts';
+import type { DensityPlan } from '../../density/plan.ts';
+import type { FalsePageBudget } from '../../density/rules/alarm.ts';
+import type { TopicWindow, UncoveredTopic } from '../../density/rules/uncovered-topic.ts';
+import type { TopicsTable } from '../../density/topics-table.ts';
+import type { DensityEvent, WatchTable } from '../../density/watch-table.ts';
+import type { StoredComparison } from '../../golden/rules/compare-golden-runs.ts';
+import { type GoldenSetVersion, goldenSegment } from '../../golden/rules/golden-set.ts';
+import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
+import { REPRESENTATIVENESS } from '../../golden/sets/live-mix.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import type { GoldenSets } from '../../golden/sql/golden-sets.ts';
+import type { HistoricRun, RunReads } from '../../golden/sql/run-results.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { Incidents } from '../../incidents/diagnosis/incidents.ts';
+import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import type { Deployments } from '../../live/deployments/deployments.ts';
+import type { Deployment } from '../../live/deployments/rules/deployment.ts';
+import type { Measurements } from '../../measures/measurements.ts';
+import type { Measurement } from '../../measures/rules/measurement.ts';
+
+export interface ReadReviewDeps {
+  readonly incidents: Pick<Incidents, 'list'>;
+  readonly measurements: Pick<Measurements, 'series'>;
+  readonly runs: Pick<GoldenRuns, 'find' | 'scores' | 'comparisons'>;
+  readonly runReads: Pick<RunReads, 'history'>;
+  readonly sets: Pick<GoldenSets, 'latest'>;
+  readonly topics: Pick<TopicsTable, 'list' | 'windows' | 'texts'>;
+  readonly deployments: Pick<Deployments, 'list'>;
+  readonly densityStates: Pick<WatchTable, 'find' | 'events'>;
+  readonly densityPlans: readonly DensityPlan[];
+}
+
+export interface ReviewRequest {
+  readonly pipeline: WatchedPipeline;
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+  /** False: no text of a query is read. */
+  readonly showsText: boolean;
+}
+
+export interface ReviewedSet {
+  readonly goldenSet: string;
+  /** The latest version; null when there is none yet. */
+  readonly version: GoldenSetVersion | null;
+  /** Oldest first. */
+  readonly runs: readonly HistoricRun[];
+  /** The last run of the time that completed; null when none did. */
+  readonly last: {
+    readonly run: GoldenRun;
+    readonly scores: readonly SegmentScore[];
+    /** Against the pinned baseline; null without one. */
+    readonly baseline: StoredComparison | null;
+  } | null;
+  /** The last of the time; null when it was not measured. */
+  readonly representativeness: Measurement | null;
+  /** Floors of the config by measure and cut-off. */
+  readonly floors: ReadonlyMap<string, number>;
+}
+
+export interface ReviewedTopic {
+  readonly topic: UncoveredTopic;
+  /** Oldest first. */
+  readonly windows: readonly TopicWindow[];
+  /** Texts of its examples, by id. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+export interface Review {
+  readonly pipeline: string;
+  readonly from: Date;
+  readonly until: Date;
+  readonly showsText: boolean;
+  readonly sets: readonly ReviewedSet[];
+  /** Newest first. */
+  readonly incidents: readonly Incident[];
+  readonly density: {
+    /** False when nothing watches it, or it has no reference yet. */
+    readonly isWatched: boolean;
+    /** By measure, oldest first. */
+    readonly series: Readonly<Record<ReviewedMeasure, readonly Measurement[]>>;
+    /** Newest first. */
+    readonly events: readonly DensityEvent[];
+    /** Of false pages; null when density is not watched. */
+    readonly budget: FalsePageBudget | null;
+  };
+  /** First seen before the end of the time and not closed by now, the largest excess first. */
+  readonly topics: readonly ReviewedTopic[];
+  /** Oldest first. */
+  readonly deployments: readonly Deployment[];
+  /** Of what is read in full, what there was too much of; empty when the report is complete. */
+  readonly cut: readonly ('incidents' | 'density events' | 'deployments')[];
+}
+
+export type ReviewedMeasure = 'query_density' | 'query_uncovered_ratio';
+
+const MAX_RUNS = 1_000;
+const MAX_TOPICS = 20;
+/** Of each list; a review of a week with more has another problem than its report. */
+const MAX_LISTED = 1_000;
+
+export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): Promise<Review> {
+  const { from, until, showsText } = request;
+  const pipeline = request.pipeline.name;
+  const plan = deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
+  const [sets, incidents, density, uncovered, events, state, topics, deployments] = await Promise.all([
+    Promise.all(request.pipeline.golden.map(({ set }) => readSet(deps, request, set))),
+    deps.incidents.list({ pipeline, during: { from, until }, limit: MAX_LISTED }),
+    deps.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
+    deps.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
+    deps.densityStates.events({ pipeline, limit: MAX_LISTED }),
+    deps.densityStates.find(pipeline),
+    readTopics(deps, request),
+    deps.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
+  ]);
+  const isFull = (list: readonly unknown[]): boolean => list.length === MAX_LISTED;
+  return {
+    pipeline,
+    from,
+    until,
+    showsText,
+    sets,
+    incidents,
+    density: {
+      isWatched: plan !== null && state?.state.phase.kind === 'watching',
+      series: { query_density: density, query_uncovered_ratio: uncovered },
+      events: events.filter(({ occurredAt }) => occurredAt >= from && occurredAt < until),
+      budget: plan?.budget ?? null,
+    },
+    topics,
+    deployments: deployments.filter(({ occurredAt }) => occurredAt < until).toReversed(),
+    cut: [
+      ...(isFull(incidents) ? (['incidents'] as const) : []),
+      ...(isFull(events) && (events.at(-1)?.occurredAt ?? from) > from ? (['density events'] as const) : []),
+      ...(isFull(deployments) ? (['deployments'] as const) : []),
+    ],
+  };
+}
+
+async function readSet(
+  deps: ReadReviewDeps,
+  { pipeline, from, until }: ReviewRequest,
+  goldenSet: string,
+): Promise<ReviewedSet> {
+  const [version, runs, representativeness] = await Promise.all([
+    deps.sets.latest(goldenSet),
+    deps.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MAX_RUNS }),
+    deps.measurements.series(
+      { pipeline: pipeline.name, measure: REPRESENTATIVENESS, segment: goldenSegment(goldenSet) },
+      from,
+      until,
+    ),
+  ]);
+  const last = runs.findLast(({ status }) => status === 'completed');
+  return {
+    goldenSet,
+    version,
+    runs,
+    last: last === undefined ? null : await readLast(deps, last.runId),
+    representativeness: representativeness.at(-1) ?? null,
+    floors: new Map(pipeline.checks.floors.map(({ measure, below }) => [measure, below])),
+  };
+}
+
+async function readLast(deps: ReadReviewDeps, runId: string): Promise<ReviewedSet['last']> {
+  const [run, scores, comparisons] = await Promise.all([
+    deps.runs.find(runId),
+    deps.runs.scores(runId),
+    deps.runs.comparisons(runId),
+  ]);
+  if (run === null) return null;
+  return { run, scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
+}
+
+async function readTopics(
+  deps: ReadReviewDeps,
+  { pipeline: { name: pipeline }, until, showsText }: ReviewRequest,
+): Promise<ReviewedTopic[]> {
+  const topics = await deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS });
+  return Promise.all(
+    topics
+      .filter(({ firstSeen }) => firstSeen < until)
+      .map(async (topic) => {
+        const [windows, texts] = await Promise.all([
+          deps.topics.windows(topic.id),
+          showsText ? deps.topics.texts(pipeline, topic.examples) : new Map<string, string>(),
+        ]);
+        return { topic, windows, texts };
+      }),
+  );
+}

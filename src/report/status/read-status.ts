@@ -1,0 +1,193 @@
+/** Reads what is stored of pipelines and says how each stands, and all at one glance. */
+import { type ReadChecksDeps, statesOf } from '../../checks/check-store.ts';
+import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
+import type { GoldenBaseline, GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { Incidents } from '../../incidents/diagnosis/incidents.ts';
+import { isCorrected } from '../../judging/gauges.ts';
+import type { Deployments } from '../../live/deployments/deployments.ts';
+import type { Deployment } from '../../live/deployments/rules/deployment.ts';
+import type { Measurements } from '../../measures/measurements.ts';
+import {
+  type GoldenSetStatus,
+  type PipelineStatus,
+  pipelineStatus,
+  type StatusFacts,
+  standingIncident,
+} from './pipeline-status.ts';
+
+const DEPLOYMENTS_MS = 7 * DAY_MS;
+const MAX_DEPLOYMENTS = 100;
+
+export interface ReadStatusDeps extends ReadChecksDeps, Pick<StatusFacts, 'intervalSeconds' | 'liveIntervalSeconds'> {
+  readonly pipelines: readonly WatchedPipeline[];
+  readonly measurements: Pick<Measurements, 'latest'>;
+  readonly runs: Pick<GoldenRuns, 'latest' | 'list'>;
+  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
+  readonly deployments: Pick<Deployments, 'list'>;
+}
+
+/** The runs behind the scores of a golden set. */
+export interface GoldenSetRuns {
+  readonly goldenSet: string;
+  readonly latest: GoldenRun | null;
+  readonly latestCompleted: GoldenRun | null;
+  /** Null when none is pinned. */
+  readonly baseline: GoldenBaseline | null;
+}
+
+export interface DetailedStatus extends PipelineStatus {
+  readonly at: Date;
+  readonly runs: readonly GoldenSetRuns[];
+  /** Of the last seven days, newest first. */
+  readonly deployments: readonly Deployment[];
+}
+
+/** How every pipeline of the config stands, in its order. */
+export async function readStatuses(deps: ReadStatusDeps): Promise<readonly PipelineStatus[]> {
+  const now = deps.clock.now();
+  const facts = await readFacts(deps, now);
+  return deps.pipelines.map((pipeline) => pipelineStatus(pipeline, facts, now));
+}
+
+/** How one pipeline stands, with what is needed to look further. */
+export async function readStatus(deps: ReadStatusDeps, pipeline: WatchedPipeline): Promise<DetailedStatus> {
+  const at = deps.clock.now();
+  const [facts, deployments] = await Promise.all([
+    readFacts(deps, at),
+    deps.deployments.list({
+      pipeline: pipeline.name,
+      since: new Date(at.getTime() - DEPLOYMENTS_MS),
+      limit: MAX_DEPLOYMENTS,
+    }),
+  ]);
+  const status = pipelineStatus(pipeline, facts, at);
+  const runs = await Promise.all(status.golden.map(({ goldenSet }) => readRuns(deps, pipeline.name, goldenSet)));
+  return { ...status, at, runs, deployments };
+}
+
+async function readFacts(deps: ReadStatusDeps, now: Date): Promise<StatusFacts> {
+  const { intervalSeconds, liveIntervalSeconds } = deps;
+  const [latest, measurements, standings] = await Promise.all([
+    deps.runs.latest(),
+    deps.measurements.latest(now),
+    deps.checkStore.standings(),
+  ]);
+  return {
+    latest,
+    // What the model said alone is no news once people have corrected it, and would only grow old.
+    measurements: measurements.filter((one) => !isCorrected(one, measurements)),
+    checks: statesOf(deps, standings, now),
+    intervalSeconds,
+    liveIntervalSeconds,
+  };
+}
+
+async function readRuns(
+  { runs, baselines }: ReadStatusDeps,
+  pipeline: string,
+  goldenSet: string,
+): Promise<GoldenSetRuns> {
+  const [[latest], [latestCompleted], baseline] = await Promise.all([
+    runs.list({ pipeline, goldenSet, limit: 1 }),
+    runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 }),
+    baselines.pinned(pipeline, goldenSet),
+  ]);
+  return { goldenSet, latest: latest ?? null, latestCompleted: latestCompleted ?? null, baseline };
+}
+
+/** A pipeline, as `recalld status --json` tells it. */
+export interface OverviewJson {
+  readonly pipeline: string;
+  /** The worst of its checks, and of what must be fresh: never `ok` by values that are too old. */
+  readonly state: Verdict;
+  /** Why it is not ok, worst first. */
+  readonly reasons: readonly string[];
+  /** What is not known although nothing is wrong. */
+  readonly unknowns: readonly string[];
+  /** The summary of the diagnosis that holds; null when nothing is in alarm. */
+  readonly diagnosis: string | null;
+  readonly golden_sets: readonly {
+    readonly golden_set: string;
+    /** Of the last run that completed; null when none did. */
+    readonly age_seconds: number | null;
+    readonly is_too_old: boolean;
+    /** nDCG at the largest cut-off. */
+    readonly score: {
+      readonly measure: string;
+      readonly mean: number;
+      readonly ci_low: number;
+      readonly ci_high: number;
+    } | null;
+    /** The same measure over the last runs that completed, oldest first. */
+    readonly trend: readonly (number | null)[];
+  }[];
+}
+
+const RUNS_OF_TREND = 20;
+
+export interface ReadOverviewDeps extends ReadStatusDeps {
+  readonly runs: ReadStatusDeps['runs'] & Pick<GoldenRuns, 'scores'>;
+  readonly incidents: Pick<Incidents, 'open'>;
+}
+
+export async function readOverview(deps: ReadOverviewDeps): Promise<readonly OverviewJson[]> {
+  const [statuses, open] = await Promise.all([readStatuses(deps), deps.incidents.open()]);
+  const overview: OverviewJson[] = [];
+  for (const status of statuses) {
+    const { pipeline, state, reasons, unknowns, golden } = status;
+    const sets = await Promise.all(golden.map((set) => goldenSet(deps.runs, pipeline, set)));
+    const summary = standingIncident(status, open)?.summary ?? null;
+    const sentences = reasons.map(({ sentence }) => sentence);
+    overview.push({ pipeline, state, reasons: sentences, unknowns, diagnosis: summary, golden_sets: sets });
+  }
+  return overview;
+}
+
+async function goldenSet(
+  runs: Pick<GoldenRuns, 'list' | 'scores'>,
+  pipeline: string,
+  { goldenSet: set, completed }: GoldenSetStatus,
+): Promise<OverviewJson['golden_sets'][number]> {
+  const headline = completed === null ? null : headlineOf(completed.scores);
+  return {
+    golden_set: set,
+    age_seconds: completed === null ? null : Math.round(completed.ageSeconds),
+    is_too_old: completed?.isTooOld ?? false,
+    score:
+      headline === null
+        ? null
+        : {
+            measure: `${headline.measure}@${headline.k}`,
+            mean: headline.mean,
+            ci_low: headline.ciLow,
+            ci_high: headline.ciHigh,
+          },
+    trend: headline === null ? [] : await readTrend(runs, pipeline, set, headline.k),
+  };
+}
+
+/** nDCG at `k` of the last runs of a set that completed, oldest first; null for one that has no such cut-off. */
+export async function readTrend(
+  runs: Pick<GoldenRuns, 'list' | 'scores'>,
+  pipeline: string,
+  set: string,
+  k: number,
+): Promise<readonly (number | null)[]> {
+  const found = await runs.list({ pipeline, goldenSet: set, status: 'completed', limit: RUNS_OF_TREND });
+  const values = await Promise.all(
+    found.map(async ({ id }) => {
+      const scores = await runs.scores(id);
+      return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === 'ndcg' && one.k === k)?.mean ?? null;
+    }),
+  );
+  return values.toReversed();
+}
+
+function headlineOf(scores: readonly SegmentScore[]): SegmentScore | null {
+  const found = scores.filter(({ segment, measure }) => segment === ALL_SEGMENT && measure === 'ndcg');
+  return found.toSorted((a, b) => b.k - a.k)[0] ?? null;
+}

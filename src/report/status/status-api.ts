@@ -1,0 +1,286 @@
+/**
+ * `/v1/pipelines`: how things stand, as it is read and told over HTTP; and the endpoints that say what was changed,
+ * and that erase.
+ */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Dependencies } from '../../app/dependencies.ts';
+import { readCheckStates } from '../../checks/check-store.ts';
+import {
+  type ChecksDeps,
+  checkListQuery,
+  checkStateJson,
+  checkStateSchema,
+  transitionListQuery,
+  transitionSchema,
+} from '../../checks/edge/routes.ts';
+import { baselineJson } from '../../golden/edge/golden-routes.ts';
+import { metricsJson } from '../../golden/runs/score-json.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
+import { incidentListQuery } from '../../incidents/diagnosis/edge/routes.ts';
+import { incidentSchema } from '../../incidents/diagnosis/incident-schema.ts';
+import {
+  deploymentJson,
+  deploymentListQuery,
+  deploymentSchema,
+  newDeploymentSchema,
+} from '../../live/deployments/edge/routes.ts';
+import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../../live/edge/live-routes.ts';
+import { erasedQueryParams } from '../../live/ingest-schema.ts';
+import { createLivePlans, liveIntervalSeconds } from '../../live/live-jobs.ts';
+import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { pageOf, parseRequest, sliceAt } from '../../platform/http/fields.ts';
+import type { Endpoint } from '../../platform/http/wire.ts';
+import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
+import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';
+import {
+  feedbackSummaryQuery,
+  feedbackSummarySchema,
+  pipelineListQuery,
+  pipelineParams,
+  pipelineStateSchema,
+  pipelineStatusSchema,
+} from './schema.ts';
+
+export interface PipelinesDeps {
+  readonly authentication: AuthenticationSettings;
+  readStatuses(): Promise<readonly PipelineStatus[]>;
+  /** @throws RecalldError pipeline_unknown */
+  readStatus(pipeline: string): Promise<DetailedStatus>;
+}
+
+export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/pipelines', read, async (request) => {
+    const page = parseRequest(request.query, pipelineListQuery, 'query');
+    const { items, next_cursor } = sliceAt(await deps.readStatuses(), page);
+    return {
+      items: items.map(({ pipeline, state, reasons, unknowns, golden }) => ({
+        pipeline,
+        state,
+        reasons: reasons.map(({ sentence }) => sentence),
+        unknowns,
+        golden_sets: golden.map(({ goldenSet, cron }) => ({ golden_set: goldenSet, cron })),
+      })),
+      next_cursor,
+    };
+  });
+
+  app.get('/v1/pipelines/:pipeline/status', read, async (request) => {
+    const { pipeline } = parseRequest(request.params, pipelineParams, 'path');
+    return statusJson(await deps.readStatus(pipeline));
+  });
+}
+
+/** How a pipeline stands, as it is told over HTTP. Values that are too old to trust are withheld. */
+type StatusJson = z.infer<typeof pipelineStatusSchema>;
+
+function statusJson(status: DetailedStatus): StatusJson {
+  const { at, pipeline, state, reasons, unknowns } = status;
+  return {
+    pipeline,
+    at: at.toISOString(),
+    state,
+    reasons: reasons.map(({ sentence }) => sentence),
+    unknowns: [...unknowns],
+    checks: status.checks.map((check) => checkStateJson(check, at)),
+    golden_sets: status.golden.map((set) =>
+      goldenSetJson(set, status.runs.find(({ goldenSet }) => goldenSet === set.goldenSet) ?? null),
+    ),
+    measurements: status.measurements.map(measurementJson),
+    deployments: status.deployments.map(deploymentJson),
+  };
+}
+
+function goldenSetJson(
+  { goldenSet, cron, completed }: GoldenSetStatus,
+  runs: GoldenSetRuns | null,
+): StatusJson['golden_sets'][number] {
+  const latest = runs?.latest ?? null;
+  const baseline = runs?.baseline ?? null;
+  return {
+    golden_set: goldenSet,
+    cron,
+    latest_run:
+      latest === null
+        ? null
+        : {
+            run_id: latest.id,
+            status: latest.status,
+            reason: latest.reason,
+            started_at: latest.startedAt.toISOString(),
+          },
+    latest_completed:
+      completed === null
+        ? null
+        : {
+            run_id: runs?.latestCompleted?.id ?? null,
+            finished_at: completed.finishedAt.toISOString(),
+            age_seconds: completed.ageSeconds,
+            too_old: completed.isTooOld,
+            metrics: completed.isTooOld ? null : metricsJson(completed.scores),
+          },
+    baseline: baseline === null ? null : baselineJson(baseline),
+  };
+}
+
+function measurementJson(status: MeasurementStatus): StatusJson['measurements'][number] {
+  const { measure, segment, newest, gap, isTooOld } = status;
+  const last = gap ?? newest;
+  const shown = gap === null && !isTooOld ? newest : null;
+  return {
+    measure,
+    segment,
+    value: shown?.value ?? null,
+    ci_low: shown?.ciLow ?? null,
+    ci_high: shown?.ciHigh ?? null,
+    ci_method: shown?.ciMethod ?? null,
+    n: shown?.n ?? null,
+    measured_at: last?.measuredAt.toISOString() ?? null,
+    age_seconds: last?.ageSeconds ?? 0,
+    too_old: isTooOld,
+    gap: gap?.reason ?? null,
+  };
+}
+
+/** Composes what the HTTP API says of how things stand. */
+type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;
+
+export function createStatusApi(dependencies: Dependencies): StatusApi {
+  const { config, pipelines, clock, traffic } = dependencies;
+  const deps = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
+  const sources = createLivePlans(config);
+  return {
+    clock,
+    checkStore: dependencies.checkStore,
+    assertPipeline: (name) => void findPipeline(pipelines, name),
+    readStatuses: () => readStatuses(deps),
+    readStatus: async (name) => readStatus(deps, findPipeline(pipelines, name)),
+    readCheckStates: () => readCheckStates(deps),
+    async summarizeFeedback(name, window) {
+      if (name !== null) findPipeline(pipelines, name);
+      const summaries: FeedbackSummary[] = [];
+      for (const source of sources.filter(({ pipeline }) => name === null || pipeline === name))
+        summaries.push(await summarizeFeedback(traffic, source, window));
+      return summaries;
+    },
+  };
+}
+
+const count = z.int().min(0);
+
+const erased = z.object({
+  erased: z.object({ queries: count, feedback: count, golden_queries: count }),
+});
+
+export const changeEndpoints: readonly Endpoint[] = [
+  {
+    method: 'post',
+    path: '/v1/deployments',
+    tag: 'changes',
+    summary: 'Annotate a change of an index, an embedding model, a retriever or a golden set.',
+    scope: 'admin',
+    body: newDeploymentSchema,
+    responses: { '201': { description: 'Recorded.', body: deploymentSchema } },
+  },
+  {
+    method: 'get',
+    path: '/v1/deployments',
+    tag: 'changes',
+    summary: 'Changes that were annotated or detected, newest first.',
+    scope: 'read',
+    query: deploymentListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(deploymentSchema) } },
+  },
+  {
+    method: 'delete',
+    path: '/v1/users/{id}',
+    tag: 'privacy',
+    summary:
+      'Erase a user: their live queries, their feedback, and feedback on their queries; what comes late of them, within a minute.',
+    scope: 'admin',
+    body: null,
+    responses: {
+      '200': {
+        description: 'What was erased; `/v1/audit` keeps that it was done, not what was erased.',
+        body: erased,
+      },
+    },
+  },
+  {
+    method: 'delete',
+    path: '/v1/queries/{id}',
+    tag: 'privacy',
+    summary: 'Erase a live query and the feedback on it, also what comes late.',
+    scope: 'admin',
+    params: erasedQueryParams,
+    body: null,
+    responses: { '200': { description: 'What was erased.', body: erased } },
+  },
+];
+
+export const statusEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/pipelines',
+    tag: 'status',
+    summary: 'Every pipeline of the config and how it stands.',
+    scope: 'read',
+    query: pipelineListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(pipelineStateSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/pipelines/{pipeline}/status',
+    tag: 'status',
+    summary: 'A pipeline at a glance: checks, golden sets, measurements, and what was changed of late.',
+    scope: 'read',
+    params: pipelineParams,
+    body: null,
+    responses: { '200': { description: 'How it stands.', body: pipelineStatusSchema } },
+  },
+  {
+    method: 'get',
+    path: '/v1/checks',
+    tag: 'status',
+    summary: 'Every check of the config with its latest verdict and the reason of it.',
+    scope: 'read',
+    query: checkListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(checkStateSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/incidents',
+    tag: 'status',
+    summary:
+      'What was in alarm on pipelines and what was likely behind it, newest first; one that is not closed is open.',
+    scope: 'read',
+    query: incidentListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(incidentSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/checks/transitions',
+    tag: 'status',
+    summary: 'When checks changed their verdicts, from what to what, and why; newest first.',
+    scope: 'read',
+    query: transitionListQuery,
+    body: null,
+    responses: { '200': { description: 'A page of them.', body: pageOf(transitionSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/feedback/summary',
+    tag: 'status',
+    summary: 'What users thought of the answers within the last hours, with bounds.',
+    scope: 'read',
+    query: feedbackSummaryQuery,
+    body: null,
+    responses: { '200': { description: 'By pipeline.', body: feedbackSummarySchema } },
+  },
+];

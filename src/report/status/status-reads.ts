@@ -1,0 +1,95 @@
+/** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
+import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
+import { trendKey } from '../../golden/sql/score-trends.ts';
+import type { DeploymentsPageData } from '../../live/deployments/edge/deployments-page.tsx';
+import type { Measure } from '../../math/ir/metric-key.ts';
+import type { Query } from '../console/http/visit.ts';
+import type { TimeRange } from '../console/links.ts';
+import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
+import type { OverviewPageData, PipelineGlance } from './status-page.tsx';
+
+/** What the page of deployments is made from, and what all pages over several pipelines ask. */
+const MAX_DEPLOYMENTS = 200;
+
+/** @throws RecalldError pipeline_unknown */
+export async function readDeploymentsPage(
+  deps: ConsoleDeps,
+  query: Query,
+  { from, until }: TimeRange,
+): Promise<DeploymentsPageData> {
+  const pipeline = chosen(deps, query);
+  const found = await deps.deployments.list({
+    since: from,
+    limit: MAX_DEPLOYMENTS,
+    ...(pipeline === null ? {} : { pipeline }),
+  });
+  const deployments = found.filter(({ occurredAt }) => occurredAt <= until);
+  const ids = deployments.map(({ id }) => id);
+  return {
+    pipeline,
+    pipelines: namesOf(deps),
+    deployments,
+    notes: await deps.annotations.of('deployment', ids),
+  };
+}
+
+export function chosen(deps: ConsoleDeps, { pipeline = '' }: Query): string | null {
+  if (pipeline === '') return null;
+  deps.assertPipeline(pipeline);
+  return pipeline;
+}
+
+export function namesOf({ site }: ConsoleDeps): string[] {
+  return site.pipelines.map(({ name }) => name);
+}
+
+/** A sparkline is a hundred pixels wide. */
+const MAX_POINTS = 60;
+const TREND: Measure = 'ndcg';
+const MAX_INCIDENTS = 6;
+
+export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
+  const [statuses, open] = await Promise.all([deps.readStatuses(), deps.incidents.open()]);
+  const trends = await readTrends(deps, statuses, range);
+  return statuses.map((status) => ({
+    status,
+    diagnosis: standingIncident(status, open),
+    trends: trends(status),
+  }));
+}
+
+export async function readOverviewPage(
+  deps: ConsoleDeps,
+  { name }: ConsolePipeline,
+  range: TimeRange,
+): Promise<OverviewPageData> {
+  const [status, incidents] = await Promise.all([
+    deps.readStatus(name),
+    deps.incidents.list({ pipeline: name, limit: MAX_INCIDENTS }),
+  ]);
+  const [trends, notes] = await Promise.all([
+    readTrends(deps, [status], range),
+    deps.annotations.of(
+      'deployment',
+      status.deployments.map(({ id }) => id),
+    ),
+  ]);
+  return {
+    status,
+    diagnosis: standingIncident(
+      status,
+      incidents.filter(({ closedAt }) => closedAt === null),
+    ),
+    earlier: incidents.filter(({ closedAt }) => closedAt !== null),
+    trends: trends(status),
+    notes,
+  };
+}
+
+/** The latest scores of all golden sets of some pipelines. */
+async function readTrends(deps: ConsoleDeps, statuses: readonly PipelineStatus[], { from, until }: TimeRange) {
+  const sets = statuses.flatMap(({ pipeline, golden }) => golden.map(({ goldenSet }) => ({ pipeline, goldenSet })));
+  const latest = await deps.runReads.latestScores(sets, { from, until, measure: TREND, limit: MAX_POINTS });
+  return ({ pipeline, golden }: PipelineStatus) =>
+    new Map(golden.map(({ goldenSet }) => [goldenSet, latest.get(trendKey({ pipeline, goldenSet })) ?? []]));
+}

@@ -1,0 +1,86 @@
+/** Golden runs through retrievers that recalld is a part of: a vector store with an embedder, and programs. */
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { demoDataPath } from '../../../src/demo/rag/corpus.ts';
+import { type DemoRagService, startDemoRagService } from '../../../src/demo/rag/spawn.ts';
+import type { RunSummaryJson } from '../../../src/golden/run-summary-schema.ts';
+import { demoQuestions, goldenCsv } from '../../support/demo-golden-set.ts';
+import { anInstallation } from '../../support/installation.ts';
+
+const QUESTIONS = 30;
+const examples = path.resolve(import.meta.dirname, '../../../examples');
+const corpus = path.join(demoDataPath, 'corpus.jsonl');
+
+let rag: DemoRagService;
+let questionsCsv = '';
+
+beforeAll(async () => {
+  questionsCsv = goldenCsv(await demoQuestions(QUESTIONS));
+  rag = await startDemoRagService();
+});
+afterAll(() => rag?.stop());
+
+/** Imports the questions and runs them against a pipeline of these parts. */
+async function goldenRun(parts: object): Promise<RunSummaryJson> {
+  const pipeline = { name: 'docs', golden: [{ set: 'faq', max_per_second: 1000 }], ...parts };
+  const { recalld } = await anInstallation({
+    'recalld.yaml': stringify({ server: { port: 0 }, pipelines: [pipeline] }),
+    'faq.csv': questionsCsv,
+  });
+  const imported = await recalld('golden import faq.csv --set faq');
+  expect(imported.stderr).not.toContain('recalld:');
+  const run = await recalld('golden run --pipeline docs --set faq --json');
+  expect(run, run.stderr).toMatchObject({ code: 0 });
+  return JSON.parse(run.stdout) as RunSummaryJson;
+}
+
+const meanOf = (run: RunSummaryJson, metric: string): number => run.metrics[metric]?.mean ?? Number.NaN;
+
+const embedderAndStore = () => ({
+  vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
+  embedder: {
+    kind: 'openai',
+    base_url: `${rag.url}/v1`,
+    model: 'universal-sentence-encoder-lite',
+    max_per_second: 1000,
+  },
+});
+
+describe('a golden run', () => {
+  it('over a vector store and an embedder scores as the service made of the same parts', async () => {
+    const service = await goldenRun({ retriever: { kind: 'http', url: `${rag.url}/search` } });
+    const parts = await goldenRun({ retriever: { kind: 'vector_store' }, ...embedderAndStore() });
+    expect(parts.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
+    expect(meanOf(parts, 'ndcg@10')).toBeGreaterThan(0.7);
+    expect(meanOf(parts, 'ndcg@10')).toBeCloseTo(meanOf(service, 'ndcg@10'), 10);
+  });
+
+  it('sees when the model behind the embedder is another one', async () => {
+    await rag.setFault('embedding');
+    try {
+      const run = await goldenRun({ retriever: { kind: 'vector_store' }, ...embedderAndStore() });
+      expect(meanOf(run, 'ndcg@10')).toBeLessThan(0.3);
+    } finally {
+      await rag.setFault('none');
+    }
+  });
+
+  const programs = [
+    { name: 'Node.js', program: process.execPath, file: 'command-retriever.mjs' },
+    { name: 'Python', program: 'python3', file: 'command_retriever.py' },
+  ];
+  for (const { name, program, file } of programs) {
+    it.skipIf(spawnSync(program, ['--version']).status !== 0)(
+      `over the example of a program in ${name} ends with it, and scores what words are good for`,
+      async () => {
+        const command = [program, path.join(examples, file), corpus];
+        const run = await goldenRun({ retriever: { kind: 'command', command } });
+        expect(run.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
+        expect(meanOf(run, 'hit_rate@10')).toBeGreaterThan(0.7);
+      },
+    );
+  }
+});

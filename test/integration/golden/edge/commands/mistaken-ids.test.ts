@@ -1,0 +1,150 @@
+/** The mistakes of a first hour, at a real retriever and a real database: each is named where a person looks. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type CommandSettings, withCommandStore, withPipeline } from '../../../../../src/app/commands/command-store.ts';
+import { configSchema } from '../../../../../src/app/config/schema.ts';
+import { examine } from '../../../../../src/app/doctor/examine.ts';
+import type { Finding } from '../../../../../src/app/doctor/foundations.ts';
+import { systemClock } from '../../../../../src/core/system-clock.ts';
+import { runGoldenSetNow } from '../../../../../src/golden/edge/commands/run.ts';
+import { formatRunSummary } from '../../../../../src/golden/edge/commands/run-reports.ts';
+import { importNamedSet } from '../../../../../src/golden/edge/commands/sets.ts';
+import { summarizeRun } from '../../../../../src/golden/runs/run-summary.ts';
+import { checkLatestVersion, hasProblems } from '../../../../../src/golden/sets/check-golden-set.ts';
+import { aNewGoldenSet, goldenQueries } from '../../../../support/builders.ts';
+import { urlOf, useDatabase } from '../../../../support/database.ts';
+import { documents, json, type Responder, startFaultServer } from '../../../../support/fault-server.ts';
+import { silentLogger } from '../../../../support/log.ts';
+
+const database = useDatabase();
+const set = 'faq';
+
+beforeEach(() => database.pool.query('truncate golden_sets, golden_runs cascade'));
+
+/** A config whose retriever answers so, and a set of six questions whose right answers are d1 to d6. */
+async function anInstallation(answer: Responder, sets: readonly string[] = [set]): Promise<CommandSettings> {
+  const server = await startFaultServer(answer);
+  onTestFinished(() => server.close());
+  const config = configSchema.parse({
+    storage: { url: urlOf(database.connection) },
+    pipelines: [
+      {
+        name: 'docs',
+        retriever: { kind: 'http', url: `${server.url}/search`, retries: 0 },
+        golden: sets.map((name) => ({ set: name, cutoffs: [2] })),
+      },
+    ],
+  });
+  const settings = { config, logger: silentLogger, signal: new AbortController().signal };
+  await withCommandStore(settings, (store) =>
+    store.sets.add(aNewGoldenSet({ name: set, queries: goldenQueries(6) }), new Date()),
+  );
+  return settings;
+}
+
+function runIt(settings: CommandSettings) {
+  return withCommandStore(settings, async (store) => {
+    const run = await runGoldenSetNow(settings, store, { pipeline: 'docs', set }, () => undefined);
+    return { run, summary: await summarizeRun(store.runs, run) };
+  });
+}
+
+function checkIt(settings: CommandSettings) {
+  return withCommandStore(settings, (store) =>
+    withPipeline(settings, 'docs', (pipeline) => {
+      const samples = { draw: async () => [] };
+      return checkLatestVersion({ ...store, samples, clock: systemClock }, pipeline, set, settings.signal);
+    }),
+  );
+}
+
+async function examined(settings: CommandSettings): Promise<Pick<Finding, 'service' | 'status' | 'message'>[]> {
+  const findings: Finding[] = [];
+  await examine(settings, (finding) => findings.push(finding));
+  return findings.map(({ service, status, message }) => ({ service, status, message }));
+}
+
+const others = documents([
+  { id: 'kb-reset-router', score: 0.9 },
+  { id: 'kb-other', score: 0.8 },
+]);
+const byOtherIds =
+  'None of the 12 returned documents is judged: the set has "d1", the retriever returned "kb-reset-router", which have no form in common. If both name the same document, fix the ids of the set or retriever.results.id.';
+
+describe('ids that the retriever never returns', () => {
+  it('are told by the run and kept with it', async () => {
+    const { run, summary } = await runIt(await anInstallation(others));
+    expect(run.doubts).toEqual([byOtherIds]);
+    expect(formatRunSummary(summary)).toContain(byOtherIds);
+  });
+
+  it('are a problem of the set when it is checked', async () => {
+    const checked = await checkIt(await anInstallation(others));
+    expect(checked.answers).toEqual({ kind: 'answers', asked: 6, empty: 0, doubts: { ids: byOtherIds, depth: null } });
+    expect(hasProblems(checked)).toBe(true);
+  });
+
+  it('are found by the doctor', async () => {
+    const findings = await examined(await anInstallation(others));
+    expect(findings).toContainEqual({ service: 'docs golden set', status: 'wrong', message: byOtherIds });
+  });
+});
+
+describe('fewer documents than were asked for', () => {
+  it('are told by the run and by the doctor, and are no problem of the set', async () => {
+    const short = 'Asked for 2 documents, the retriever never returned more than 1';
+    const settings = await anInstallation(documents([{ id: 'd1', score: 0.9 }]));
+    expect((await runIt(settings)).run.doubts).toEqual([expect.stringContaining(short)]);
+    expect(await examined(settings)).toContainEqual({
+      service: 'docs golden set',
+      status: 'warning',
+      message: expect.stringContaining(short) as string,
+    });
+    expect(hasProblems(await checkIt(settings))).toBe(false);
+  });
+});
+
+describe('a list of results at another place of the answer', () => {
+  const misread = json({ hits: [{ id: 'd1', score: 1 }] });
+
+  it('is told with the option that names the place', async () => {
+    const settings = await anInstallation(misread);
+    const found = (await examined(settings)).find(({ service }) => service === 'docs retriever');
+    expect(found).toMatchObject({
+      status: 'wrong',
+      message: expect.stringMatching(/ Mend retriever\.results\.list\.$/),
+    });
+    expect((await checkIt(settings)).answers).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/ Mend retriever\.results\.list\.$/),
+    });
+  });
+});
+
+const namedByNobody =
+  'No pipeline of the config names the golden set faq, so nothing runs it by itself and no check judges it; add `{set: faq}` to `golden` of its pipeline.';
+
+describe('a set that no pipeline names', () => {
+  it('is found by the doctor', async () => {
+    const findings = await examined(await anInstallation(others, []));
+    expect(findings).toContainEqual({
+      service: 'golden sets',
+      status: 'warning',
+      message: namedByNobody,
+    });
+  });
+
+  it('is told when it is imported, and only then', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'recalld-import-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = path.join(folder, 'faq.csv');
+    await writeFile(file, 'question,document,grade\nHow do I reset it?,kb-1,1\n');
+    const options = { set, format: 'auto', rowsAsQueries: false } as const;
+    const warnings = async (sets: readonly string[]) =>
+      (await importNamedSet(await anInstallation(others, sets), file, options)).warnings;
+    expect(await warnings([])).toEqual([namedByNobody]);
+    expect(await warnings([set])).toEqual([]);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { slowScheduleInWords, slowSchedules } from '../../../../../src/golden/edge/commands/slow-schedules.ts';
+import { goldenQueries } from '../../../../support/builders.ts';
+import { useDatabase } from '../../../../support/database.ts';
+import { aGoldenWorld } from '../../../../support/golden-world.ts';
+
+const database = useDatabase();
+const START = new Date('2026-11-20T10:00:00.000Z');
+const minute = (count: number): Date => new Date(START.getTime() + count * 60_000);
+const everyFiveMinutes = { expression: '*/5 * * * *', timezone: 'UTC' };
+
+/** A set that is run every five minutes, with runs of these durations; null: still going. */
+async function runsOf(...minutes: readonly (number | null)[]) {
+  const world = aGoldenWorld(database.pool, START, { cron: everyFiveMinutes });
+  world.answerWith(() => ['d1']);
+  await world.importSet({ queries: goldenQueries(2) });
+  for (const [index, length] of minutes.entries()) {
+    const [run] = await world.full(minute(index * 15));
+    await database.pool.query(
+      `update golden_runs set finished_at = started_at + make_interval(secs => $2::double precision),
+              status = case when $2::double precision is null then 'running' else status end
+        where id = $1::text`,
+      [run?.id, length === null ? null : length * 60],
+    );
+  }
+  return { world, found: (at: Date) => slowSchedules(world.runs, [world.pipeline], at) };
+}
+
+describe('the schedule of a golden set', () => {
+  it('that is faster than the last runs is named, with its interval, their median and the fix', async () => {
+    const { world, found } = await runsOf(6, 7, 9);
+    const [slow] = await found(minute(60));
+    expect(slow).toEqual({
+      pipeline: world.pipeline.name,
+      goldenSet: world.golden.set,
+      purpose: 'full',
+      gapSeconds: 300,
+      runSeconds: 420,
+      runs: 3,
+    });
+    expect(slow && slowScheduleInWords(slow)).toMatch(/starts every 5 min, but takes 7 min .*`concurrency`/);
+  });
+
+  it('is fast enough when most of the last five runs ended in time', async () => {
+    const { found } = await runsOf(30, 30, 4, 4, 4, 9, 4);
+    expect(await found(minute(120))).toEqual([]);
+  });
+
+  it('counts a run that is still going by its age', async () => {
+    const { found } = await runsOf(null);
+    expect(await found(minute(4))).toEqual([]);
+    expect(await found(minute(8))).toMatchObject([{ runSeconds: 480, runs: 1 }]);
+  });
+
+  it('of a set that never ran is not judged', async () => {
+    const { found } = await runsOf();
+    expect(await found(minute(60))).toEqual([]);
+  });
+});

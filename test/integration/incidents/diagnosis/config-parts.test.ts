@@ -1,0 +1,153 @@
+/** What becomes of pipelines, golden sets and checks that leave the config, in a fleet whose replicas change one by one. */
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
+import { followConfig } from '../../../../src/incidents/diagnosis/config-parts.ts';
+import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
+import { createNotifications, notify } from '../../../../src/incidents/notifications/notify.ts';
+import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
+import { createConfiguredParts } from '../../../../src/live/deployments/configured-parts.ts';
+import { aDiagnosis, anAlarm, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { json, startFaultServer } from '../../../support/fault-server.ts';
+import { createRun } from '../../../support/golden-runs.ts';
+import { MemoryLogger } from '../../../support/memory-telemetry.ts';
+
+const database = useDatabase();
+const START = new Date('2026-11-20T12:00:00Z');
+const minutes = (count: number): Date => new Date(START.getTime() + count * 60_000);
+
+let pipelines = 0;
+let docs: WatchedPipeline;
+let other: WatchedPipeline;
+
+beforeEach(async () => {
+  await database.pool.query('delete from configured_parts');
+  await database.pool.query('delete from incidents');
+  docs = aWatchedPipeline({ name: `ends-${(pipelines += 1)}`, golden: [aSchedule({ set: 'faq' })] });
+  other = aWatchedPipeline({ name: `stays-${pipelines}` });
+});
+
+const incidents = () => createIncidents(database.pool);
+const parts = () => createConfiguredParts(database.pool);
+
+/** One minute of a scheduler that has run since START, with these pipelines in its config. */
+const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
+  followConfig(
+    {
+      pipelines: watched,
+      densityPlans: [],
+      parts: parts(),
+      pool: database.pool,
+      retentionDays: new Map(watched.map(({ name }) => [name, 30])),
+      clock: { now: () => at } as Parameters<typeof followConfig>[0]['clock'],
+      logger: new MemoryLogger(),
+    },
+    since,
+  );
+const look = (at: Date) => incidents().look([anAlarm()], aDiagnosis({ pipeline: docs.name }), at);
+
+describe('a pipeline that leaves the config', () => {
+  it('has its incident closed five minutes later, with one message that says why', async () => {
+    const server = await startFaultServer(json({ ok: true }));
+    const receivers = createReceivers([
+      { kind: 'webhook', url: server.url, headers: {}, min_severity: 'critical' },
+    ] as NotifyConfig[]);
+    onTestFinished(async () => {
+      for (const one of receivers) one.close();
+      await server.close();
+    });
+    const tell = (at: Date) =>
+      notify(
+        {
+          incidents: incidents(),
+          notifications: createNotifications(database.pool),
+          receivers,
+          consoleUrl: null,
+          meter: { increment: () => undefined },
+          clock: { now: () => at } as Parameters<typeof notify>[0]['clock'],
+          logger: new MemoryLogger(),
+        },
+        new AbortController().signal,
+      );
+    await follow(START, [docs, other]);
+    await look(minutes(1));
+    await tell(minutes(2));
+    await follow(minutes(4), [other]);
+    expect(await incidents().current(docs.name)).not.toBeNull();
+    await follow(minutes(6), [other]);
+    await follow(minutes(7), [other]);
+    for (const at of [7, 8]) await tell(minutes(at));
+    expect(await incidents().list({ pipeline: docs.name, limit: 10 })).toMatchObject([
+      { closedAt: minutes(6), closedBecause: 'left_config' },
+    ]);
+    const bodies = server.requests.map(
+      ({ body }) => JSON.parse(body) as { event: string; summary: string; incident: object },
+    );
+    expect(bodies.map(({ event }) => event)).toEqual(['incident.opened', 'incident.closed']);
+    expect(bodies[1]).toMatchObject({
+      incident: { closed_because: 'left_config' },
+      summary: expect.stringContaining('left the config') as string,
+    });
+  });
+
+  it('keeps its incident while replicas of a rolling deployment have both configs', async () => {
+    await look(minutes(1));
+    for (let minute = 0; minute <= 20; minute += 1) await follow(minutes(minute), minute % 2 === 0 ? [docs] : [other]);
+    expect(await incidents().list({ pipeline: docs.name, limit: 10 })).toMatchObject([{ closedAt: null }]);
+  });
+
+  it('is not ended by a scheduler that has just started, after a time in which none ran', async () => {
+    await follow(START, [docs]);
+    await look(minutes(1));
+    await follow(minutes(60), [other], minutes(60));
+    await follow(minutes(61), [docs], minutes(61));
+    await follow(minutes(66), [other], minutes(60));
+    expect(await incidents().current(docs.name)).not.toBeNull();
+  });
+
+  it('has no incident opened again by a worker that still has the old config', async () => {
+    await follow(START, [docs, other]);
+    await look(minutes(1));
+    await follow(minutes(6), [other]);
+    expect(await look(minutes(7))).toBe('outdated');
+    expect(await incidents().current(docs.name)).toBeNull();
+    await follow(minutes(8), [docs, other]);
+    expect(await look(minutes(9))).toBe('opened');
+  });
+
+  it('loses the rows that say how it stands, and keeps the retention of its queries until they are gone', async () => {
+    const { pool } = database;
+    await follow(START, [docs, other]);
+    const named = [docs.name];
+    await pool.query(
+      `insert into latest_measurements (pipeline, measure, segment, window_start, window_end, measured_at, value, n, details)
+       values ($1, 'error_ratio', 'all', now(), now(), now(), 0.5, 10, '{}')`,
+      named,
+    );
+    await follow(minutes(6), [other]);
+    const { rows } = await pool.query('select from latest_measurements where pipeline = $1', named);
+    expect(rows).toEqual([]);
+    expect(await parts().retentionDays()).toEqual(new Map([docs, other].map(({ name }) => [name, 30])));
+    await parts().forget(minutes(31 * 24 * 60));
+    expect((await parts().retentionDays()).has(docs.name)).toBe(true);
+    await parts().forget(minutes(33 * 24 * 60));
+    expect(await parts().retentionDays()).toEqual(new Map([[other.name, 30]]));
+  });
+});
+
+describe('a golden set that leaves the config', () => {
+  it('has no latest run any more, from which gauges and status are made', async () => {
+    const runs = createGoldenRuns(database.pool);
+    const stores = { sets: createGoldenSets(database.pool), runs };
+    await createRun(stores, { pipeline: docs.name, goldenSet: 'faq' });
+    const shown = async () => (await runs.latest()).filter(({ pipeline }) => pipeline === docs.name).length;
+    await follow(START, [docs]);
+    expect(await shown()).toBe(1);
+    await follow(minutes(6), [{ ...docs, golden: [] }]);
+    expect(await shown()).toBe(0);
+    await follow(minutes(7), [docs]);
+    expect(await shown()).toBe(1);
+  });
+});

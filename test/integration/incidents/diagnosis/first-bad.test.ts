@@ -1,0 +1,169 @@
+/** What an alarm is held against: how things were before the first bad measurement, on real tables. */
+import { expect, it } from 'vitest';
+import { createCheckStore } from '../../../../src/checks/check-store.ts';
+import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
+import { judgeGoldenRun } from '../../../../src/checks/rules/golden-checks.ts';
+import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
+import { topicsTable } from '../../../../src/density/topics-table.ts';
+import { watchTable } from '../../../../src/density/watch-table.ts';
+import { compareGoldenRuns, toCompared } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
+import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
+import { diagnoseNow } from '../../../../src/incidents/diagnosis/diagnose-pipeline.ts';
+import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
+import { createConfiguredParts } from '../../../../src/live/deployments/configured-parts.ts';
+import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
+import { createLiveWindows } from '../../../../src/live/sql/live-windows.ts';
+import { createMeasurements } from '../../../../src/measures/measurements.ts';
+import {
+  aNewGoldenSet,
+  anAnswer,
+  aRunSettings,
+  aWatchedPipeline,
+  documents,
+  goldenChecks,
+  goldenQueries,
+} from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { aRun } from '../../../support/golden-runs.ts';
+import { HandClock } from '../../../support/hand-clock.ts';
+import { silentLogger } from '../../../support/log.ts';
+import { hours } from '../../../support/measurements.ts';
+
+const database = useDatabase();
+
+const queries = goldenQueries(40);
+/** Nine documents that nobody judged, and the right one in the middle of them. */
+const rightAnswer = (index: number) => ['a', 'b', 'c', 'd', `d${index + 1}`, 'e', 'f', 'g', 'h', 'i'];
+
+let pipelinesMade = 0;
+
+/** A pipeline of its own, whose runs end as a test says. */
+async function aWorld(parts: Partial<WatchedPipeline>) {
+  const { pool } = database;
+  const pipeline = aWatchedPipeline({ name: `looked-at-${(pipelinesMade += 1)}`, ...parts });
+  const [clock, logger] = [new HandClock(hours(0)), silentLogger];
+  const [sets, runs, measurements] = [createGoldenSets(pool), createGoldenRuns(pool), createMeasurements(pool)];
+  await sets.add(aNewGoldenSet({ queries }), hours(0));
+  const settings = aRunSettings({ cutoffs: [10] });
+  const deps = {
+    sets,
+    runs,
+    measurements,
+    baselines: createGoldenBaselines(pool),
+    rotations: createGoldenRotations(pool),
+    checkStore: createCheckStore(pool),
+    deployments: createDeployments(pool),
+    densityStates: watchTable(pool),
+    parts: createConfiguredParts(pool),
+    topics: topicsTable(pool),
+    incidents: createIncidents(pool),
+    pipelines: [pipeline],
+    ownLag: null,
+    windows: createLiveWindows(pool),
+    densityPlans: [],
+    intervalSeconds: () => 3600,
+    liveIntervalSeconds: 300,
+    clock,
+    logger,
+  };
+  const past: { id: string; answers: readonly QueryAnswer[] }[] = [];
+  /** A run at an hour, judged against the first one as the daemon judges. @returns its id */
+  const ran = async (hour: number, ids: (index: number) => readonly string[], latencyMs = 20): Promise<string> => {
+    const { id } = aRun();
+    clock.set(hours(hour));
+    await runs.create(
+      aRun({ id, pipeline: pipeline.name, settings, startedAt: hours(hour), deadlineAt: hours(hour + 1) }),
+    );
+    const answers = queries.map((query, index) =>
+      anAnswer({ queryId: query.id, documents: documents(...ids(index)), latencyMs: latencyMs + (index % 5) }),
+    );
+    await runs.saveAnswers(id, answers);
+    past.push({ id, answers });
+    const compared = past.map((one) => {
+      const [before, after] = [past[0], one].map((side) => ({ queries, answers: side?.answers ?? [], settings }));
+      const differences =
+        before === undefined || after === undefined ? null : compareGoldenRuns(before, after, new Set());
+      return { id: one.id, comparison: { against: past[0]?.id ?? '', differences: differences ?? [] } };
+    });
+    const ofRuns = compared.map((one) => toCompared(one.id, one.comparison));
+    const { scores } = scoreRun(queries, answers, settings);
+    const current = ofRuns.at(-1) ?? 'nothing to compare with';
+    const labels = { kind: 'unknown', reason: 'nobody looked' } as const;
+    const checks = judgeGoldenRun(pipeline.checks, 'faq', {
+      scores,
+      compared: current,
+      history: ofRuns.slice(0, -1),
+      labels,
+      forbidden: null,
+    });
+    await runs.finish(id, {
+      status: 'completed',
+      reason: null,
+      doubts: [],
+      finishedAt: hours(hour + 0.1),
+      scores,
+      checks,
+      segmentsOverflow: 0,
+      labels: null,
+      forbidden: null,
+      noAnswer: null,
+      stages: null,
+      fingerprints: {},
+      comparisons: compared.slice(-1).map(({ comparison }) => ({ kind: 'baseline', ...comparison })),
+    });
+    clock.set(hours(hour + 0.2));
+    await evaluateChecks(deps);
+    return id;
+  };
+  return { ran, look: () => diagnoseNow(deps, pipeline) };
+}
+
+const slow: ThresholdCheck = {
+  measure: 'retriever_latency_p95_seconds',
+  threshold: 0.2,
+  severity: 'critical',
+  segments: 'all',
+  leastN: 20,
+  confirm: 3,
+  noData: 'silent',
+};
+
+it('a slow retriever is held against the fast one, not against the first slow runs that were not confirmed', async () => {
+  const { ran, look } = await aWorld({ thresholds: [slow] });
+  await ran(1, rightAnswer);
+  const good = await ran(2, rightAnswer);
+  await ran(3, rightAnswer, 300);
+  await ran(4, rightAnswer, 300);
+  expect(await look()).toBeNull();
+  const confirmed = await ran(5, rightAnswer, 300);
+  expect(await look()).toMatchObject({ cause: 'retriever_slow', runId: confirmed, referenceRunId: good });
+  expect((await look())?.summary).toContain('Answers took 304 ms (95th percentile), 24 ms before.');
+});
+
+it('a regression that takes two runs is held against the run before both', async () => {
+  const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 2 } as const;
+  const { ran, look } = await aWorld({ checks: goldenChecks({ regressions: [regression] }) });
+  await ran(1, rightAnswer);
+  const good = await ran(2, rightAnswer);
+  const cut = (index: number) => rightAnswer(index).slice(0, 3);
+  await ran(3, cut);
+  expect(await look()).toBeNull();
+  const confirmed = await ran(4, cut);
+  expect(await look()).toMatchObject({ cause: 'cut_off_answers', runId: confirmed, referenceRunId: good });
+});
+
+it('a slowdown without a timeout is not offered for a fall of the scores', async () => {
+  const floor = { measure: 'ndcg@10', below: 0.3, severity: 'critical' } as const;
+  const { ran, look } = await aWorld({ checks: goldenChecks({ floors: [floor] }) });
+  await ran(1, rightAnswer, 60);
+  await ran(2, (index) => rightAnswer((index + 7) % 40), 300);
+  const found = await look();
+  expect(found?.cause).not.toBe('retriever_slow');
+  expect(found?.ranked.find(({ cause }) => cause === 'retriever_slow')?.probability).toBe(0);
+});

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { topicsTable } from '../../../../src/density/topics-table.ts';
+import { incidentJson } from '../../../../src/incidents/diagnosis/incident-schema.ts';
+import { createIncidents, readDiagnosisGauges } from '../../../../src/incidents/diagnosis/incidents.ts';
+import type { Alarm, Diagnosis } from '../../../../src/incidents/diagnosis/rules/incident.ts';
+import { aDiagnosis, anAlarm } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { hours } from '../../../support/measurements.ts';
+import { aTopic } from '../../../support/uncovered-topics.ts';
+
+const database = useDatabase();
+const incidents = () => createIncidents(database.pool);
+
+let pipelines = 0;
+const aPipeline = (): string => `diagnosed-${(pipelines += 1)}`;
+
+const look = (pipeline: string, hour: number, said: Partial<Diagnosis> = {}, ringing: readonly Alarm[] = [anAlarm()]) =>
+  incidents().look(ringing, aDiagnosis({ pipeline, ...said }), hours(hour));
+
+describe('incidents in PostgreSQL', () => {
+  it('open once, however many replicas look', async () => {
+    const pipeline = aPipeline();
+    const stored = await Promise.all(Array.from({ length: 8 }, () => look(pipeline, 0)));
+    expect(stored.filter((one) => one === 'opened')).toHaveLength(1);
+    expect(stored.filter((one) => one === 'unchanged')).toHaveLength(7);
+    expect(await incidents().list({ pipeline, limit: 10 })).toHaveLength(1);
+  });
+
+  it('come back as they were kept', async () => {
+    const pipeline = aPipeline();
+    const said = aDiagnosis({
+      pipeline,
+      signs: [{ name: 'canary', state: 'changed', sentence: 'Fixed texts have other vectors.', from: null, n: null }],
+    });
+    const alarm = anAlarm();
+    await incidents().look([alarm], said, hours(0));
+    const found = await incidents().current(pipeline);
+    expect(found).toEqual({
+      ...said,
+      id: expect.any(String) as string,
+      openedAt: hours(0),
+      closedAt: null,
+      closedBecause: null,
+      severity: 'critical',
+      settledAt: null,
+      saidAt: hours(0),
+      earlier: [],
+      course: [
+        {
+          name: alarm.name,
+          alert: alarm.alert,
+          goldenSet: 'faq',
+          severity: 'critical',
+          stands: 'critical',
+          openedAt: hours(0),
+          endedAt: null,
+          criticalAt: [hours(0)],
+          worst: { at: hours(0), headline: alarm.headline, text: alarm.text, value: 1 },
+          recovered: null,
+        },
+      ],
+    });
+    expect(await incidents().find(found?.id ?? '')).toEqual(found);
+  });
+
+  it('keep everything that was said, and when, and take no look that is older', async () => {
+    const pipeline = aPipeline();
+    await look(pipeline, 0, { cause: 'unknown', confidence: 'low' });
+    expect(await look(pipeline, 2)).toBe('said');
+    expect(await look(pipeline, 1, { cause: 'recalld' })).toBe('outdated');
+    expect(await look(pipeline, 3, { cause: 'index_lost_documents', runId: 'run-2' })).toBe('said');
+    expect(await incidents().current(pipeline)).toMatchObject({
+      openedAt: hours(0),
+      cause: 'index_lost_documents',
+      saidAt: hours(3),
+      earlier: [
+        { cause: 'retriever_outage', saidAt: hours(2) },
+        { cause: 'unknown', saidAt: hours(0) },
+      ],
+    });
+  });
+
+  it('keep the evidence of each step, in JSON too', async () => {
+    const pipeline = aPipeline();
+    const sentence = '5 of 100 golden queries failed.';
+    const failures = { name: 'failures', state: 'some', sentence, from: null, n: null } as const;
+    await look(pipeline, 0, {
+      cause: 'unknown',
+      confidence: 'low',
+      probability: 0.4,
+      signs: [failures],
+      weighed: ['failures'],
+      failedShare: 0.05,
+      runId: 'run-1',
+    });
+    await look(pipeline, 2, { cause: 'recalld', runId: 'run-2', signs: [] });
+    const found = await incidents().current(pipeline);
+    if (found === null) throw new Error('the incident is not open');
+    expect(incidentJson(found).earlier).toEqual([
+      {
+        said_at: hours(0).toISOString(),
+        cause: 'unknown',
+        confidence: 'low',
+        probability: 0.4,
+        summary: expect.any(String) as string,
+        also: [],
+        alarms: expect.any(Array) as string[],
+        run_id: 'run-1',
+        signs: [{ sign: 'failures', state: 'some', sentence, from: null, n: null, weighed: true }],
+        effects: [],
+        failed_share: 0.05,
+      },
+    ]);
+  });
+
+  it('stay as they were said at their worst, while they recover and when they are over', async () => {
+    const pipeline = aPipeline();
+    const failing = (value: number) => [anAlarm({ value, text: `${100 * value} % failed.` })];
+    await look(pipeline, 0, {}, failing(0.95));
+    expect(await look(pipeline, 1, { runId: 'run-2', probability: 0.5 }, failing(0.2))).toBe('unchanged');
+    await incidents().close(pipeline, hours(2));
+    const [over] = await incidents().list({ pipeline, limit: 1 });
+    expect(over).toMatchObject({
+      probability: aDiagnosis().probability,
+      runId: 'run-1',
+      closedAt: hours(2),
+      course: [{ worst: { at: hours(0), text: '95 % failed.' }, endedAt: hours(2), stands: null }],
+    });
+  });
+
+  it('are as bad as the worst that rang', async () => {
+    const pipeline = aPipeline();
+    await look(pipeline, 0, {}, [anAlarm({ severity: 'warning' })]);
+    expect(await incidents().current(pipeline)).toMatchObject({ severity: 'warning' });
+    await look(pipeline, 1);
+    await look(pipeline, 2, {}, [anAlarm({ severity: 'warning' })]);
+    expect(await incidents().current(pipeline)).toMatchObject({ severity: 'critical' });
+  });
+
+  it('are found by the time that they were open at', async () => {
+    const pipeline = aPipeline();
+    await look(pipeline, 2);
+    await incidents().close(pipeline, hours(4));
+    await look(pipeline, 6);
+    const during = async (from: number, until: number) =>
+      (await incidents().list({ pipeline, during: { from: hours(from), until: hours(until) }, limit: 10 })).map(
+        ({ openedAt }) => openedAt,
+      );
+    expect(await during(0, 1)).toEqual([]);
+    expect(await during(1, 2)).toEqual([hours(2)]);
+    expect(await during(3, 7)).toEqual([hours(6), hours(2)]);
+    expect(await during(4, 5)).toEqual([]);
+  });
+
+  it('close when nothing is in alarm, open anew after, and are dropped when old', async () => {
+    const pipeline = aPipeline();
+    await look(pipeline, 0);
+    expect(await incidents().close(pipeline, hours(1))).toBe(true);
+    expect(await incidents().close(pipeline, hours(2))).toBe(false);
+    expect(await look(pipeline, 3)).toBe('opened');
+    await incidents().prune(hours(2));
+    const left = await incidents().list({ pipeline, limit: 10 });
+    expect(left.map(({ openedAt }) => openedAt)).toEqual([hours(3)]);
+    expect((await incidents().open()).map((one) => one.pipeline)).toContain(pipeline);
+  });
+});
+
+describe('a topic that was spoken of', () => {
+  it('has the name that it has now, and none once its words are erased', async () => {
+    const pipeline = aPipeline();
+    const id = 't-0f44e5208c';
+    const search = { pipeline, from: hours(-6), until: hours(0), baselineVersion: 1, sessions: 400, lacking: null };
+    await topicsTable(database.pool).record(search, { seen: [aTopic({ id, pipeline })], parts: new Map() }, null);
+    await look(pipeline, 0, { summary: `People ask about ${id}.` });
+    const summary = async () => (await incidents().current(pipeline))?.summary;
+    expect(await summary()).toBe('People ask about "parental leave".');
+    await database.pool.query("update uncovered_topics set label = '{}' where id = $1", [id]);
+    expect(await summary()).toBe(`People ask about ${id}.`);
+  });
+});
+
+describe('the gauge of diagnoses', () => {
+  it('names a cause from the second look on, of pipelines of the config, and is gone with the alarm', async () => {
+    const pipeline = aPipeline();
+    await look(pipeline, 0);
+    await look(aPipeline(), 0);
+    const read = async () => (await readDiagnosisGauges({ incidents: incidents(), pipelines: [pipeline] }))(hours(0));
+    expect(await read()).toEqual([]);
+    await look(pipeline, 1);
+    expect(await read()).toEqual([
+      {
+        name: 'recalld_diagnosis_info',
+        labels: { pipeline, cause: 'retriever_outage', confidence: 'high' },
+        value: 1,
+      },
+    ]);
+    await incidents().close(pipeline, hours(1));
+    expect(await read()).toEqual([]);
+  });
+});

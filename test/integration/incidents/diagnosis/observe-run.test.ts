@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Verdict } from '../../../../src/core/model.ts';
+import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
+import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
+import type { BadWindow } from '../../../../src/incidents/diagnosis/first-bad.ts';
+import { observeDensity } from '../../../../src/incidents/diagnosis/observe.ts';
+import { latestEnded, runsAround } from '../../../../src/incidents/diagnosis/runs-around.ts';
+import { aFailedAnswer, anAlarm, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { anEnd, floor, putRun } from '../../../support/golden-runs.ts';
+import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
+
+const noEvents = { events: async () => [] };
+
+async function observed(value: number, scope: 'global' | number) {
+  const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9 };
+  const phase = { kind: 'watching', alarms: { page: { incident } } };
+  const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
+  const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
+  return observeDensity(noEvents, 'docs', stored, latestAt(NOON, aMeasurement(density)));
+}
+
+it('takes density as fallen while an alarm of it is open', async () => {
+  expect(await observed(0.8, 'global')).toMatchObject({ value: 0.8, hasFallen: true });
+});
+
+it('takes it as back once it is, although the alarm is open for a day more', async () => {
+  expect(await observed(1.02, 'global')).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
+});
+
+it('takes a region in alarm as fallen, whatever the rest of the traffic does', async () => {
+  expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
+});
+
+const database = useDatabase();
+
+beforeEach(async () => {
+  await database.pool.query('truncate golden_runs, golden_baselines cascade');
+});
+
+const stores = () => ({
+  runs: createGoldenRuns(database.pool),
+  sets: createGoldenSets(database.pool),
+  baselines: createGoldenBaselines(database.pool),
+});
+
+/** A run that started so many hours after noon and ended at once; null is one that goes on. */
+async function ran(
+  hour: number,
+  verdict: Verdict | null,
+  { status = 'completed', set = 'faq', failed = 0 }: { status?: RunEnd['status']; set?: string; failed?: number } = {},
+): Promise<string> {
+  const answers = Array.from({ length: 10 }, (_, i) => {
+    const queryId = `q${i}`;
+    return i < failed ? aFailedAnswer({ queryId }) : anAnswer({ queryId });
+  });
+  const startedAt = hours(hour);
+  const end =
+    verdict === null ? null : anEnd({ status, finishedAt: startedAt, scores: [], checks: [{ ...floor, verdict }] });
+  return (await putRun(stores(), { id: `run-${hour}`, goldenSet: set, startedAt }, { answers, end })).id;
+}
+
+const around = async (id: string, known: string | null = null, firstBad: BadWindow | null = null) => {
+  const run = await stores().runs.find(id);
+  if (run === null) throw new Error(`there is no ${id}`);
+  return runsAround(stores(), run, { regressions: [], firstBad, known });
+};
+const goodBefore = async (...of: Parameters<typeof around>): Promise<string | null> =>
+  (await around(...of)).reference?.id ?? null;
+
+describe('the run that shows what is wrong', () => {
+  const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
+  const shown = async (goldenSet: string | null) => {
+    const alarm = anAlarm({ goldenSet });
+    return (await latestEnded(stores(), pipeline, [alarm]))?.id ?? null;
+  };
+
+  it('is the latest that ended of the set in alarm, none that somebody cancelled, however many wait behind it', async () => {
+    await ran(1, 'critical', { set: 'other' });
+    await ran(2, 'ok');
+    await ran(3, 'critical', { set: 'other', status: 'cancelled' });
+    for (let n = 0; n < 20; n += 1) await ran(4 + n, null, { set: 'other' });
+    expect(await shown('other')).toBe('run-1');
+  });
+
+  it('may be void', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'no_data', { status: 'void' });
+    expect(await shown(null)).toBe('run-2');
+  });
+
+  it('is one of the first set when the alarm is about no set, as a control', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok', { set: 'other' });
+    expect(await shown(null)).toBe('run-1');
+  });
+
+  it('is none before the first run', async () => {
+    expect(await shown(null)).toBeNull();
+  });
+});
+
+describe('the run that shows how it was', () => {
+  it('is the last before it with nothing in alarm', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'no_data');
+    await ran(3, 'critical');
+    await ran(4, 'ok', { status: 'void' });
+    expect(await goodBefore(await ran(5, 'critical'))).toBe('run-2');
+  });
+
+  it('is none in which the retriever failed, though its checks held', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok', { failed: 1 });
+    expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
+  });
+
+  it('is none from after the first bad measurement, which may be long before the verdict', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok');
+    await ran(3, 'ok');
+    const last = await ran(4, 'critical');
+    const { reference, bad, earlier } = await around(last, null, { from: hours(1.5), until: hours(2) });
+    expect(reference?.id).toBe('run-1');
+    expect(bad.map(({ id }) => id)).toEqual(['run-3', 'run-2']);
+    expect(earlier).toEqual([]);
+  });
+
+  it('stays the one that the episode began with, also when a later one would do', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok');
+    expect(await goodBefore(await ran(3, 'critical'), 'run-1')).toBe('run-1');
+  });
+
+  it('is the pinned baseline when no run was good', async () => {
+    await ran(1, 'critical');
+    await ran(2, 'critical');
+    const pin = {
+      pipeline: 'docs',
+      goldenSet: 'faq',
+      runId: 'run-1',
+      note: null,
+      noise: {},
+      pinnedAt: hours(1),
+    };
+    await stores().baselines.pin(pin, 'somebody');
+    expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
+  });
+
+  it('is none when there is neither', async () => {
+    expect(await goodBefore(await ran(1, 'critical'))).toBeNull();
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { createThrottleLimits } from '../../../../src/connectors/throttle/limits.ts';
+import { openThrottle } from '../../../../src/connectors/throttle/throttle.ts';
+import { systemClock as clock } from '../../../../src/core/system-clock.ts';
+import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { assertKnownTags } from '../../../../src/incidents/explain/answers.ts';
+import { createExplainTurns } from '../../../../src/incidents/explain/explain-turns.ts';
+import { lookForQuestion } from '../../../../src/incidents/explain/look-for.ts';
+import { aRunSettings, aSchedule, aWatchedPipeline, goldenQueries, NOON } from '../../../support/builders.ts';
+import { never } from '../../../support/connectors.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { silentLogger as logger } from '../../../support/log.ts';
+import { MemoryRetriever } from '../../../support/memory-retriever.ts';
+
+const database = useDatabase();
+const settings = aRunSettings({ concurrency: 4, maxPerSecond: 1000 });
+const question = { text: 'why', tags: {}, k: 10 };
+const nothingElse = { filters: [], hubs: new Map<string, number>() };
+
+function aPipeline(name: string, retriever: MemoryRetriever, golden = [aSchedule({ settings })]) {
+  return aWatchedPipeline({ name, retriever, golden });
+}
+
+function anEnd() {
+  let reach = (): void => undefined;
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  return { reached, reach };
+}
+
+describe('explanations of one pipeline', () => {
+  it('send the retriever no more calls at a time than its golden config allows, beside a golden run too', async () => {
+    const limits = createThrottleLimits(database.pool);
+    const retriever = new MemoryRetriever(clock, () => ['d1'], 20);
+    const pipeline = aPipeline('asked by a run and by readers', retriever);
+    const turns = createExplainTurns({ limits, clock, logger });
+    const run = async () => {
+      const asker = { ...settings, pipeline: pipeline.name, holder: 'a run', usualLatencyMs: null };
+      const gate = await openThrottle({ limits, clock, logger }, asker);
+      await askRetriever({ retriever, clock, gate }, goldenQueries(60), settings, () => undefined, never);
+      await gate.close();
+    };
+    const explanations = Array.from({ length: 48 }, () =>
+      turns.take(pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
+    );
+    await Promise.all([run(), ...explanations]);
+    expect(retriever.asked).toHaveLength(60 + 2 * 48);
+    expect(retriever.mostAtOnce).toBe(4);
+  });
+
+  it('are paced by the strictest of the golden sets of the pipeline', async () => {
+    const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
+    const strict = aSchedule({ set: 'strict', settings: { ...settings, concurrency: 2, maxPerSecond: 50 } });
+    const pipeline = aPipeline('of two sets', retriever, [aSchedule({ settings }), strict]);
+    const turns = createExplainTurns({ limits: createThrottleLimits(database.pool), clock, logger });
+    const startedAtMs = clock.monotonicMs();
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        turns.take(pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
+      ),
+    );
+    const times = retriever.asked.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
+    expect(times).toHaveLength(20);
+    expect(times.filter((time, turn) => time - startedAtMs < turn * 20 - 2)).toEqual([]);
+    expect(retriever.mostAtOnce).toBeLessThanOrEqual(2);
+  });
+
+  it('are refused when no turn comes in time, and leave the others their turns', async () => {
+    const limits = createThrottleLimits(database.pool);
+    const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
+    const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
+    const pipeline = aPipeline('taken', retriever, [one]);
+    const turns = createExplainTurns({ limits, clock, logger }, 50);
+    const end = anEnd();
+    const held = turns.take(pipeline, never, () => end.reached);
+    const late = turns.take(pipeline, never, (throttled) => throttled.retriever.retrieve(question, never));
+    await expect(late).rejects.toMatchObject({ code: 'retriever_busy' });
+    end.reach();
+    await held;
+    const next = turns.take(pipeline, never, (throttled) => throttled.retriever.retrieve(question, never));
+    await expect(next).resolves.toMatchObject({ kind: 'documents' });
+  });
+
+  it('end at once when their caller is gone', async () => {
+    const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
+    const pipeline = aPipeline('left', new MemoryRetriever(clock, () => ['d1'], 1), [one]);
+    const turns = createExplainTurns({ limits: createThrottleLimits(database.pool), clock, logger });
+    const gone = new AbortController();
+    const end = anEnd();
+    const held = turns.take(pipeline, never, () => end.reached);
+    const waiting = turns.take(pipeline, gone.signal, async () => 'answered');
+    gone.abort(new Error('the caller is gone'));
+    await expect(waiting).rejects.toThrow('the caller is gone');
+    end.reach();
+    await held;
+  });
+});
+
+describe('tags of a caller without scope admin', () => {
+  it('are those of golden queries of the pipeline, together and with their values', async () => {
+    const sets = createGoldenSets(database.pool);
+    const queries = [
+      { id: 'q1', text: 'a', tags: { tenant: 'a', course: 'intro' }, judgments: [{ documentId: 'd', grade: 1 }] },
+      { id: 'q2', text: 'b', tags: { tenant: 'b' }, judgments: [{ documentId: 'd', grade: 1 }] },
+    ];
+    await sets.add({ name: 'tagged', contentHash: 'h', format: 'csv', queries }, NOON);
+    await sets.add(
+      {
+        name: 'of another pipeline',
+        contentHash: 'h',
+        format: 'csv',
+        queries: queries.slice(0, 1).map((query) => ({ ...query, tags: { tenant: 'c' } })),
+      },
+      NOON,
+    );
+    const pipelines = [aWatchedPipeline({ name: 'docs', golden: [aSchedule({ set: 'tagged' })] })];
+    const use = (tags: Record<string, string>) => assertKnownTags({ pipelines, sets }, 'docs', tags);
+    await expect(use({})).resolves.toBeUndefined();
+    await expect(use({ tenant: 'a', course: 'intro' })).resolves.toBeUndefined();
+    await expect(use({ tenant: 'b' })).resolves.toBeUndefined();
+    for (const tags of [{ tenant: 'b', course: 'intro' }, { tenant: 'c' }, { tenant: '' }, { role: 'admin' }] as const)
+      await expect(use(tags as Record<string, string>)).rejects.toMatchObject({ code: 'key_lacks_scope' });
+  });
+});

@@ -1,0 +1,113 @@
+/** How the index of a pipeline stands, as the page and the API show it. */
+import { expect, it } from 'vitest';
+import { runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
+import { tickSentinel } from '../../../../src/golden/runs/tick-golden-set.ts';
+import { createDocumentsTable } from '../../../../src/index/truth/documents-table.ts';
+import { indexStandingJson } from '../../../../src/index/truth/edge/index-routes.ts';
+import { createReturnedReads, readIndexPage } from '../../../../src/index/truth/index-reads.ts';
+import { createRoundsTable } from '../../../../src/index/truth/rounds-table.ts';
+import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
+import { createMeasurements } from '../../../../src/measures/measurements.ts';
+import { goldenQueries } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { aGoldenWorld } from '../../../support/golden-world.ts';
+import { chunkOf, IndexWorld, START } from '../../../support/index-world.ts';
+
+const database = useDatabase();
+const later = new Date(START.getTime() + 3_600_000);
+
+it('the page shows the forbidden documents that the latest golden run or sentinel brought, until one brings none', async () => {
+  const cron = { expression: '*/5 * * * *', timezone: 'UTC' };
+  const world = aGoldenWorld(database.pool, START, { sentinel: { cron, queries: 1 } });
+  const probe = { id: 'p1', text: 'probe', tags: {}, judgments: [], forbidden: ['tenant-b/*'] };
+  await world.importSet({ queries: [...goldenQueries(2), probe] });
+  const deps = {
+    indexRounds: createRoundsTable(database.pool),
+    indexDocuments: createDocumentsTable(database.pool),
+    indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }],
+    measurements: createMeasurements(database.pool),
+    deployments: createDeployments(database.pool),
+    runs: world.runs,
+    returned: createReturnedReads(database.pool),
+    clock: world.deps.clock,
+    storeOf: () => null,
+  };
+  const leaks = async () => (await readIndexPage(deps, world.pipeline.name, false, false)).leaks;
+  world.answerWith((text) => (text === 'probe' ? ['tenant-a/1', 'tenant-b/7'] : ['d1']));
+  const [leaking] = await world.full(START);
+  expect(await leaks()).toEqual([
+    {
+      documentId: 'tenant-b/7',
+      queryId: 'p1',
+      rank: 2,
+      goldenSet: world.golden.set,
+      runId: leaking?.id,
+      since: leaking?.finishedAt,
+    },
+  ]);
+  world.answerWith((text) => (text === 'probe' ? ['tenant-b/7', 'tenant-b/8'] : ['d1']));
+  const [second] = await world.full(later);
+  expect(await leaks()).toMatchObject([
+    { documentId: 'tenant-b/7', rank: 1, runId: second?.id, since: leaking?.finishedAt },
+    { documentId: 'tenant-b/8', rank: 2, runId: second?.id, since: second?.finishedAt },
+  ]);
+  world.answerWith(() => ['d1']);
+  await world.sentinel(new Date(later.getTime() + 300_000));
+  expect(await leaks()).toEqual([]);
+  world.answerWith((text) => (text === 'probe' ? ['tenant-b/7'] : ['d1']));
+  const soon = new Date(later.getTime() + 600_000);
+  world.moveTo(soon);
+  // Nobody works at the full run that it asks for.
+  const [id = ''] = await tickSentinel(world.deps, world.pipeline, world.golden, soon);
+  const sentinel = await world.runs.find(id);
+  if (sentinel === null) throw new Error('There is no sentinel.');
+  await runGoldenSet(world.deps, sentinel, world.pipeline, new AbortController().signal);
+  expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', rank: 1, runId: id, since: soon }]);
+  // An hour in which the retriever does not answer says nothing of it.
+  world.answerWith(() => null);
+  await world.full(new Date(later.getTime() + 3_600_000));
+  expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', runId: id }]);
+});
+
+it('the API and the command tell what is known, with ids since when, and withhold what is too old to trust', async () => {
+  const world = new IndexWorld(database.pool);
+  world.fill(100);
+  world.store.hold(world.store.held.slice(1));
+  await world.round();
+  const deps = {
+    indexRounds: createRoundsTable(database.pool),
+    indexDocuments: createDocumentsTable(database.pool),
+    indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }],
+    measurements: createMeasurements(database.pool),
+    deployments: createDeployments(database.pool),
+    runs: aGoldenWorld(database.pool, START).runs,
+    returned: createReturnedReads(database.pool),
+    clock: world.clock,
+    storeOf: () => null,
+  };
+  const told = async () => indexStandingJson('docs', await readIndexPage(deps, 'docs', true, false), world.clock.now());
+  const fresh = await told();
+  expect(fresh).toMatchObject({ pipeline: 'docs', documents: 100, checked_at: world.clock.now().toISOString() });
+  expect(fresh.measures[0]).toMatchObject({ measure: 'index_missing_ratio', segment: 'all', value: 0.01, n: 100 });
+  expect(fresh.found.find(({ kind }) => kind === 'missing')).toEqual({
+    kind: 'missing',
+    count: 1,
+    documents: [{ id: 'doc-0', segment: 'tenant=0', since: world.clock.now().toISOString() }],
+  });
+  const changedAt = world.clock.now().toISOString();
+  world.lines.push({ id: 'doc-new', segment: 'tenant=0', updated_at: changedAt });
+  await world.round();
+  const late = async () => (await told()).found.find(({ kind }) => kind === 'late');
+  expect(await late()).toMatchObject({ count: 0 });
+  await world.round(2 * 3_600_000);
+  expect(await late()).toEqual({
+    kind: 'late',
+    count: 1,
+    documents: [{ id: 'doc-new', segment: 'tenant=0', since: changedAt }],
+  });
+  world.store.hold([...world.store.held, chunkOf('doc-new')]);
+  await world.round();
+  expect(await late()).toMatchObject({ count: 0 });
+  world.clock.set(new Date(world.clock.now().getTime() + 7 * 86_400_000));
+  expect((await told()).measures.every(({ value, n }) => value === null && n === 0)).toBe(true);
+});

@@ -1,0 +1,94 @@
+/** Probes of tenants against each other: they find a filter that fails, and call nothing where it holds. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { createDocumentsTable } from '../../../../src/index/truth/documents-table.ts';
+import { type ProbeTenantsOptions, probeTenants } from '../../../../src/index/truth/edge/probe-tenants-command.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { chunkOf, IndexWorld, START, textOf } from '../../../support/index-world.ts';
+
+const database = useDatabase();
+const signal = new AbortController().signal;
+let sets = 0;
+
+/** A manifest of the tenants a and b, whose ids begin with the tenant, and of c, whose ids begin with nothing of its own. */
+async function aReadManifest(): Promise<IndexWorld> {
+  const world = new IndexWorld(database.pool);
+  const ids = ['a', 'b', 'c'].flatMap((tenant) =>
+    Array.from({ length: 8 }, (_, i) => (tenant === 'c' ? `shared-${i}` : `${tenant}/${i}`)),
+  );
+  const tenantOf = (id: string): string => (id.startsWith('shared') ? 'c' : (id[0] ?? ''));
+  world.lines = [
+    ...ids.map((id) => ({ id, segment: `tenant=${tenantOf(id)}`, updated_at: '2025-03-01T00:00:00Z' })),
+    { id: 'shared-of-all' },
+  ];
+  world.store.hold([...ids, 'shared-of-all'].map((id) => chunkOf(id)));
+  await world.round();
+  return world;
+}
+
+describe('golden probe-tenants', () => {
+  let world: IndexWorld;
+  const probe = (options: Partial<ProbeTenantsOptions> = {}) => {
+    const { pool } = database;
+    const deps = { indexDocuments: createDocumentsTable(pool), sets: createGoldenSets(pool), store: world.store };
+    const all = { pipeline: 'docs', set: `probes-${sets}`, segment: 'tenant=a', questions: 3, ...options };
+    return probeTenants(deps, all, START, signal);
+  };
+
+  beforeEach(async () => {
+    sets += 1;
+    await database.pool.query('truncate index_documents, index_rounds');
+    world = await aReadManifest();
+  });
+
+  it('asks as one tenant in the words of another, whose documents it forbids by what they begin with', async () => {
+    const { set, created, probed } = await probe({ forbid: ['tenant=b'] });
+    expect(created).toBe(true);
+    expect(probed).toEqual([{ segment: 'tenant=b', questions: 3, beginning: 'b/', ids: 0 }]);
+    const queries = await createGoldenSets(database.pool).queries(set.name, set.version);
+    expect(queries).toHaveLength(3);
+    for (const { text, tags, judgments, forbidden = [] } of queries) {
+      expect({ tags, judgments, forbidden }).toEqual({ tags: { tenant: 'a' }, judgments: [], forbidden: ['b/*'] });
+      const said = Array.from({ length: 8 }, (_, i) => `b/${i}`).filter((id) => textOf(id).startsWith(text));
+      expect(said).toHaveLength(1);
+    }
+  });
+
+  it('names the ids of a tenant whose ids begin as those of others do, and probes all others unless told which', async () => {
+    const { probed, set } = await probe();
+    expect(probed).toEqual([
+      { segment: 'tenant=b', questions: 3, beginning: 'b/', ids: 0 },
+      { segment: 'tenant=c', questions: 3, beginning: null, ids: 8 },
+    ]);
+    const queries = await createGoldenSets(database.pool).queries(set.name, set.version);
+    const named = queries.filter(({ forbidden = [] }) => forbidden.length === 8);
+    expect(named).toHaveLength(3);
+    expect(named.every(({ forbidden = [] }) => forbids(forbidden, 'shared-of-all') === null)).toBe(true);
+  });
+
+  it('adds to what the set has, and asks no document twice as the same tenant', async () => {
+    await probe({ forbid: ['tenant=b'], questions: 8 });
+    const { set } = await probe({ segment: 'tenant=b', forbid: ['tenant=a'], questions: 8 });
+    expect(set).toMatchObject({ version: 2, queries: 16, origin: 'generated' });
+    expect((await probe({ forbid: ['tenant=b'], questions: 8 })).set.queries).toBe(16);
+  });
+
+  it.each([
+    [
+      'a segment that is not there',
+      { segment: 'tenant=x' },
+      /has no segment "tenant=x"; it has tenant=a, tenant=b, tenant=c/,
+    ],
+    ['a segment that is no tag', { segment: 'a' }, /"a" is not written key=value/],
+    ['a segment against itself', { forbid: ['tenant=a'] }, /cannot be forbidden to itself/],
+    ['a pipeline whose manifest was not read', { pipeline: 'other' }, /recalld index check --pipeline other/],
+  ])('refuses %s', async (_, options, sentence) => {
+    await expect(probe(options)).rejects.toThrow(sentence);
+  });
+
+  it('says what is missing where the store keeps no texts', async () => {
+    world.store.hold(world.lines.map(({ id }) => chunkOf(id, { content: null })));
+    await expect(probe()).rejects.toThrow(/no text of any document .* set vector_store.content/);
+  });
+});

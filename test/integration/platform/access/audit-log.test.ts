@@ -1,0 +1,49 @@
+/** What people did is kept with who, before and after, by the transaction that did it. */
+import { expect, it } from 'vitest';
+import { erase } from '../../../../src/app/erasure/erase.ts';
+import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
+import { createAuditLog } from '../../../../src/platform/access/audit-log.ts';
+import { createApiKeys } from '../../../../src/platform/access/credentials.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { createRun } from '../../../support/golden-runs.ts';
+
+const database = useDatabase();
+const NOON = new Date('2026-11-20T12:00:00Z');
+const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
+
+it('keeps who did what, when, and what it changed, newest first', async () => {
+  const log = createAuditLog(database.pool);
+  const keys = createApiKeys(database.pool);
+  const baselines = createGoldenBaselines(database.pool);
+  const { key, text } = await keys.create('ops', ['read'], 'ann', NOON);
+  expect(await keys.revoke(key.id, 'bob', later(1))).toBe(true);
+  expect(await keys.revoke(key.id, 'eve', later(2))).toBe(true);
+  expect(await keys.revoke('nothing', 'eve', later(2))).toBe(false);
+  const stores = { sets: createGoldenSets(database.pool), runs: createGoldenRuns(database.pool) };
+  const [one, two] = [await createRun(stores, { pipeline: 'docs' }), await createRun(stores, { pipeline: 'docs' })];
+  const pin = { pipeline: 'docs', goldenSet: 'faq', noise: {} };
+  await baselines.pin({ ...pin, runId: one.id, note: null, pinnedAt: later(3) }, 'ann');
+  await baselines.pin({ ...pin, runId: two.id, note: 'release \ud800 7', pinnedAt: later(4) }, 'ann');
+  expect(await baselines.unpin('docs', 'faq', 'bob', later(5))).toBe(true);
+  expect(await baselines.unpin('docs', 'faq', 'bob', later(6))).toBe(false);
+  await erase(database.pool, { kind: 'user', userHash: 'hash of somebody' }, 'ann', later(7));
+
+  const nothing = { queries: 0, feedback: 0, golden_queries: 0 };
+  const acts = await log.list({ since: NOON, limit: 10 });
+  expect(acts.map(({ at, by, act, subject, before, after }) => [at, by, act, subject, before, after])).toEqual([
+    [later(7), 'ann', 'erase', 'user', nothing, null],
+    [later(5), 'bob', 'unpin_baseline', 'faq', { run_id: two.id }, null],
+    [later(4), 'ann', 'pin_baseline', 'faq', { run_id: one.id }, { run_id: two.id }],
+    [later(3), 'ann', 'pin_baseline', 'faq', null, { run_id: one.id }],
+    [later(1), 'bob', 'revoke_key', key.id, { name: 'ops', scopes: ['read'] }, null],
+    [NOON, 'ann', 'create_key', key.id, null, { name: 'ops', scopes: ['read'] }],
+  ]);
+  expect(JSON.stringify(acts)).not.toContain(text);
+  expect(await log.list({ pipeline: 'docs', since: later(4), limit: 10 })).toHaveLength(2);
+  expect(await log.list({ beforeId: acts[1]?.id, limit: 1 })).toEqual([acts[2]]);
+
+  await log.prune(later(5));
+  expect(await log.list({ limit: 10 })).toEqual(acts.slice(0, 2));
+});

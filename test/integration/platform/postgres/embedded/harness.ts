@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import type { Connection } from '../../../../../src/platform/postgres/embedded/open.ts';
+import { waitFor } from '../../../../support/wait-for.ts';
+
+// What the tests of the embedded database share: folders, other processes that open it, and a look at what runs.
+
+export const isRoot = process.geteuid?.() === 0;
+
+const script = fileURLToPath(new URL('./opener.ts', import.meta.url));
+
+/** A user of every system without any rights. */
+export const nobody = { uid: 65_534, gid: 65_534 };
+
+/** Whether we may start processes of that user, and they may read this program. */
+export const nobodyCanRunOpeners =
+  isRoot && spawnSync('/bin/sh', ['-c', '"$0" --version && cat "$1"', process.execPath, script], nobody).status === 0;
+
+const folders: string[] = [];
+const openers: ChildProcess[] = [];
+
+/** An empty folder that `cleanUp` removes. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = realpathSync(await mkdtemp(join(tmpdir(), 'recalld-test-')));
+  folders.push(folder);
+  return folder;
+}
+
+/** Ends the openers that still run and waits for them. */
+export async function endOpeners(): Promise<void> {
+  for (const child of openers.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+/** Ends the openers, waits until their databases are gone, and removes the folders. */
+export async function cleanUp(): Promise<void> {
+  await endOpeners();
+  for (const folder of folders.splice(0)) {
+    await waitFor(() => processesIn(folder).length === 0);
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+/**
+ * Ids of the processes that work in the folder or below it: guardian, PostgreSQL and all that it starts. Where the
+ * system does not tell, there are none; tests that would then show nothing ask `canSeeProcesses`.
+ */
+export function processesIn(folder: string): number[] {
+  return (canSeeProcesses ? readdirSync('/proc') : [])
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const cwd = readlinkSync(`/proc/${pid}/cwd`);
+        return cwd === folder || cwd.startsWith(`${folder}/`);
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Whether /proc tells where processes work, without which these tests cannot see what is left. */
+export const canSeeProcesses = existsSync('/proc/self/cwd');
+
+interface Report {
+  readonly event: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly port?: number;
+  readonly startedHere?: boolean;
+  readonly done?: boolean;
+}
+
+/** Another process that opens a database; see opener.ts. */
+export interface Opener {
+  readonly pid: number;
+  /** Resolves with the first report of that kind; rejects when the process ends without it. */
+  report(event: string): Promise<Report>;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  /** Everything on stderr so far, where stack traces would be. */
+  stderr(): string;
+  /** As from a terminal: to the whole process group. */
+  signalGroup(name: NodeJS.Signals): void;
+  kill(name: NodeJS.Signals): void;
+}
+
+export interface OpenerOptions {
+  readonly purpose?: 'daemon' | 'command';
+  readonly manner?: 'stay' | 'leave' | 'forget';
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly cwd?: string;
+  /** Command line in front of node's. */
+  readonly prefix?: readonly string[];
+}
+
+export function startOpener(dataDir: string, options: OpenerOptions = {}): Opener {
+  const { purpose = 'daemon', manner = 'stay', uid, gid, cwd, prefix = [] } = options;
+  const words = [...prefix, process.execPath, '--import', import.meta.resolve('tsx'), script, dataDir, purpose, manner];
+  const child = spawn(words[0] ?? process.execPath, words.slice(1), {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+  });
+  openers.push(child);
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const reports: Report[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const report: Report = JSON.parse(line);
+    reports.push(report);
+  });
+  const exited = once(child, 'close').then(([code, signal]: (number | NodeJS.Signals | null)[]) => ({
+    code: typeof code === 'number' ? code : null,
+    signal: typeof signal === 'string' ? signal : null,
+  }));
+  let closed = false;
+  child.on('close', () => {
+    closed = true;
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error('The opener did not start.');
+  return {
+    pid,
+    exited,
+    stderr: () => stderr,
+    signalGroup: (name) => process.kill(-pid, name),
+    kill: (name) => process.kill(pid, name),
+    async report(event) {
+      const find = () => reports.find((each) => each.event === event);
+      const found = await waitFor(() => find() ?? closed);
+      if (found !== true) return found;
+      throw new Error(`The opener ended without ${event}: ${JSON.stringify(reports)} ${stderr}`);
+    },
+  };
+}
+
+/** Runs one statement and returns its rows. */
+export async function query(connection: Connection, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client(connection);
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

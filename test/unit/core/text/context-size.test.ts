@@ -1,0 +1,59 @@
+import { array, assert, constantFrom, property, string } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { contextSize } from '../../../../src/core/text/context-size.ts';
+
+const leave = 'Parents may take up to three years of leave for each child';
+
+describe('the context of an answer', () => {
+  it('is as long as its texts, and repeats nothing that no two of them say', () => {
+    const other = 'Invoices are paid within thirty days of their receipt by us';
+    expect(contextSize([leave, other])).toEqual({ characters: leave.length + other.length, repeated: 0 });
+  });
+
+  it('is half repeated where a text comes twice, whatever its case and punctuation', () => {
+    expect(contextSize([leave, `« ${leave.toUpperCase()}! »`])?.repeated).toBe(0.5);
+    expect(contextSize(['yes', 'Yes.'])?.repeated).toBe(0.5);
+  });
+
+  it('is repeated in part where chunks overlap', () => {
+    // Twelve words have eight runs of five; the second has six words and two of these runs.
+    const words = leave.split(' ');
+    expect(words).toHaveLength(12);
+    expect(contextSize([leave, words.slice(6).join(' ')])?.repeated).toBe(2 / 10);
+  });
+
+  it('says nothing of a list whose own text repeats itself, nor of words that only share letters', () => {
+    expect(contextSize([`${leave} ${leave}`])?.repeated).toBe(0);
+    expect(contextSize(['abcde', 'a b c d e'])?.repeated).toBe(0);
+  });
+
+  it('tells the letters of scripts without spaces apart', () => {
+    expect(contextSize(['育児休業は三年まで', '育児休業は三年まで'])?.repeated).toBe(0.5);
+    expect(contextSize(['育児休業は三年まで', '請求書は三十日以内に'])?.repeated).toBe(0);
+  });
+
+  it.each([
+    ['no document came', []],
+    ['one came without its text', [leave, null]],
+    ['no text is given', [undefined]],
+  ])('is not known where %s', (_, texts) => {
+    expect(contextSize(texts)).toBeNull();
+  });
+
+  it('is nothing where all texts are empty', () => {
+    expect(contextSize(['', ' '])).toEqual({ characters: 1, repeated: 0 });
+  });
+
+  it('is repeated by a share, which grows with every text that came before', () => {
+    const texts = array(array(constantFrom('a', 'b', 'c', '三'), { maxLength: 12 }), { minLength: 1, maxLength: 5 });
+    assert(
+      property(texts, string(), (lists, last) => {
+        const list = [...lists.map((words) => words.join(' ')), last];
+        const once = contextSize(list)?.repeated ?? -1;
+        expect(once).toBeGreaterThanOrEqual(0);
+        expect(once).toBeLessThanOrEqual(1);
+        expect(contextSize([...list, ...list])?.repeated).toBeGreaterThanOrEqual(once);
+      }),
+    );
+  });
+});

@@ -1,0 +1,147 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  formatExactJson,
+  JsonBeyondLimit,
+  jsonLimits,
+  parseBoundedJson,
+  parseExactJson,
+} from '../../../../src/core/text/json.ts';
+import { anyText } from '../../connectors/retrievers/any-text.ts';
+
+const anyLeaf = fc.oneof(
+  anyText,
+  fc.maxSafeInteger(),
+  fc.double({ noNaN: true, noDefaultInfinity: true, noInteger: true }),
+  fc.constantFrom(null, true, false),
+);
+const anyJson = fc.array(fc.oneof(anyLeaf, fc.array(anyLeaf), fc.dictionary(anyText, anyLeaf)));
+
+describe('JSON with long integers', () => {
+  it('keeps every digit of an id, and the other values as they are', () => {
+    const text = '{"id": 1234567890123456789, "n": [-9007199254740993, 9007199254740991], "f": 0.1234567890123456}';
+    expect(parseExactJson(text)).toStrictEqual({
+      id: '1234567890123456789',
+      n: ['-9007199254740993', 9007199254740991],
+      f: 0.1234567890123456,
+    });
+  });
+
+  it('does not touch digits inside strings, behind escapes or in keys', () => {
+    const value = {
+      '1234567890123456789': 'say \\"1234567890123456789\\',
+      b: '\\',
+      c: '"1234567890123456789',
+    };
+    expect(parseExactJson(JSON.stringify(value))).toStrictEqual(value);
+  });
+
+  it('gives what JSON.parse gives when all integers are safe', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        // The long run of digits makes it take the exact way.
+        const text = JSON.stringify([value, 'x1234567890123456789']);
+        expect(parseExactJson(text)).toStrictEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('gives back every integer in digits', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
+        expect(parseExactJson(`[${integer}]`)).toStrictEqual([
+          Number.isSafeInteger(Number(integer)) ? Number(integer) : String(integer),
+        ]);
+      }),
+    );
+  });
+
+  it.each(['', '{', '{"a": 01234567890123456789}', '[1234567890123456789,]', '[NaN]'])('refuses %j', (text) => {
+    expect(() => parseExactJson(text)).toThrowError(SyntaxError);
+  });
+});
+
+describe('writing JSON', () => {
+  it('is that of JSON.stringify', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(formatExactJson(value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('gives back the digits of long ids that were read', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }), (id) => {
+        const text = formatExactJson({ ids: [id, 1, `${id}`] });
+        expect(text).toBe(`{"ids":[${id},1,"${id}"]}`);
+        expect(parseExactJson(text)).toEqual({ ids: [String(id), 1, String(id)] });
+      }),
+    );
+  });
+});
+
+const limits = { depth: 3, containers: 5 };
+
+function codeOf(text: string, within = limits): string {
+  try {
+    parseBoundedJson(text, within);
+    return 'parsed';
+  } catch (error) {
+    if (error instanceof JsonBeyondLimit) return error.code;
+    if (error instanceof SyntaxError) return 'not_json';
+    throw error;
+  }
+}
+
+describe('JSON of others', () => {
+  it('is parsed as JSON.parse does, when it is within the limits', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 20 }), (text) => {
+        expect(parseBoundedJson(text)).toStrictEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it.each([
+    ['[[[]]]', 'parsed'],
+    ['[[[[]]]]', 'too_deep'],
+    ['{"a":{"b":{"c":{}}}}', 'too_deep'],
+    ['[{"a":[{}]}]', 'too_deep'],
+    ['[[],[],[],[]]', 'parsed'],
+    ['[[],[],[],[],[]]', 'too_large'],
+    ['[[],{},[],{},[]]', 'too_large'],
+    ['', 'not_json'],
+    ['[[', 'not_json'],
+    ['"[[[[', 'not_json'],
+  ])('is judged before it is parsed: %s is %s', (text, code) => {
+    expect(codeOf(text)).toBe(code);
+  });
+
+  it('may have any brackets in its strings and keys, behind any escapes', () => {
+    const brackets = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a', '\n', '€') });
+    fc.assert(
+      fc.property(brackets, brackets, (key, text) => {
+        const value = { [`k${key}`]: [text, key, text] };
+        expect(parseBoundedJson(JSON.stringify(value), limits)).toStrictEqual(value);
+      }),
+    );
+  });
+
+  it('is refused when it is deeper by one than is taken, whatever stands before', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 2 }), fc.constantFrom('[', '{"a":'), (before, open) => {
+        const deep = `[${before},${open.repeat(jsonLimits.depth)}`;
+        expect(codeOf(deep, jsonLimits)).toBe('too_deep');
+      }),
+    );
+  });
+
+  it('costs nothing when it is four megabytes of opening brackets', () => {
+    const text = '['.repeat(4_000_000);
+    const before = process.cpuUsage().user;
+    expect(codeOf(text, jsonLimits)).toBe('too_deep');
+    // JSON.parse takes a second for it, and more than a gigabyte.
+    expect(process.cpuUsage().user - before).toBeLessThan(100_000);
+  });
+});

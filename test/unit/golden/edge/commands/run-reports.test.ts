@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { formatRunComparison, formatRunSummary } from '../../../../../src/golden/edge/commands/run-reports.ts';
+import type { RunDifference } from '../../../../../src/golden/rules/compare-golden-runs.ts';
+import type { MetricJson, RunSummaryJson } from '../../../../../src/golden/run-summary-schema.ts';
+import type { RunsCompared } from '../../../../../src/golden/runs/stored-runs.ts';
+import { aGoldenRun } from '../../../../support/builders.ts';
+
+const ndcg: RunDifference = {
+  key: { measure: 'ndcg', k: 10 },
+  segment: 'all',
+  excluded: 1,
+  measure: 'ndcg',
+  n: 39,
+  baseline: 0.9,
+  candidate: 0.7,
+  difference: -0.2,
+  ciLow: -0.3,
+  ciHigh: -0.1,
+  ciMethod: 't',
+  p: 0.001,
+  t: -4,
+  df: 38,
+  pT: 0.001,
+  pRandomization: 0.001,
+  pMethod: 'monte_carlo',
+  mcnemarP: null,
+  wins: 1,
+  losses: 9,
+  ties: 29,
+  standardDeviation: 0.3,
+  smallestDetectableDifference: 0.1,
+  verdict: 'regression',
+};
+
+const differences = [
+  ndcg,
+  { ...ndcg, segment: 'lang=fr', n: 9, candidate: 0.5, difference: -0.4 },
+  { ...ndcg, segment: 'lang=en', n: 30, candidate: 0.9, difference: 0 },
+];
+
+const compared: RunsCompared = {
+  baseline: aGoldenRun({ id: 'run-before' }),
+  candidate: aGoldenRun({ id: 'run-after' }),
+  against: 'run-before',
+  differences,
+  measure: 'ndcg@10',
+  queries: [
+    {
+      queryId: 'q7',
+      text: 'How do I   reset\nmy password?',
+      baseline: 1,
+      candidate: 0,
+      difference: -1,
+      isNewlyEmpty: true,
+    },
+    {
+      queryId: 'q8',
+      text: 'x'.repeat(80),
+      baseline: 1,
+      candidate: 0.5,
+      difference: -0.5,
+      isNewlyEmpty: false,
+    },
+    { queryId: 'q9', text: 'Where?', baseline: 0, candidate: 1, difference: 1, isNewlyEmpty: false },
+  ],
+};
+
+const lines = (values: readonly (number | null)[], parts: Partial<RunsCompared> = {}, most = 2) =>
+  formatRunComparison({ ...compared, ...parts }, { measure: 'ndcg@10', values }, most).split('\n');
+
+const trendOf = (values: readonly (number | null)[]) => lines(values).find((line) => line.startsWith('trend'));
+
+describe('two runs side by side, in a terminal', () => {
+  it('come with the trend of the last runs, from the least to the largest, with a gap where there is no value', () => {
+    expect(trendOf([0.9, 0.9, null, 0.8, 0.7])).toBe('trend      ██ ▅▁ ndcg@10 of the last 5 runs, 0.7000 to 0.9000');
+    expect(trendOf([0.9])).toBe('trend      ▅ ndcg@10 of the last run, 0.9000 to 0.9000');
+    expect(trendOf([null, null])).toBe('trend      no run has ndcg@10');
+    expect(trendOf([])).toBe('trend      no run has ndcg@10');
+  });
+
+  it('say which runs they are, the verdict, and over how many queries', () => {
+    const [baseline, candidate, , verdict] = lines([0.9]);
+    expect(baseline).toMatch(/^baseline {3}run-before: faq version 1 on docs, /);
+    expect(candidate).toMatch(/^candidate {2}run-after: /);
+    expect(verdict).toBe('Verdict on ndcg@10: regression, over 39 queries, 1 left out.');
+  });
+
+  it('name the segments that moved and the queries that lost most, on one short line each', () => {
+    const text = lines([0.9]).join('\n');
+    expect(text).toMatch(/lang=fr +9 +0\.9000 +0\.5000/);
+    expect(text).not.toContain('lang=en');
+    expect(text).toContain('2 queries lost and 1 won in ndcg@10; most regressed first:');
+    expect(text).toContain('How do I reset my password? (now empty)');
+    expect(text).toContain(`${'x'.repeat(59)}…`);
+    expect(text).not.toContain('Where?');
+    expect(lines([0.9], { queries: [] })).toContain('No query changed.');
+  });
+});
+
+function aMetric(mean: number, parts: Partial<MetricJson> = {}): MetricJson {
+  return { mean, n: 40, ci_low: mean - 0.05, ci_high: mean + 0.05, ci_method: 'bca', ...parts };
+}
+
+function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
+  return {
+    run_id: '20261120T120000Z-00000001',
+    pipeline: 'docs',
+    golden_set: 'faq',
+    golden_set_version: 3,
+    purpose: 'full',
+    status: 'completed',
+    reason: null,
+    cause: null,
+    doubts: [],
+    provisional: false,
+    started_at: '2026-11-20T12:00:00.000Z',
+    finished_at: '2026-11-20T12:01:00.000Z',
+    queries: { total: 40, ok: 40, empty: 0, error: 0, timeout: 0, stale: null },
+    failure: null,
+    metrics: {},
+    segments: {},
+    labels: { probed: null, stale: null, lost: null, reason: null },
+    answers_gone_at: null,
+    forbidden: [],
+    no_answer: null,
+    stages: null,
+    baseline: null,
+    deployment: null,
+    checks: [],
+    verdict: 'ok',
+    ...parts,
+  };
+}
+
+describe('the report of a golden run', () => {
+  it('tells set, version, pipeline, status, outcomes, scores with bounds at the largest cut-off, and checks', () => {
+    const metrics = {
+      'ndcg@10': aMetric(0.9),
+      'ndcg@1': aMetric(0.7),
+      'mrr@1': aMetric(0.6),
+      'mrr@10': aMetric(0.8),
+    };
+    const check = {
+      name: 'ndcg@10 below 0.8 on faq',
+      severity: 'critical' as const,
+      verdict: 'ok' as const,
+      value: 0.9,
+      threshold: 0.8,
+      smallest_detectable_drop: null,
+      blind: false,
+      explanation: 'ndcg@10 is 0.9000, not below 0.8000.',
+    };
+    expect(formatRunSummary(aSummary({ metrics, checks: [check] }))).toBe(
+      [
+        'Golden run 20261120T120000Z-00000001: faq version 3 on docs, completed',
+        '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
+        '',
+        'measure      @1     @10        95 % at 10   n',
+        'ndcg     0.7000  0.9000  0.8500 to 0.9500  40',
+        'mrr      0.6000  0.8000  0.7500 to 0.8500  40',
+        '',
+        'ok       ndcg@10 below 0.8 on faq: ndcg@10 is 0.9000, not below 0.8000.',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['empty', { ok: 39, empty: 1 }],
+    ['error', { ok: 39, error: 1 }],
+    ['timeout', { ok: 39, timeout: 1 }],
+  ])('says that queries without an answer count 0, for one that is %s', (_, outcomes) => {
+    const queries = { ...aSummary().queries, ...outcomes };
+    expect(formatRunSummary(aSummary({ queries })).split('\n')[1]).toMatch(
+      /^40 queries: 39 ok, .*; those without an answer count 0 in every mean$/,
+    );
+  });
+
+  it('tells the reason of a run that has no scores, and the first error', () => {
+    const reason = '15.0 % of the queries failed, more than the error budget of 10.0 %.';
+    const explanation = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
+    const failure = { explanation, code: 'connection_refused', queries: 28, others: 0, not_asked: 12 };
+    const text = formatRunSummary(aSummary({ status: 'void', reason, failure }));
+    expect(text.split('\n')).toEqual([
+      'Golden run 20261120T120000Z-00000001: faq version 3 on docs, void',
+      reason,
+      '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
+      `First error: ${explanation}`,
+    ]);
+  });
+
+  it('tells the scores of each segment under its name', () => {
+    const text = formatRunSummary(
+      aSummary({
+        metrics: { 'mrr@5': aMetric(0.8) },
+        segments: { 'lang=en': { 'mrr@5': aMetric(0.4, { n: 7 }) } },
+      }),
+    );
+    expect(text.split('\n').slice(-3)).toEqual([
+      'lang=en',
+      'measure      @5         95 % at 5  n',
+      'mrr      0.4000  0.3500 to 0.4500  7',
+    ]);
+  });
+
+  it('says of a run that goes on that its scores are provisional, and of an escalation why it runs', () => {
+    const text = formatRunSummary(
+      aSummary({ status: 'running', provisional: true, cause: 'The sentinel s-1 fell: its scores fell.' }),
+    );
+    expect(text).toContain('The sentinel s-1 fell: its scores fell.');
+    expect(text).toContain('its scores are provisional, of the queries answered so far');
+  });
+
+  it('calls a sentinel by its name', () => {
+    expect(formatRunSummary(aSummary({ purpose: 'sentinel' }))).toMatch(/^Sentinel 20261120T120000Z/);
+  });
+});

@@ -1,0 +1,317 @@
+import { describe, expect, it } from 'vitest';
+import { statesOf } from '../../../../src/checks/check-store.ts';
+import type { CheckStanding, CheckState } from '../../../../src/checks/rules/check-state.ts';
+import type { Verdict } from '../../../../src/core/model.ts';
+import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
+import {
+  type AlarmFacts,
+  alarmsOf,
+  carriedOver,
+  hasLeft,
+  recoveriesOf,
+  trusted,
+  unjudged,
+} from '../../../../src/incidents/diagnosis/alarms.ts';
+import { changedMeasures } from '../../../../src/incidents/diagnosis/live-alarms.ts';
+import { followAlarms } from '../../../../src/incidents/diagnosis/rules/incident.ts';
+import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
+import { aFloor, aLatestRun, anAlarm, aWatchedPipeline, goldenChecks, NOON } from '../../../support/builders.ts';
+import { statesAt } from '../../../support/check-states.ts';
+import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
+
+const NAME = 'retriever_latency_p95_seconds above 0.3';
+const thresholdPipeline = aWatchedPipeline({
+  thresholds: [
+    {
+      measure: 'retriever_latency_p95_seconds',
+      threshold: 0.3,
+      severity: 'critical',
+      segments: 'all',
+      leastN: 20,
+      confirm: 1,
+      noData: 'silent',
+    },
+  ],
+});
+
+function alarmsOfVerdict(verdict: Verdict, minutes: number) {
+  const now = new Date(NOON.getTime() + minutes * 60_000);
+  const trustedUntil = new Date(NOON.getTime() + 15 * 60_000);
+  const standing = {
+    pipeline: thresholdPipeline.name,
+    name: NAME,
+    threshold: 0.3,
+    value: 0.5,
+    verdict,
+    since: NOON,
+    trustedUntil,
+  } as CheckStanding;
+  const checks = statesOf({ pipelines: [thresholdPipeline], densityPlans: [] }, [standing], now);
+  return alarmsOf(thresholdPipeline, { latest: [], checks, measurements: [], intervalSeconds: () => null }, now);
+}
+
+it('takes a threshold that is breached as in alarm, as bad as it stands', () => {
+  expect(alarmsOfVerdict('critical', 1)).toMatchObject([{ name: NAME, severity: 'critical', goldenSet: null }]);
+  expect(alarmsOfVerdict('warning', 1)).toMatchObject([{ name: NAME, severity: 'warning', goldenSet: null }]);
+});
+
+it('takes one that is well, or was judged too long ago, as none', () => {
+  expect(alarmsOfVerdict('ok', 1)).toEqual([]);
+  expect(alarmsOfVerdict('no_data', 1)).toEqual([]);
+  expect(alarmsOfVerdict('critical', 60)).toEqual([]);
+});
+
+const pipeline = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
+const FLOOR = 'ndcg@10 below 0.8 on faq';
+
+/** Names of what is in alarm, an hourly set and these facts given. */
+function alarmsAt(now: Date, facts: Partial<AlarmFacts>): string[] {
+  const all = {
+    latest: [],
+    checks: [],
+    measurements: [],
+    intervalSeconds: () => 3600,
+    ...facts,
+  };
+  return alarmsOf(pipeline, all, now).map(({ name }) => name);
+}
+
+function ended(parts: Partial<NonNullable<LatestRun['ended']>>): LatestRun {
+  const run = aLatestRun();
+  if (run.ended === null) throw new Error('the builder makes a run that ended');
+  return { ...run, ended: { ...run.ended, ...parts } };
+}
+
+describe('what is in alarm on a pipeline', () => {
+  it('is nothing while runs come and their checks are ok', () => {
+    expect(alarmsAt(hours(1), { latest: [aLatestRun()] })).toEqual([]);
+  });
+
+  it('is the check that a run has failed, with the set that it is about', async () => {
+    const check = {
+      name: FLOOR,
+      severity: 'critical',
+      value: 0.7,
+      ciLow: null,
+      ciHigh: null,
+      n: null,
+      isBeyond: true,
+      threshold: 0.8,
+      explanation: 'It is 0.7.',
+    } as const;
+    const latest = [ended({ checks: [{ ...check, verdict: 'critical' }] })];
+    const checks = await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: hours(1) });
+    const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600 };
+    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([
+      {
+        name: FLOOR,
+        alert: 'RecalldCheckCritical',
+        severity: 'critical',
+        goldenSet: 'faq',
+        headline: 'nDCG@10 on faq 0.7, below 0.8',
+        text: 'ndcg@10 fell to 0.7000, floor 0.8000, from 12:00 UTC on 2026-11-20.',
+        value: 0.7,
+        threshold: 0.8,
+      },
+    ]);
+  });
+
+  it('is a set whose runs are overdue by three intervals, and by none when it runs by hand', () => {
+    const latest = [aLatestRun({ lastAttemptAt: NOON })];
+    expect(alarmsAt(hours(3), { latest })).toEqual([]);
+    expect(alarmsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
+    expect(alarmsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain('runs of faq are overdue');
+  });
+
+  it('is a run that did not complete after one that did', () => {
+    expect(alarmsAt(hours(1), { latest: [ended({ finishedAt: hours(0.5) })] })).toEqual([
+      'the latest run of faq did not complete',
+    ]);
+  });
+
+  it('is a retriever that fails one query in twenty, errors and timeouts alike', () => {
+    const outcomes = { ok: 95, empty: 0, error: 2, timeout: 3 };
+    expect(alarmsAt(hours(1), { latest: [ended({ outcomes })] })).toEqual(['golden queries of faq fail']);
+    expect(alarmsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
+  });
+
+  it('is feedback that dropped, and a measure outside of its normal range', () => {
+    const drop = aMeasurement({
+      measure: 'feedback_drop_evidence_ratio',
+      value: 3,
+      details: { baseline_positive_ratio: 0.8, positive_ratio: 0.33 },
+    });
+    const results = aMeasurement({ measure: 'results_per_answer', value: 3, ciLow: 2.9, ciHigh: 3.1 });
+    const answers = { measure: 'rbo', segment: 'golden_set=faq', value: 0.5, ciLow: 0.4, ciHigh: 0.6 };
+    const normal = (range: object, segment = 'all') =>
+      aMeasurement({ measure: 'measures_normal', segment, details: { ...range } });
+    const series = [
+      drop,
+      results,
+      aMeasurement(answers),
+      normal({ results_per_answer: { normal: 10, low: 6.5, high: 13.5, n: 40 } }),
+      normal({ rbo: { normal: 0.98, low: 0.88, high: 1.08, n: 40 } }, 'golden_set=faq'),
+    ];
+    const factsAt = (at: Date) => ({
+      latest: [],
+      checks: [],
+      measurements: latestAt(at, ...series),
+      intervalSeconds: () => 3600,
+    });
+    const facts = factsAt(NOON);
+    expect(alarmsOf(pipeline, facts, NOON)).toMatchObject([
+      { alert: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
+      { alert: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Stability of answers on faq 0.5, normally 0.98' },
+      { alert: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per answer 3, normally 10' },
+    ]);
+    expect(changedMeasures(facts, NOON)).toEqual(['feedback_positive_ratio', 'results_per_answer', 'rbo']);
+    expect(alarmsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
+  });
+
+  it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', () => {
+    const fall = (state: string) =>
+      aMeasurement({ measure: 'live_ndcg_drop', value: 0.08, ciLow: 0.02, ciHigh: 0.14, details: { state } });
+    const severities = (now: Date, ...outcomes: Measurement[]) =>
+      alarmsOf(
+        pipeline,
+        { latest: [], checks: [], measurements: latestAt(now, ...outcomes), intervalSeconds: () => null },
+        now,
+      ).map(({ alert, severity }) => `${alert} ${severity}`);
+    expect(severities(hours(1), fall('called'))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
+    const drift = aMeasurement({ measure: 'judge_drift', details: { changed_at: NOON.toISOString() } });
+    expect(severities(hours(1), fall('confirmed'), drift)).toEqual([
+      'RecalldLiveRelevanceFell critical',
+      'RecalldJudgeChanged warning',
+    ]);
+    // What is older than three hours is trusted no more; the judge changed more than a day ago.
+    expect(severities(hours(25), fall('confirmed'), drift)).toEqual([]);
+    expect(severities(hours(1), fall('taken_back'), drift)).toEqual(['RecalldJudgeChanged warning']);
+  });
+
+  it('is no run of another pipeline', () => {
+    expect(alarmsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
+  });
+
+  it('is an embedding canary that moved and an index that misses neighbours for certain', () => {
+    const measurements = latestAt(
+      NOON,
+      aMeasurement({
+        measure: 'embedding_canary_median',
+        value: 0.4,
+        ciLow: 0.3,
+        ciHigh: 0.5,
+        details: { verdict: 'changed' },
+      }),
+      aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 }),
+    );
+    expect(alarmsAt(NOON, { measurements })).toEqual([
+      'the embedding canary moved',
+      'the index misses near neighbours',
+    ]);
+  });
+
+  it('is no index whose recall may yet be good enough', () => {
+    const recall = aMeasurement({ measure: 'ann_recall', value: 0.85, ciLow: 0.7, ciHigh: 0.95 });
+    expect(alarmsAt(NOON, { measurements: latestAt(NOON, recall) })).toEqual([]);
+  });
+
+  it('is an index that changes reach later than is allowed, by what is certain of it', () => {
+    const lag = (parts: Parameters<typeof aMeasurement>[0]) =>
+      aMeasurement({
+        measure: 'index_lag_seconds',
+        value: 9000,
+        ciLow: 7200,
+        ciHigh: 12_000,
+        details: { waiting: 3, late_after_seconds: 3600 },
+        ...parts,
+      });
+    const alarms = (parts: Parameters<typeof aMeasurement>[0]) =>
+      alarmsAt(NOON, { measurements: latestAt(NOON, lag(parts)) });
+    expect(alarms({})).toEqual(['changes reach the index late']);
+    expect(alarms({ ciLow: 3000 })).toEqual([]);
+    // Fewer than 19 of 20 have come: it is the longest wait, without bounds.
+    expect(alarms({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
+  });
+
+  it('names critical ones before warnings', () => {
+    const recall = aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 });
+    const latest = [ended({ outcomes: { ok: 0, empty: 0, error: 3, timeout: 0 } })];
+    expect(alarmsAt(NOON, { latest, measurements: latestAt(NOON, recall) })).toEqual([
+      'golden queries of faq fail',
+      'the index misses near neighbours',
+    ]);
+  });
+});
+
+it('says with which error the retriever fails, and what was measured when it answers again', () => {
+  const message = 'http://rag/search refuses connections';
+  const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
+  const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
+  const facts = { checks: [], measurements: [], intervalSeconds: () => 3600 };
+  const alarms = alarmsOf(pipeline, { ...facts, latest: [down] }, hours(1));
+  expect(alarms).toMatchObject([
+    { headline: 'retriever down (connection refused)', text: expect.stringContaining(message) as string },
+  ]);
+  const course = followAlarms([], alarms, hours(1));
+  const again = ended({ outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 } });
+  expect([...recoveriesOf(course, { ...facts, latest: [again] }).values()]).toEqual([
+    'retriever answers again (100 % of golden queries)',
+  ]);
+  expect(recoveriesOf(course, { ...facts, latest: [down] }).size).toBe(0);
+});
+
+describe('what rang before', () => {
+  const open = followAlarms([], [anAlarm({ name: NAME, text: 'It was 0.9 s.' })], NOON);
+  const stillRings = (verdict: Verdict) => {
+    const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
+    return unjudged(open, [check], thresholdPipeline.name);
+  };
+
+  it('is not over because nothing judges it any more', () => {
+    expect(stillRings('no_data')).toMatchObject([
+      { name: NAME, severity: 'critical', text: 'It was 0.9 s. Nothing has judged it since.' },
+    ]);
+  });
+
+  it('is over when its check holds, is told by its check alone while that is in alarm, and goes with its check', () => {
+    expect(stillRings('ok')).toEqual([]);
+    expect(stillRings('critical')).toEqual([]);
+    expect(unjudged(open, [], thresholdPipeline.name)).toEqual([]);
+  });
+
+  const part = (kind: 'check' | 'golden_set', name: string, endedAt: Date | null = null) => ({
+    pipeline: thresholdPipeline.name,
+    kind,
+    name,
+    endedAt,
+  });
+  const ofConfig = { name: NAME, pipeline: thresholdPipeline.name } as CheckState;
+
+  it('goes on in a process whose config lacks its check, while another config that is in force has it', () => {
+    const inForce = [part('check', NAME)];
+    expect(carriedOver(open, { golden: [] }, [], inForce)).toMatchObject([{ name: NAME, severity: 'critical' }]);
+    expect(carriedOver(open, { golden: [] }, [ofConfig], inForce)).toEqual([]);
+    expect(carriedOver(open, { golden: [] }, [], [])).toEqual([]);
+  });
+
+  it('has left once no config that is in force has its check or its golden set', () => {
+    const [alarm = anAlarm()] = open;
+    const gone = [part('check', NAME, NOON)];
+    expect(hasLeft(alarm, gone)).toBe(true);
+    expect(carriedOver(open, { golden: [] }, [], gone)).toEqual([]);
+    expect(hasLeft(alarm, [part('check', NAME)])).toBe(false);
+    expect(hasLeft(alarm, [])).toBe(false);
+    const ofSet = anAlarm({ name: 'runs of faq are overdue', goldenSet: 'faq' });
+    expect(hasLeft(ofSet, [part('golden_set', 'faq', NOON)])).toBe(true);
+    expect(hasLeft(ofSet, [part('golden_set', 'other', NOON)])).toBe(false);
+  });
+});
+
+describe('what a probe has measured', () => {
+  it('is trusted while it is fresh, and withheld when it is old', () => {
+    const recall = aMeasurement({ measure: 'ann_recall', value: 0.95, ciLow: 0.9, ciHigh: 0.99 });
+    expect(trusted(latestAt(NOON, recall), 'ann_recall')).toMatchObject({ value: 0.95 });
+    expect(trusted(latestAt(hours(24 * 30), recall), 'ann_recall')).toBeNull();
+    expect(trusted(latestAt(NOON, recall), 'embedding_canary_median')).toBeNull();
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { observeLive } from '../../../../src/incidents/diagnosis/observe-live.ts';
+import type { MeasurementOutcome } from '../../../../src/measures/rules/measurement.ts';
+import { NOON } from '../../../support/builders.ts';
+import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
+
+const interval = { pipeline: 'docs', good: hours(-1), opened: hours(-0.5) };
+
+/** What is observed of live traffic at noon, where an hour before the most frequent query made up 39 % already. */
+function observed(...series: readonly MeasurementOutcome[]) {
+  const measurements = {
+    series: async () => [aMeasurement({ measure: 'top_query_ratio', value: 0.39, windowEnd: hours(-1) })],
+  };
+  const windows = { latency95: async ({ until }: { until: Date }) => ({ ms: until < NOON ? 40 : 900, n: 100 }) };
+  return observeLive({ measurements, windows }, latestAt(NOON, ...series), interval, NOON);
+}
+
+const top = aMeasurement({ measure: 'top_query_ratio', value: 0.4, ciLow: 0.38, ciHigh: 0.42 });
+
+it('holds a measure against its normal value, not against a window that reaches beyond the onset', async () => {
+  const ranges = { top_query_ratio: { normal: 0.02, low: 0, high: 0.12, n: 40 } };
+  const normal = aMeasurement({ measure: 'measures_normal', details: ranges });
+  expect((await observed(top, normal)).topQuery).toMatchObject({ value: 0.4, ciHigh: 0.42, before: 0.02 });
+  expect((await observed(top)).topQuery).toMatchObject({ value: 0.4, before: 0.39 });
+});
+
+it('has the latencies that the service tells, since the onset and in the day before', async () => {
+  expect((await observed()).latency).toEqual({ before: 40, now: 900, n: 100 });
+});
+
+it('takes the drop that the watch over opinions found for the feedback', async () => {
+  const drop = aMeasurement({
+    measure: 'feedback_drop_evidence_ratio',
+    value: 2,
+    n: 100,
+    details: { baseline_positive_ratio: 0.8, positive_ratio: 0.4 },
+  });
+  expect((await observed(drop)).feedback).toMatchObject({ value: 0.4, before: 0.8, of: 'opinions', isDrop: true });
+  expect((await observed({ ...drop, value: 0.5 })).feedback).toBeNull();
+});

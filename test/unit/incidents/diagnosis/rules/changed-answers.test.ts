@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { ComparedSide } from '../../../../../src/golden/rules/compare-golden-runs.ts';
+import type { QueryAnswer } from '../../../../../src/golden/rules/run.ts';
+import { changedAnswers } from '../../../../../src/incidents/diagnosis/rules/changed-answers.ts';
+import { aFailedAnswer, anAnswer, aRunSettings, documents, goldenQueries } from '../../../../support/builders.ts';
+
+const queries = goldenQueries(10);
+const side = (answer: (queryId: string, index: number) => QueryAnswer): ComparedSide => ({
+  queries,
+  answers: queries.map(({ id }, index) => answer(id, index)),
+  settings: aRunSettings(),
+});
+const right = side((queryId, i) => anAnswer({ queryId, documents: documents(`d${i + 1}`, 'x') }));
+const none: ReadonlySet<string> = new Set();
+
+describe('answers of a golden run against those before', () => {
+  it('are unchanged when they are', () => {
+    expect(changedAnswers(right, right, none)).toMatchObject({
+      answered: 10,
+      score: { measure: 'ndcg@10', n: 10, difference: 0, verdict: 'no_change' },
+      kept: 1,
+      documentsBefore: 11,
+      vanished: 0,
+      appeared: 0,
+    });
+  });
+
+  it('leave failures out, which are looked at by themselves', () => {
+    const failing = side((queryId, i) =>
+      i < 4 ? aFailedAnswer({ queryId }) : anAnswer({ queryId, documents: documents(`d${i + 1}`, 'x') }),
+    );
+    expect(changedAnswers(right, failing, none)).toMatchObject({
+      answered: 6,
+      kept: 1,
+      score: { difference: 0 },
+    });
+  });
+
+  it('tell documents that vanished from documents that came', () => {
+    const renamed = side((queryId, i) => anAnswer({ queryId, documents: documents(`new${i}`, 'x') }));
+    expect(changedAnswers(right, renamed, none)).toMatchObject({
+      kept: 0.5,
+      vanished: 10,
+      appeared: 10,
+      score: { difference: -1, verdict: 'regression' },
+    });
+  });
+
+  it('are not scored by labels that are gone', () => {
+    const empty = side((queryId) => anAnswer({ queryId, outcome: 'empty', documents: [] }));
+    const all = new Set(queries.map(({ id }) => id));
+    expect(changedAnswers(right, empty, all)).toMatchObject({
+      score: null,
+      empty: 10,
+      emptyBefore: 0,
+      kept: 0,
+    });
+  });
+
+  const full = (index: number) => ['a', 'b', `d${index + 1}`, 'c', 'd', 'e'];
+  const long = side((queryId, i) => anAnswer({ queryId, documents: documents(...full(i)) }));
+  const changedTo = (ids: (index: number) => readonly string[]) =>
+    changedAnswers(
+      long,
+      side((queryId, i) => anAnswer({ queryId, documents: documents(...ids(i)) })),
+      none,
+    );
+
+  it('tell another order from other documents', () => {
+    expect(changedTo((i) => full(i).toReversed())).toMatchObject({ disorder: 1, kept: 1 });
+    expect(changedTo((i) => full(i).slice(1))).toMatchObject({ disorder: 0 });
+  });
+
+  it('tell answers that are cut from answers that are thinned', () => {
+    expect(changedTo((i) => full(i).slice(0, 2))).toMatchObject({ cut: 1, length: { before: 6, now: 2 } });
+    expect(changedTo((i) => full(i).slice(4))).toMatchObject({ cut: 0, length: { before: 6, now: 2 } });
+  });
+
+  it('tell new names of the same documents from other documents', () => {
+    expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
+    expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);
+  });
+
+  it('tell what was taken away from what moved', () => {
+    expect(changedTo((i) => full(i).filter((id) => id !== 'b'))).toMatchObject({ keptOfThere: 1 });
+    expect(changedTo((i) => full(i).filter((id) => id !== (i % 2 === 0 ? 'a' : 'b'))).keptOfThere).toBeLessThan(0.9);
+  });
+
+  it('say nothing when no query was answered twice', () => {
+    const down = side((queryId) => aFailedAnswer({ queryId }));
+    expect(changedAnswers(right, down, none)).toMatchObject({ answered: 0, score: null, kept: null });
+  });
+});

@@ -1,0 +1,671 @@
+import { describe, expect, it } from 'vitest';
+import type { RunFailure } from '../../../../../src/golden/rules/run-failure.ts';
+import { causeTexts, namedCauses, tellApart } from '../../../../../src/incidents/diagnosis/rules/cause.ts';
+import type { ChangedAnswers } from '../../../../../src/incidents/diagnosis/rules/changed-answers.ts';
+import { diagnose, MAX_SUMMARY_LENGTH } from '../../../../../src/incidents/diagnosis/rules/diagnose.ts';
+import {
+  nothingLive,
+  type Observations,
+  type ObservedReference,
+  type ObservedRun,
+} from '../../../../../src/incidents/diagnosis/rules/observations.ts';
+import { besideOf } from '../../../../../src/incidents/diagnosis/rules/rank-causes.ts';
+import type { DropState } from '../../../../../src/judging/rules/judged-mean.ts';
+import type { Deployment } from '../../../../../src/live/deployments/rules/deployment.ts';
+
+const unchanged: ChangedAnswers = {
+  answered: 100,
+  score: { measure: 'ndcg@10', n: 100, difference: 0, ciLow: 0, ciHigh: 0, verdict: 'no_change' },
+  kept: 1,
+  keptOfThere: 1,
+  disorder: 0,
+  length: { before: 10, now: 10 },
+  cut: null,
+  renamed: null,
+  documentsBefore: 200,
+  vanished: 0,
+  appeared: 0,
+  emptyBefore: 0,
+  empty: 0,
+  foreign: { compared: 100, foreign: 0, usual: 0 },
+  repeated: { before: 0, now: 0 },
+};
+const fallen: Partial<ChangedAnswers> = {
+  score: { measure: 'ndcg@10', n: 100, difference: -0.2, ciLow: -0.25, ciHigh: -0.15, verdict: 'regression' },
+};
+
+const failedWith = (code: string): RunFailure => ({
+  message: `http://rag:9000/search failed with ${code}.`,
+  code,
+  queries: 20,
+  others: 0,
+  notAsked: 0,
+  total: 100,
+});
+
+interface Parts extends Partial<Omit<Observations, 'run'>> {
+  readonly run?: Partial<ObservedRun>;
+  readonly answers?: Partial<ChangedAnswers>;
+  readonly reference?: Partial<ObservedReference>;
+}
+
+/** All is well and everything is measured, but for the parts. */
+function observing({ run, answers, reference, ...parts }: Parts): Observations {
+  return {
+    alarmed: null,
+    onset: null,
+    samples: {},
+    run: {
+      goldenSet: 'faq',
+      outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 },
+      failure: null,
+      latency95Ms: 30,
+      slow: { queries: 0, early: 0 },
+      returned: { documents: 1000, judged: 90 },
+      labels: { probed: 100, stale: 0, lost: 0 },
+      forbidden: null,
+      level: null,
+      reference: {
+        latency95Ms: 30,
+        goneBefore: 0,
+        version: 1,
+        isSameVersion: true,
+        answers: { ...unchanged, ...answers },
+        loss: null,
+        stages: null,
+        texts: null,
+        previous: null,
+        older: null,
+        ...reference,
+      },
+      ...run,
+    },
+    live: nothingLive,
+    relevance: null,
+    judge: null,
+    store: { before: 1000, now: 1000 },
+    annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
+    index: [],
+    arrivals: null,
+    canary: { median: 1, least: 1, verdict: 'same' },
+    deployments: [],
+    density: { value: 1, ciLow: 0.97, ciHigh: 1.03, hasFallen: false, questions: null },
+    topics: [],
+    sentinel: { hasFallen: false },
+    ownWork: { kind: 'done' },
+    ...parts,
+  };
+}
+
+function aDeployment(parts: Partial<Deployment>): Deployment {
+  return {
+    id: '1',
+    pipeline: 'docs',
+    kind: 'retriever',
+    version: 'v8',
+    note: null,
+    occurredAt: new Date('2026-11-20T12:00:00Z'),
+    source: 'annotated',
+    changes: [],
+    ...parts,
+  };
+}
+
+/** A value of live traffic whose bounds are near. */
+const aValue = (value: number, before: number) => ({
+  value,
+  ciLow: 0.97 * value,
+  ciHigh: 1.03 * value,
+  n: 500,
+  before,
+});
+const feedbackOf = (value: number, before: number) =>
+  ({ ...aValue(value, before), of: 'opinions', isDrop: true }) as const;
+
+const germans = { name: 'in German', n: 25, inside: 0.8, outside: 0, searched: 9, chance: 1e-6 };
+const aLossOf = (kind: typeof germans) => ({
+  measure: 'ndcg@10',
+  before: 0.9,
+  now: 0.7,
+  parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
+  segment: null,
+  kind,
+});
+
+const aFall = (state: DropState) => ({ drop: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
+
+const outcomes = (error: number, timeout: number) => ({
+  ok: 100 - error - timeout,
+  empty: 0,
+  error,
+  timeout,
+});
+
+describe('a diagnosis', () => {
+  it.each<[string, Parts]>([
+    ['retriever_outage', { run: { outcomes: outcomes(100, 0), failure: failedWith('http_503') } }],
+    ['retriever_failing', { run: { outcomes: outcomes(20, 2), failure: failedWith('http_500') } }],
+    ['access_denied', { run: { outcomes: outcomes(100, 0), failure: failedWith('http_401') } }],
+    ['rate_limited', { run: { outcomes: outcomes(30, 0), failure: failedWith('http_429') } }],
+    ['error_page', { run: { outcomes: outcomes(100, 0), failure: failedWith('not_json') } }],
+    ['retriever_slow', { run: { outcomes: outcomes(0, 60), latency95Ms: 1900 } }],
+    ['cold_cache', { run: { latency95Ms: 900, slow: { queries: 20, early: 20 } } }],
+    ['empty_lists', { run: { latency95Ms: 3 }, answers: { ...fallen, empty: 100, kept: 0 } }],
+    ['filter', { answers: { ...fallen, vanished: 60, kept: 0.7 } }],
+    [
+      'cut_off_answers',
+      { answers: { ...fallen, length: { before: 10, now: 3 }, cut: 1, kept: 0.3, keptOfThere: 0.4 } },
+    ],
+    [
+      'ids_renamed',
+      {
+        answers: { ...fallen, vanished: 200, appeared: 200, kept: 0, renamed: 1 },
+        run: { labels: { probed: 100, stale: 100, lost: 0 } },
+      },
+    ],
+    [
+      'old_index',
+      {
+        answers: { ...fallen, vanished: 60, appeared: 60, kept: 0.6 },
+        reference: { older: { at: new Date(0), withNow: 1, withReference: 0.5, referenceWithNow: 0.5 } },
+      },
+    ],
+    [
+      'split_index',
+      {
+        answers: { ...fallen, vanished: 5, kept: 0.7 },
+        reference: { previous: { latency95Ms: 30, answers: { changed: 60, inOne: 30, alike: 28, unlike: 2 } } },
+      },
+    ],
+    ['random_answers', { answers: { ...fallen, vanished: 190, kept: 0.03, keptOfThere: 0.4 } }],
+    [
+      'random_answers',
+      {
+        answers: { ...fallen, kept: 0.04, keptOfThere: 0.04 },
+        reference: { previous: { latency95Ms: 30, answers: { changed: 100, inOne: 0, alike: 0, unlike: 100 } } },
+      },
+    ],
+    ['ranking', { answers: { ...fallen, disorder: 0.5 } }],
+    [
+      'one_segment',
+      {
+        answers: { ...fallen, kept: 0.8, keptOfThere: 0.9 },
+        reference: {
+          loss: {
+            measure: 'ndcg@10',
+            before: 0.9,
+            now: 0.7,
+            parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
+            segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0, searched: 4, chance: 1e-6 },
+            kind: null,
+          },
+        },
+      },
+    ],
+    [
+      'live_traffic',
+      { live: { ...nothingLive, errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } },
+    ],
+    // Golden runs stand while judged live relevance fell: the set is not the traffic.
+    ['unlike_golden', { alarmed: [], relevance: aFall('confirmed') }],
+    ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('called'), judge: 'same' }],
+    [
+      'unlike_golden',
+      {
+        alarmed: ['relevance'],
+        relevance: {
+          state: 'below',
+          measure: 'live_hit_rate',
+          value: 0.6,
+          ciLow: 0.5,
+          ciHigh: 0.7,
+          n: 90,
+          before: 0.9,
+        },
+      },
+    ],
+    [
+      'uncovered_topic',
+      {
+        alarmed: ['density'],
+        relevance: aFall('confirmed'),
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, hasFallen: true, questions: 'new' },
+        topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
+      },
+    ],
+    // Both fell: the retriever.
+    ['ranking', { relevance: aFall('called'), answers: { ...fallen, disorder: 0.5 } }],
+    [
+      'index_lost_documents',
+      {
+        relevance: aFall('confirmed'),
+        run: { labels: { probed: 100, stale: 33, lost: 0 } },
+        answers: { vanished: 66, kept: 0.7 },
+        store: { before: 1000, now: 670 },
+      },
+    ],
+    ['foreign_answers', { answers: { ...fallen, kept: 0.7, foreign: { compared: 100, foreign: 30, usual: 0 } } }],
+    [
+      'truncated_texts',
+      {
+        answers: { ...fallen, kept: 0.7, keptOfThere: 0.7 },
+        reference: { texts: { before: { characters: 8000, repeated: 0 }, now: { characters: 2400, repeated: 0 } } },
+      },
+    ],
+    ['cut_off_answers', { alarmed: ['results'], live: { ...nothingLive, results: aValue(3, 10) } }],
+    ['duplicate_results', { answers: { ...fallen, kept: 0.6, repeated: { before: 0, now: 0.5 } } }],
+    [
+      'duplicate_results',
+      {
+        alarmed: ['repeats'],
+        live: { ...nothingLive, repeated: aValue(0.5, 0.01) },
+        store: { before: 1000, now: 2000 },
+      },
+    ],
+    [
+      'one_kind_of_query',
+      { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8 }, reference: { loss: aLossOf(germans) } },
+    ],
+    [
+      'golden_labels',
+      {
+        alarmed: ['score'],
+        run: {
+          level: {
+            measure: 'ndcg@10',
+            now: 0.4,
+            first: 0.41,
+            threshold: 0.7,
+            opinions: { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' },
+          },
+        },
+      },
+    ],
+    ['generator', { alarmed: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
+    // Both fell: the retriever.
+    ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
+    ['repeated_query', { alarmed: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
+    ['other_language', { alarmed: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
+    [
+      'other_language',
+      {
+        alarmed: ['density', 'traffic'],
+        live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) },
+        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, hasFallen: true, questions: 'new' },
+        topics: [{ id: 't-1', trafficShare: 0.3, cause: 'new_demand' }],
+      },
+    ],
+    ['judge', { alarmed: [], judge: 'changed' }],
+    ['judge', { alarmed: ['relevance'], judge: 'changed', relevance: aFall('called') }],
+    ['judge', { alarmed: [], judge: 'changed', deployments: [aDeployment({})] }],
+    ['unknown', { alarmed: ['relevance'], relevance: aFall('taken_back') }],
+    ['retriever_slow', { run: { latency95Ms: 900 } }],
+    [
+      'index_lost_documents',
+      {
+        run: { labels: { probed: 100, stale: 33, lost: 0 } },
+        answers: { vanished: 66, kept: 0.7 },
+        store: { before: 1000, now: 670 },
+      },
+    ],
+    [
+      'corpus_changed',
+      {
+        run: { labels: { probed: 100, stale: 90, lost: 0 } },
+        answers: { vanished: 180, appeared: 300, kept: 0.1 },
+        store: { before: 1000, now: 1900 },
+      },
+    ],
+    [
+      'index_parameters',
+      { annRecall: { before: 0.98, value: 0.6, ciHigh: 0.66, k: 10 }, answers: { ...fallen, kept: 0.7 } },
+    ],
+    [
+      'embedding_model',
+      { canary: { median: 0.02, least: -0.1, verdict: 'changed' }, answers: { ...fallen, kept: 0.05 } },
+    ],
+    [
+      'index_lost_documents',
+      { alarmed: ['index_missing'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
+    ],
+    [
+      'index_behind',
+      { alarmed: ['index_late'], arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3 } },
+    ],
+    [
+      'embedding_model',
+      { alarmed: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
+    ],
+    ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8, disorder: 0.3 } }],
+    [
+      'uncovered_topic',
+      {
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, hasFallen: true, questions: 'new' },
+        topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
+      },
+    ],
+    ['golden_labels', { run: { labels: { probed: 100, stale: 3, lost: 0 } } }],
+    ['forbidden_documents', { alarmed: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
+    ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
+    ['unknown', { answers: { ...fallen, kept: 0.8 } }],
+    ['unknown', {}],
+  ])('says %s', (cause, parts) => {
+    const found = diagnose(observing(parts));
+    expect(found).toMatchObject({ cause });
+    if (cause !== 'unknown') expect(found.confidence).not.toBe('low');
+  });
+
+  const notRetrieved = { kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36 } as const;
+  const foreign = { kind: 'other_model', value: 0.3, ciLow: 0.2, n: 96, known: 29 } as const;
+  const whole = { kind: 'missing', value: 0, ciLow: 0, n: 20_000, known: 0 } as const;
+
+  it.each<[string, Parts]>([
+    ['another embedding model, where the index finds near vectors', {}],
+    ['another embedding model or the index, where its recall is unknown', { annRecall: null }],
+  ])('names %s, for documents that are stored but not retrieved', (_, parts) => {
+    const found = diagnose(observing({ alarmed: ['index_retrieval'], index: [whole, notRetrieved], ...parts }));
+    const named = new Set([found.cause, besideOf(found.ranked, found.cause)?.cause]);
+    expect(named).toContain('embedding_model');
+    expect(named).not.toContain('index_lost_documents');
+    expect(found.signs).toContainEqual(expect.objectContaining({ name: 'index_retrieval', state: 'not_found' }));
+    const lost = found.ranked.find(({ cause }) => cause === 'index_lost_documents');
+    expect(lost?.probability).toBeLessThan(0.01);
+  });
+
+  it('names the embedding model where documents with foreign vectors are not retrieved', () => {
+    const found = diagnose(
+      observing({ alarmed: ['index_retrieval', 'index_models', 'score'], index: [whole, notRetrieved, foreign] }),
+    );
+    expect(found).toMatchObject({ cause: 'embedding_model', confidence: 'high' });
+    expect(found.ranked[0]?.supporting.map(({ name }) => name)).toContain('index_retrieval');
+  });
+
+  it('names lost documents where some are missing and others are not retrieved', () => {
+    const missing = { ...whole, value: 0.2, ciLow: 0.19, known: 4000 };
+    const found = diagnose(
+      observing({
+        alarmed: ['index_missing'],
+        index: [missing, notRetrieved],
+        store: { before: 1000, now: 800 },
+        annRecall: null,
+      }),
+    );
+    expect(found.cause).toBe('index_lost_documents');
+  });
+
+  const onset = new Date('2026-11-20T12:00:00Z');
+  const [before, after] = [new Date(onset.getTime() - 60_000), new Date(onset.getTime() + 60_000)];
+  const lostOf = ({ ranked }: ReturnType<typeof diagnose>): number =>
+    ranked.find(({ cause }) => cause === 'index_lost_documents')?.probability ?? 0;
+
+  it('lets no index round from before the onset speak against a loss', () => {
+    const lossAt = (from: Date) =>
+      diagnose(
+        observing({
+          alarmed: ['score'],
+          answers: { ...fallen, vanished: 66, kept: 0.7 },
+          run: { labels: null },
+          store: null,
+          index: [whole],
+          onset,
+          samples: { index_documents: { from, n: 20_000 } },
+        }),
+      );
+    expect(lostOf(lossAt(before))).toBeGreaterThan(10 * lostOf(lossAt(after)));
+    expect(lossAt(before).signs).toContainEqual(
+      expect.objectContaining({ name: 'index_documents', from: before.toISOString(), n: 20_000 }),
+    );
+  });
+
+  it('lets 8 probes that found nothing hardly speak against the embedding model', () => {
+    const found = { ...notRetrieved, value: 0, ciLow: 0 };
+    const probed = (n: number) =>
+      diagnose(
+        observing({
+          alarmed: ['score'],
+          answers: { ...fallen, kept: 0.05 },
+          canary: null,
+          index: [{ ...found, n }],
+          onset,
+          samples: { index_retrieval: { from: after, n } },
+        }),
+      ).ranked.find(({ cause }) => cause === 'embedding_model')?.probability ?? 0;
+    expect(probed(8)).toBeGreaterThan(probed(200));
+  });
+
+  /** A store that loses 1 % a minute, after some minutes. */
+  const losing = (percentage: number): Parts => ({
+    alarmed: ['labels'],
+    run: { labels: { probed: 100, stale: 0, lost: percentage } },
+    answers: { vanished: 2 * percentage, kept: 1 - percentage / 100 },
+    store: { before: 1000, now: 1000 - 10 * percentage },
+    annRecall: null,
+    index: [whole],
+    onset,
+    samples: { index_documents: { from: before, n: 20_000 } },
+  });
+
+  it.each([1, 2, 3, 5, 8, 13, 30])('names a slow loss as a loss when %i %% are gone', (percentage) => {
+    expect(diagnose(observing(losing(percentage)))).toMatchObject({ cause: 'index_lost_documents' });
+  });
+
+  it.each([
+    [0.001, 'one_segment'],
+    [0.2, 'unknown'],
+  ])('names a segment only where its loss is none of chance among those compared: at %d', (chance, cause) => {
+    const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
+    const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
+    const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, kind: null };
+    const found = diagnose(
+      observing({ alarmed: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
+    );
+    expect(found).toMatchObject({ cause });
+  });
+
+  const lostDocuments: Parts = {
+    run: { labels: { probed: 100, stale: 0, lost: 33 } },
+    answers: { ...fallen, vanished: 66, kept: 0.7 },
+    store: { before: 1000, now: 670 },
+  };
+  const loss = {
+    measure: 'ndcg@10',
+    before: 0.9,
+    now: 0.6,
+    parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.3 },
+    segment: null,
+    kind: null,
+  };
+
+  it('names a cause for slow answers beside the one of a loss, which makes no query slow', () => {
+    const found = diagnose(
+      observing({
+        ...lostDocuments,
+        alarmed: ['score', 'latency'],
+        run: { ...lostDocuments.run, latency95Ms: 900 },
+        reference: { loss },
+      }),
+    );
+    expect(found.cause).toBe('index_lost_documents');
+    expect(found.also).toEqual([expect.objectContaining({ cause: 'retriever_slow', effects: ['latency'] })]);
+    expect(found.summary).toContain('Likely cause of the slow answers: the retriever is slow');
+  });
+
+  it('names a cause for lower scores beside the one of slow answers', () => {
+    const { cause, also } = diagnose(
+      observing({
+        alarmed: ['score', 'latency'],
+        run: { latency95Ms: 900 },
+        answers: { ...fallen, length: { before: 10, now: 3 }, cut: 1, kept: 0.3, keptOfThere: 0.4 },
+        reference: { loss },
+      }),
+    );
+    expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['cut_off_answers', 'retriever_slow']));
+  });
+
+  it('names a segment that somebody tagged, not the kind of query that it holds', () => {
+    const loss = { ...aLossOf(germans), segment: { ...germans, name: 'of language=de' } };
+    const answers = { ...fallen, kept: 0.8, keptOfThere: 0.8 };
+    expect(diagnose(observing({ alarmed: ['score'], answers, reference: { loss } }))).toMatchObject({
+      cause: 'one_segment',
+    });
+  });
+
+  it('names no labels as wrong where the score once was at its threshold, or users do not say otherwise', () => {
+    const level = { measure: 'ndcg@10', now: 0.4, first: 0.41, threshold: 0.7, opinions: null };
+    expect(diagnose(observing({ alarmed: ['score'], run: { level } })).cause).toBe('unknown');
+    const liked = { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' } as const;
+    const wasGood = { ...level, threshold: 0.4, opinions: liked };
+    expect(diagnose(observing({ alarmed: ['score'], run: { level: wasGood } })).cause).toBe('unknown');
+  });
+
+  it('ranks each alert by itself where no one cause brings about all of them', () => {
+    const found = diagnose(
+      observing({
+        alarmed: ['traffic', 'repeats', 'latency'],
+        run: { latency95Ms: 900 },
+        live: { ...nothingLive, topQuery: aValue(0.4, 0.02), repeated: aValue(0.5, 0.01) },
+      }),
+    );
+    const causes = [found.cause, ...found.also.map(({ cause }) => cause)];
+    expect(causes).toContain('duplicate_results');
+    expect(causes).toContain('repeated_query');
+    expect(found.also.find(({ cause }) => cause === 'duplicate_results')?.effects ?? ['repeats']).toEqual(['repeats']);
+  });
+
+  it('blames the retriever for slow answers that the service itself tells, and recalld where it tells of none', () => {
+    const slow = { alarmed: ['latency'], run: { latency95Ms: 900 } } as const;
+    const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
+    const starved = { kind: 'starved', lateShare: 0, queuedShare: 0.8 } as const;
+    expect(diagnose(observing({ ...slow, live: told(900), ownWork: starved }))).toMatchObject({
+      cause: 'retriever_slow',
+    });
+    expect(diagnose(observing({ ...slow, live: told(41), ownWork: starved }))).toMatchObject({ cause: 'recalld' });
+  });
+
+  it('blames recalld for slow answers that it measured while it was starved', () => {
+    const starved: Parts = {
+      alarmed: ['latency'],
+      run: { latency95Ms: 900, slow: { queries: 20, early: 20 } },
+      ownWork: { kind: 'starved', lateShare: 0.4, queuedShare: 0 },
+    };
+    expect(diagnose(observing(starved))).toMatchObject({ cause: 'recalld' });
+    const { cause, also } = diagnose(
+      observing({
+        ...lostDocuments,
+        ...starved,
+        alarmed: ['score', 'latency'],
+        run: { ...lostDocuments.run, ...starved.run },
+        reference: { loss },
+      }),
+    );
+    expect(cause).toBe('index_lost_documents');
+    expect(also).toEqual([expect.objectContaining({ cause: 'recalld', effects: ['latency'] })]);
+  });
+
+  it('names one cause alone where it brings about all that is in alarm', () => {
+    expect(
+      diagnose(observing({ ...lostDocuments, alarmed: ['labels', 'index_missing'], reference: { loss } })).also,
+    ).toEqual([]);
+  });
+
+  it('shows what differs most where nothing on the list fits', () => {
+    const { cause, summary, ranked } = diagnose(observing({ answers: { ...fallen, kept: 0.8 } }));
+    const differences = ranked.find((one) => one.cause === 'unknown')?.supporting.map(({ name }) => name);
+    expect(cause).toBe('unknown');
+    expect(new Set(differences)).toEqual(new Set(['score', 'results']));
+    expect(summary).toMatch(/^Cause unknown: .* (ndcg@10 of answered queries|Queries still get)/);
+  });
+
+  it('takes no small topic for the cause of something else, before density has fallen for it', () => {
+    const topics = [{ id: 't-1', trafficShare: 0.02, cause: 'new_demand' }] as const;
+    const slow = { run: { latency95Ms: 500 }, topics };
+    expect(diagnose(observing(slow)).cause).toBe('retriever_slow');
+    expect(diagnose(observing({ ...slow, density: null })).cause).toBe('retriever_slow');
+  });
+
+  it('names what broke, not the harmless deployment beside it', () => {
+    const parts = {
+      deployments: [aDeployment({})],
+      canary: { median: 0.02, least: 0, verdict: 'changed' } as const,
+    };
+    expect(diagnose(observing({ ...parts, answers: { ...fallen, kept: 0.05 } }))).toMatchObject({
+      cause: 'embedding_model',
+    });
+  });
+
+  it('does not take what was so before for news', () => {
+    const parts: Parts = { annRecall: { before: 0.8, value: 0.8, ciHigh: 0.85, k: 10 } };
+    expect(diagnose(observing(parts)).signs).toContainEqual(
+      expect.objectContaining({ name: 'ann_recall', state: 'steady' }),
+    );
+  });
+
+  it('reads the traits that a probe saw to change, but not the size of the store', () => {
+    const detected = (trait: string) =>
+      aDeployment({ kind: 'index', source: 'detected', changes: [{ trait, before: '40', after: '10' }] });
+    const signsOf = (trait: string) =>
+      diagnose(observing({ deployments: [detected(trait)] })).signs.map(({ name }) => name);
+    expect(signsOf('ef_search')).toContain('index_settings');
+    expect(signsOf('size_class')).not.toContain('index_settings');
+    expect(signsOf('dimensions')).toContain('embedder');
+  });
+
+  it('takes the errors of live queries where there is no golden run', () => {
+    const nothing: Observations = {
+      ...observing({}),
+      alarmed: ['live_errors'],
+      run: null,
+      live: { ...nothingLive, errors: { value: 0.95, ciLow: 0.85, n: 50, before: 0 }, empty: null },
+    };
+    expect(diagnose(nothing)).toMatchObject({ cause: 'retriever_outage' });
+    expect(diagnose({ ...nothing, live: { ...nothingLive, errors: null, empty: null } })).toMatchObject({
+      cause: 'unknown',
+    });
+  });
+
+  const twoCauses: Parts = { answers: { ...fallen, empty: 100, kept: 0 } };
+
+  it('names two causes that are not told apart, and the look that tells them', () => {
+    const { cause, ranked, summary } = diagnose(observing(twoCauses));
+    expect(new Set([cause, besideOf(ranked, cause)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
+    expect(summary).toContain('the search answers with empty lists');
+    expect(summary).toContain('a filter drops documents');
+    expect(summary).toContain('Tell them apart: if a call without');
+  });
+
+  it('has room for any two causes and the look that tells them apart', () => {
+    for (const one of namedCauses)
+      for (const other of namedCauses) {
+        const either = `${causeTexts[one].title} or ${causeTexts[other].title} (medium confidence, 50 % and 40 %)`;
+        const length = `Likely cause: ${either}. ${tellApart(one, other)}`.length;
+        expect(length, `${one} or ${other}`).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
+      }
+  });
+
+  it('says that what is in alarm is much as it was when it is, with both figures', () => {
+    const { cause, summary } = diagnose({
+      ...observing({ run: { latency95Ms: 58 }, deployments: [aDeployment({})] }),
+      alarmed: ['latency'],
+    });
+    expect(cause).toBe('unknown');
+    expect(summary).toMatch(
+      /^Cause unknown: what is in alarm is much as it was in the last good run\. Compare .* Answers took 58 ms .*, 30 ms before\.$/,
+    );
+  });
+
+  it('says what to do also where more is as it was than has room', () => {
+    const { cause, summary } = diagnose({
+      ...observing({}),
+      alarmed: ['latency', 'labels', 'density', 'recall', 'canary'],
+    });
+    expect(cause).toBe('unknown');
+    expect(summary).toContain('Compare the runs query by query');
+  });
+
+  it('fits into an annotation, with numbers and what to do', () => {
+    const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure: failedWith('http_503') } }));
+    expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
+    expect(summary).toContain('100 of 100 golden queries failed: http://rag:9000/search failed with http_503.');
+    expect(summary).toContain('Look at the retriever');
+  });
+});

@@ -1,0 +1,140 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Alarm,
+  type AlarmCourse,
+  followAlarms,
+  isFinal,
+  isSaid,
+  trendOf,
+} from '../../../../../src/incidents/diagnosis/rules/incident.ts';
+import { aDiagnosis, anAlarm } from '../../../../support/builders.ts';
+import { hours } from '../../../../support/measurements.ts';
+
+/** A floor at 0.8 with a score. */
+const floor = (value: number, severity: Alarm['severity'] = 'critical'): Alarm =>
+  anAlarm({
+    name: 'floor',
+    alert: severity === 'critical' ? 'RecalldCheckCritical' : 'RecalldCheckWarning',
+    value,
+    threshold: 0.8,
+    severity,
+    text: `It is ${value}.`,
+  });
+
+const looks = (...each: readonly (readonly Alarm[])[]): AlarmCourse[] =>
+  each.reduce<AlarmCourse[]>((course, ringing, hour) => followAlarms(course, ringing, hours(hour)), []);
+
+describe('how an alarm goes', () => {
+  it('is kept as it was at its worst, with when that was, and not as it recovers', () => {
+    expect(looks([floor(0.7, 'warning')], [floor(0.04)], [floor(0.65, 'warning')], [])).toEqual([
+      {
+        name: 'floor',
+        alert: 'RecalldCheckCritical',
+        goldenSet: 'faq',
+        severity: 'critical',
+        stands: null,
+        openedAt: hours(0),
+        endedAt: hours(3),
+        criticalAt: [hours(1)],
+        worst: { at: hours(1), headline: anAlarm().headline, text: 'It is 0.04.', value: 0.04 },
+        recovered: null,
+      },
+    ]);
+  });
+
+  it('keeps what was measured when it was over, until it rings again', () => {
+    const recovered = 'nDCG@10 recovered to 0.82';
+    const over = followAlarms(looks([floor(0.04)]), [], hours(1), new Map([['floor', recovered]]));
+    expect(over).toMatchObject([{ recovered }]);
+    expect(followAlarms(over, [], hours(2))).toMatchObject([{ recovered, endedAt: hours(1) }]);
+    expect(followAlarms(over, [floor(0.04)], hours(2))).toMatchObject([{ recovered: null }]);
+  });
+
+  it('does not compare differences to two baselines', () => {
+    const drop = (value: number, comparedWith: string) => anAlarm({ value, threshold: -0.02, comparedWith });
+    const [course] = looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-2')]);
+    expect(course?.worst).toMatchObject({ value: -0.1, comparedWith: 'run-1' });
+    expect(looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-1')])[0]?.worst).toMatchObject({ value: -0.3 });
+  });
+
+  it('knows each time that it became critical, and one that comes back', () => {
+    const [course] = looks([floor(0.1)], [floor(0.7, 'warning')], [floor(0.1)], [], [floor(0.1)]);
+    expect(course).toMatchObject({ criticalAt: [hours(0), hours(2), hours(4)], stands: 'critical', endedAt: null });
+  });
+
+  it('is worse above a threshold that must not be exceeded', () => {
+    const errors = (value: number) => anAlarm({ value, threshold: 0.05, text: `${value}` });
+    expect(looks([errors(0.1)], [errors(0.9)], [errors(0.3)])[0]?.worst).toMatchObject({ value: 0.9, at: hours(1) });
+  });
+
+  it('never loses an alarm, and has one worst that nothing after it was beyond', () => {
+    const step = fc.option(fc.double({ min: 0, max: 0.79, noNaN: true }), { nil: null });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (values) => {
+        const [course] = looks(...values.map((value) => (value === null ? [] : [floor(value)])));
+        const rang = values.filter((value) => value !== null);
+        expect(course?.worst.value ?? null).toBe(rang.length === 0 ? null : Math.min(...rang));
+      }),
+    );
+  });
+});
+
+describe('the trend', () => {
+  it('is recovery when all that rings is better than at its worst', () => {
+    const course = looks([floor(0.04)]);
+    expect(trendOf(course, [floor(0.65)])).toBe('recovering');
+    expect(trendOf(course, [floor(0.04)])).toBe('steady');
+  });
+
+  it('is worse when something is beyond all before, escalates, or is new', () => {
+    expect(trendOf(looks([floor(0.04)]), [floor(0.02)])).toBe('worse');
+    expect(trendOf(looks([floor(0.04)]), [floor(0.65), anAlarm()])).toBe('worse');
+    expect(trendOf(looks([floor(0.5, 'warning')]), [floor(0.6, 'critical')])).toBe('worse');
+  });
+
+  it('is steady without values: an alarm without any may be as bad as before', () => {
+    const overdue = anAlarm({ value: null, threshold: null });
+    expect(trendOf(looks([overdue]), [overdue])).toBe('steady');
+  });
+});
+
+const outage = aDiagnosis({ alarms: ['floor', 'drift'] });
+const nobodyKnows = { ...outage, cause: 'unknown', confidence: 'low' } as const;
+const slow = { ...outage, cause: 'retriever_slow', confidence: 'medium' } as const;
+
+describe('what is said next', () => {
+  it('is what is known better than a guess', () => {
+    expect(isSaid(nobodyKnows, outage, 'steady')).toBe(true);
+    expect(isSaid(outage, { ...outage, confidence: 'medium' }, 'steady')).toBe(true);
+  });
+
+  it('is another cause only when another run tells it, or something else rings', () => {
+    expect(isSaid(slow, { ...outage, runId: 'run-2' }, 'steady')).toBe(true);
+    expect(isSaid(slow, outage, 'steady')).toBe(false);
+    expect(isSaid(slow, { ...outage, alarms: [...outage.alarms, 'stale labels'] }, 'steady')).toBe(true);
+    expect(isSaid(slow, { ...nobodyKnows, runId: 'run-2' }, 'steady')).toBe(false);
+  });
+
+  it('is nothing when it reads the same, whatever the last digits', () => {
+    expect(isSaid(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(false);
+    expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'steady')).toBe(false);
+    expect(isSaid(outage, { ...outage, alarms: ['floor'] }, 'steady')).toBe(true);
+  });
+
+  it('is the same again with the numbers of a run that is worse than all before', () => {
+    expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'worse')).toBe(true);
+    expect(isSaid(outage, outage, 'worse')).toBe(false);
+  });
+
+  it('is nothing while all recovers, but of the run that a guess was about', () => {
+    expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
+    expect(isSaid(nobodyKnows, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
+    expect(isSaid(nobodyKnows, outage, 'recovering')).toBe(true);
+  });
+
+  it('is told to others from the second look on', () => {
+    expect(isFinal(hours(0), hours(0))).toBe(false);
+    expect(isFinal(hours(0), new Date(hours(0).getTime() + 60_000))).toBe(true);
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import type { ComparedSide } from '../../../../../src/golden/rules/compare-golden-runs.ts';
+import type { QueryAnswer } from '../../../../../src/golden/rules/run.ts';
+import { observedRun } from '../../../../../src/incidents/diagnosis/rules/observations.ts';
+import { aFailedAnswer, anAnswer, aRunSettings, documents, goldenQueries } from '../../../../support/builders.ts';
+
+const queries = goldenQueries(40);
+const side = (answer: (index: number) => Partial<QueryAnswer> = () => ({})): ComparedSide => ({
+  queries,
+  answers: queries.map(({ id: queryId }, index) =>
+    anAnswer({ documents: documents(`d${index + 1}`, 'x'), ...answer(index), queryId }),
+  ),
+  settings: aRunSettings({ cutoffs: [5, 10] }),
+});
+const seen = (now: ComparedSide, parts: Partial<Parameters<typeof observedRun>[0]> = {}) =>
+  observedRun({
+    goldenSet: 'faq',
+    now,
+    labels: null,
+    forbidden: null,
+    stale: new Set(),
+    level: null,
+    key: null,
+    reference: {
+      side: side(),
+      version: 1,
+      isSameVersion: true,
+      goneBefore: null,
+      stages: null,
+      contexts: { before: [], now: [] },
+    },
+    previous: null,
+    older: [],
+    ...parts,
+  });
+
+it('a run without one to hold it against is what it came to by itself', () => {
+  const now = side((index) => (index < 10 ? aFailedAnswer() : {}));
+  expect(seen(now, { reference: null })).toMatchObject({
+    outcomes: { ok: 30, empty: 0, error: 10, timeout: 0 },
+    failure: { code: 'http_500', queries: 10, total: 40 },
+    returned: { documents: 60, judged: 30 },
+    reference: null,
+  });
+});
+
+it('runs are compared by the measure in alarm, where both were scored by it', () => {
+  const measured = (k: number) => seen(side(), { key: { measure: 'recall', k } }).reference?.loss?.measure;
+  expect(measured(5)).toBe('recall@5');
+  expect(measured(3)).toBe('ndcg@10');
+});
+
+it('queries that took far longer are counted, and those of them that came first', () => {
+  const now = side((index) => ({ latencyMs: index < 6 || index === 30 ? 900 : 20 }));
+  expect(seen(now).slow).toEqual({ queries: 7, early: 6 });
+});
+
+it('the bad run before it and the runs of long ago stand beside it', () => {
+  const other = side((index) => ({ documents: documents(`other-${index}`), latencyMs: 500 }));
+  const { reference } = seen(other, { previous: other, older: [{ at: new Date(0), side: other }] });
+  expect(reference).toMatchObject({
+    latency95Ms: 12,
+    previous: { latency95Ms: 500, answers: { changed: 40, alike: 40 } },
+    older: { withNow: 1, withReference: 0, referenceWithNow: 0 },
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { acceptedFalsePages } from '../../../../../src/checks/rules/false-pages.ts';
+import { pageStatistics } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
+import { anIncident } from '../../../../support/builders.ts';
+
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));
+
+function rang(cause: 'retriever_outage' | 'unknown', criticalAt: readonly Date[], endedAt: Date | null) {
+  return { cause, course: anIncident().course.map((alarm) => ({ ...alarm, criticalAt, endedAt })) };
+}
+
+describe('the pages of a time', () => {
+  it('are each change to critical, and once what is both unexplained and brief', () => {
+    const incidents = [
+      rang('retriever_outage', [at(0), at(50)], at(60)),
+      rang('unknown', [at(0)], at(30)),
+      rang('unknown', [at(0)], null),
+      rang('retriever_outage', [], at(1)),
+    ];
+    expect(pageStatistics(incidents, at(0), at(60))).toEqual({ pages: 4, unexplained: 2, brief: 2, suspect: 3 });
+  });
+
+  it('are none of before or after it', () => {
+    const incidents = [rang('unknown', [at(0), at(50)], at(60))];
+    expect(pageStatistics(incidents, at(1), at(50))).toMatchObject({ pages: 0 });
+  });
+});
+
+describe('the accepted false pages', () => {
+  it('are the share of the budget that falls into the span', () => {
+    const day = 86_400_000;
+    expect(acceptedFalsePages({ count: 2, periodMs: 28 * day }, 7 * day)).toBe(0.5);
+  });
+});

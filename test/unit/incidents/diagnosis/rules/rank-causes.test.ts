@@ -1,0 +1,164 @@
+import { assert, constantFrom, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { causes, causeTexts, namedCauses } from '../../../../../src/incidents/diagnosis/rules/cause.ts';
+import { effectKinds, reaches } from '../../../../../src/incidents/diagnosis/rules/effects.ts';
+import { judgedWeightOf } from '../../../../../src/incidents/diagnosis/rules/estimates.ts';
+import { fittedEstimates } from '../../../../../src/incidents/diagnosis/rules/fitted-weights.ts';
+import { besideOf, rankCauses } from '../../../../../src/incidents/diagnosis/rules/rank-causes.ts';
+import { type Sign, signNames, signStates } from '../../../../../src/incidents/diagnosis/rules/signs.ts';
+import { judgedWeights } from '../../../../../src/incidents/diagnosis/rules/weights.ts';
+
+const aSign = (name: Sign['name'], state: string): Sign =>
+  ({ name, state, sentence: 'It was so.', from: null, n: null }) as Sign;
+
+/** Any signs that can be read together. */
+const anySigns = record(
+  Object.fromEntries(signNames.map((name) => [name, constantFrom<string>(...signStates[name])])),
+  {
+    requiredKeys: [],
+  },
+).map((states) => Object.entries(states).map(([name, state]) => aSign(name as Sign['name'], String(state))));
+
+describe('causes that are ranked by signs', () => {
+  it('are unknown without a sign', () => {
+    expect(rankCauses([])).toMatchObject({ cause: 'unknown', confidence: 'low' });
+  });
+
+  it('have probabilities that sum to 1, the likeliest first, whatever is seen', () => {
+    assert(
+      property(anySigns, (signs) => {
+        const { ranked } = rankCauses(signs);
+        const probabilities = ranked.map(({ probability }) => probability);
+        expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+        expect(probabilities).toEqual(probabilities.toSorted((a, b) => b - a));
+        expect(new Set(ranked.map(({ cause }) => cause))).toEqual(new Set(causes));
+      }),
+    );
+  });
+
+  it('are never named unless a sign of their own was seen, nor with more trust than they are likely', () => {
+    assert(
+      property(anySigns, (signs) => {
+        const { cause, confidence, probability, ranked } = rankCauses(signs);
+        if (cause === 'unknown') {
+          expect(confidence).toBe('low');
+          return;
+        }
+        const strongest = Math.max(...signs.map((sign) => judgedWeightOf(sign, cause)));
+        expect(strongest).toBeGreaterThanOrEqual(2);
+        const together = probability + (besideOf(ranked, cause)?.probability ?? 0);
+        expect(together).toBeGreaterThan({ high: 0.9, medium: 0.6, low: 0.5 }[confidence] - 1e-12);
+      }),
+    );
+  });
+
+  it('do not depend on the order of the signs', () => {
+    assert(
+      property(anySigns, (signs) => {
+        const [one, other] = [rankCauses(signs), rankCauses(signs.toReversed())];
+        expect(other.cause).toBe(one.cause);
+        expect(other.probability).toBeCloseTo(one.probability, 12);
+      }),
+    );
+  });
+
+  it('are not told by what merely fits them', () => {
+    const fitting = [aSign('score', 'steady'), aSign('results', 'intact'), aSign('documents', 'same')];
+    expect(rankCauses(fitting)).toMatchObject({ cause: 'unknown' });
+  });
+
+  it('keep what speaks for and against them apart', () => {
+    const { ranked } = rankCauses([aSign('ann_recall', 'fell'), aSign('labels', 'many_gone')]);
+    expect(ranked.find(({ cause }) => cause === 'index_parameters')).toMatchObject({
+      supporting: [{ name: 'ann_recall' }],
+      opposing: [{ name: 'labels' }],
+    });
+  });
+
+  it('are never shown as likely with little trust', () => {
+    assert(
+      property(anySigns, (signs) => {
+        const { cause, confidence, probability } = rankCauses(signs);
+        if (cause !== 'unknown' && confidence === 'low') expect(probability).toBeLessThan(0.6);
+      }),
+    );
+  });
+
+  it('are named together when what was measured does not tell them apart', () => {
+    const signs = [aSign('empty_answers', 'most'), aSign('store_size', 'steady'), aSign('labels', 'alive')];
+    const { cause, confidence, ranked } = rankCauses(signs);
+    expect(new Set([cause, besideOf(ranked, cause)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
+    expect(confidence).not.toBe('high');
+  });
+
+  it('refuse a sign that was read twice', () => {
+    expect(() => rankCauses([aSign('canary', 'same'), aSign('canary', 'changed')])).toThrow(RangeError);
+  });
+});
+
+const effect = (kind: (typeof effectKinds)[number], parts: Record<string, number> | null, size = 1) =>
+  ({ kind, size, parts }) as const;
+
+describe('a cause that cannot bring about what is in alarm', () => {
+  const slow = [aSign('latency', 'rose'), aSign('warming', 'stays'), aSign('failures', 'none')];
+  const offered = (signs: readonly Sign[], effects: Parameters<typeof rankCauses>[1], failed: number) =>
+    rankCauses(signs, effects, failed).cause;
+
+  it('is not offered: answers that come late, but come, move no score', () => {
+    expect(offered(slow, [], 0)).toBe('retriever_slow');
+    expect(offered(slow, [effect('score', { answers: 0.96 }, 0.96)], 0)).toBe('unknown');
+    expect(offered(slow, [effect('latency', null)], 0)).toBe('retriever_slow');
+  });
+
+  it('is not offered: queries that failed cost no more than their own scores', () => {
+    const failing = [aSign('failures', 'some'), aSign('failure_kind', 'errors')];
+    expect(offered(failing, [effect('score', { failed: 0.14, answers: 0.02 }, 0.16)], 0.14)).toBe('retriever_failing');
+    expect(offered(failing, [effect('score', { failed: 0.14, answers: 0.8 }, 0.94)], 0.14)).toBe('unknown');
+  });
+
+  it('is not offered: nobody is down who answers most calls', () => {
+    const { ranked } = rankCauses([aSign('failures', 'some')], [effect('failures', { failed: 14 }, 14)], 0.14);
+    expect(ranked.find(({ cause }) => cause === 'retriever_outage')?.probability).toBe(0);
+  });
+
+  it('is none at all when what is in alarm is as it was before', () => {
+    const signs = [aSign('deployment', 'retriever'), aSign('latency', 'rose')];
+    expect(rankCauses(signs, [effect('score', null, 0)], 0)).toMatchObject({ cause: 'unknown', probability: 1 });
+  });
+});
+
+describe('the table of weights', () => {
+  const weightsOf = (cause: (typeof namedCauses)[number]): readonly number[] =>
+    Object.values(judgedWeights[cause]).flatMap((states) => Object.values(states));
+
+  it.each(namedCauses)('has a sign that speaks for %s', (cause) => {
+    expect(Math.max(...weightsOf(cause))).toBeGreaterThanOrEqual(3);
+  });
+
+  it('stays within 5 nats', () => {
+    for (const weight of namedCauses.flatMap(weightsOf)) expect(Math.abs(weight)).toBeLessThanOrEqual(5);
+  });
+
+  it('keeps the direction of every edge where it was fitted, and has no other edge', () => {
+    for (const cause of namedCauses) {
+      const signs = Object.entries(fittedEstimates.weights[cause] ?? {});
+      const edges = signs.flatMap(([name, states]) =>
+        Object.entries(states).map(([state, weight]) => ({ name, state, weight })),
+      );
+      for (const { name, state, weight } of edges) {
+        const judged = judgedWeightOf(aSign(name as Sign['name'], state), cause);
+        expect(Math.sign(weight), `${name} ${state} for ${cause}`).toBe(Math.sign(judged));
+        expect(Math.abs(weight)).toBeLessThanOrEqual(5);
+      }
+    }
+  });
+
+  it('has something to explain for each cause, and a cause for each thing that can be in alarm', () => {
+    const explained = new Set(namedCauses.flatMap((cause) => reaches[cause].moves));
+    expect(explained).toEqual(new Set(effectKinds));
+  });
+
+  it('leads to causes that have something to do', () => {
+    for (const cause of causes) expect(causeTexts[cause].action).toMatch(/\.$/);
+  });
+});

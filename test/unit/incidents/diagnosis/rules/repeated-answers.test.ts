@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { ComparedSide } from '../../../../../src/golden/rules/compare-golden-runs.ts';
+import { olderAnswers, repeatedAnswers } from '../../../../../src/incidents/diagnosis/rules/answers-alike.ts';
+import { anAnswer, aRunSettings, documents, goldenQueries, NOON } from '../../../../support/builders.ts';
+
+const queries = goldenQueries(20);
+const side = (answer: (index: number) => readonly string[]): ComparedSide => ({
+  queries,
+  answers: queries.map(({ id: queryId }, index) => anAnswer({ queryId, documents: documents(...answer(index)) })),
+  settings: aRunSettings(),
+});
+const list = (name: string, index: number) => ['a', 'b', 'c', 'd'].map((place) => `${name}${index}${place}`);
+const good = side((index) => list('good', index));
+
+describe('two bad runs, one after the other', () => {
+  it('repeat themselves when the same is wrong in the same way', () => {
+    const bad = side((index) => list(index < 12 ? 'bad' : 'good', index));
+    expect(repeatedAnswers(good, bad, bad)).toEqual({ changed: 12, inOne: 0, alike: 12, unlike: 0 });
+  });
+
+  it('alternate when a query is answered now as before and now otherwise', () => {
+    const first = side((index) => list(index % 2 === 0 ? 'bad' : 'good', index));
+    const second = side((index) => list(index % 4 < 2 ? 'bad' : 'good', index));
+    expect(repeatedAnswers(good, first, second)).toEqual({ changed: 15, inOne: 10, alike: 5, unlike: 0 });
+  });
+
+  it('differ when each has answers of its own', () => {
+    const [first, second] = [side((index) => list('one', index)), side((index) => list('other', index))];
+    expect(repeatedAnswers(good, first, second)).toMatchObject({ changed: 20, unlike: 20 });
+  });
+
+  it('say nothing when all that changed did so between the two', () => {
+    const second = side((index) => list(index < 12 ? 'new' : 'good', index));
+    expect(repeatedAnswers(good, good, second)).toBeNull();
+  });
+
+  it('are alike when a document at the end of an answer wavers', () => {
+    const wavering = side((index) => [...list('good', index).slice(0, 3), 'z', 'y'].slice(0, 4));
+    const longer = side((index) => [...list('good', index), 'e', 'f', 'g']);
+    const waveringLonger = side((index) => [...list('good', index), 'e', 'f', 'h']);
+    expect(repeatedAnswers(longer, waveringLonger, longer)).toMatchObject({ changed: 0 });
+    expect(repeatedAnswers(good, wavering, good)).toMatchObject({ changed: 20 });
+  });
+});
+
+it('of runs long before, the one whose answers are those of now is found', () => {
+  const old = side((index) => list(index < 10 ? 'old' : 'good', index));
+  const older = [
+    { at: NOON, side: good },
+    { at: new Date(0), side: old },
+  ];
+  expect(olderAnswers(older, good, old)).toEqual({
+    at: new Date(0),
+    withNow: 1,
+    withReference: 0.5,
+    referenceWithNow: 0.5,
+  });
+});

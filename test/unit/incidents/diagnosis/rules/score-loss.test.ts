@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import type { ComparedSide } from '../../../../../src/golden/rules/compare-golden-runs.ts';
+import type { QueryAnswer } from '../../../../../src/golden/rules/run.ts';
+import { scoreLoss } from '../../../../../src/incidents/diagnosis/rules/changed-answers.ts';
+import { aFailedAnswer, anAnswer, aRunSettings, documents, goldenQueries } from '../../../../support/builders.ts';
+
+const tagged = (count: number) =>
+  goldenQueries(count).map((query, index) => ({ ...query, tags: { tenant: index < count / 4 ? 'acme' : 'other' } }));
+const queries = tagged(40);
+const key = { measure: 'ndcg', k: 10 } as const;
+
+const side = (answer: (index: number) => Partial<QueryAnswer>): ComparedSide => ({
+  queries,
+  answers: queries.map(({ id: queryId }, index) => anAnswer({ queryId, ...answer(index) })),
+  settings: aRunSettings({ segmentKeys: ['tenant'] }),
+});
+const right = side((index) => ({ documents: documents(`d${index + 1}`) }));
+
+it('a fall is made of what failed, timed out, got nothing, has stale labels or was answered otherwise', () => {
+  const now = side((index) => {
+    if (index < 4) return { ...aFailedAnswer(), queryId: `q${index + 1}` };
+    if (index < 6) return { outcome: 'timeout', documents: [] };
+    if (index < 12) return { outcome: 'empty', documents: [] };
+    return { documents: documents(index < 20 ? 'x' : `d${index + 1}`) };
+  });
+  const loss = scoreLoss(right, now, new Set(['q20']), key);
+  expect(loss).toMatchObject({ measure: 'ndcg@10', before: 1, now: 0.5 });
+  const rounded = Object.fromEntries(Object.entries(loss?.parts ?? {}).map(([part, size]) => [part, +size.toFixed(6)]));
+  expect(rounded).toEqual({ failed: 0.1, timed_out: 0.05, empty: 0.15, stale: 0.025, unshared: 0, answers: 0.175 });
+});
+
+it('what other questions cost is told from what the same ones lost', () => {
+  const harder = { ...right, queries: [...queries.slice(0, 30), ...tagged(50).slice(40)] };
+  const loss = scoreLoss(right, harder, new Set(), key);
+  expect(loss?.now).toBeCloseTo(0.75, 12);
+  expect(loss?.parts.unshared).toBeCloseTo(0.25, 12);
+  expect(loss?.parts.answers).toBe(0);
+});
+
+it('the segment that lost most stands beside all others', () => {
+  const now = side((index) => ({ documents: documents(index < 10 ? 'x' : `d${index + 1}`) }));
+  expect(scoreLoss(right, now, new Set(), key)?.segment).toMatchObject({
+    name: 'of tenant=acme',
+    n: 10,
+    inside: 1,
+    outside: 0,
+    searched: 2,
+  });
+});
+
+/** The chance that is stated of the segment that lost most, of so many of 10 queries each. */
+function chanceOf(segments: number, hurt: number): number {
+  const all = goldenQueries(10 * segments).map((query, index) => ({
+    ...query,
+    tags: { tenant: `t${Math.floor(index / 10)}` },
+  }));
+  const answered = (isHurt: (index: number) => boolean): ComparedSide => ({
+    queries: all,
+    answers: all.map(({ id: queryId }, index) =>
+      anAnswer({ queryId, documents: documents(isHurt(index) ? 'x' : `d${index + 1}`) }),
+    ),
+    settings: aRunSettings({ segmentKeys: ['tenant'] }),
+  });
+  const before = answered(() => false);
+  const now = answered((index) => index < hurt);
+  return scoreLoss(before, now, new Set(), key)?.segment?.chance ?? Number.NaN;
+}
+
+it('takes two hurt queries of one tenant out of twelve for chance, and five for a fault of the tenant', () => {
+  // 12 * C(10, 2) / C(120, 2)
+  expect(chanceOf(12, 2)).toBeCloseTo(0.0756, 4);
+  expect(chanceOf(12, 5)).toBeLessThan(1e-4);
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { AnsweredStage } from '../../../../../src/golden/rules/run.ts';
+import { observedRun } from '../../../../../src/incidents/diagnosis/rules/observations.ts';
+import { rankCauses } from '../../../../../src/incidents/diagnosis/rules/rank-causes.ts';
+import { readRunSigns } from '../../../../../src/incidents/diagnosis/rules/read-run-signs.ts';
+import { anAnswer, aRunSettings, goldenQueries } from '../../../../support/builders.ts';
+
+const QUESTIONS = 60;
+const queries = goldenQueries(QUESTIONS);
+const settings = aRunSettings({ cutoffs: [10] });
+const stage = (name: string, ranks: Record<string, number>): AnsweredStage => ({
+  name,
+  isSide: false,
+  documents: 50,
+  latencyMs: null,
+  ranks,
+});
+
+/** Of each question the rank of its document among the candidates, whether the filter keeps it, and whether it is answered. */
+function aRun(of: (question: number) => readonly [candidate: number | null, isKept: boolean, isAnswered: boolean]) {
+  const stages = new Map<string, readonly AnsweredStage[]>();
+  const answers = queries.map(({ id, judgments: [judgment] }, question) => {
+    const document = judgment?.documentId ?? '';
+    const [candidate, isKept, isAnswered] = of(question);
+    const ranks: Record<string, number> = candidate === null ? {} : { [document]: candidate };
+    stages.set(id, [stage('candidates', ranks), stage('access_filter', isKept ? ranks : {})]);
+    const others = ['x', 'y', 'z'].map((name) => ({ id: `${name}${question}`, score: null }));
+    return anAnswer({ queryId: id, documents: isAnswered ? [{ id: document, score: null }, ...others] : others });
+  });
+  return { side: { queries, answers, settings }, stages };
+}
+
+const good = aRun((question) => [question < 54 ? 1 + (question % 20) : null, true, question < 48]);
+
+function stageSign(now: ReturnType<typeof aRun>) {
+  const run = observedRun({
+    goldenSet: 'faq',
+    now: now.side,
+    labels: null,
+    forbidden: null,
+    stale: new Set(),
+    level: null,
+    key: null,
+    reference: {
+      side: good.side,
+      version: 1,
+      isSameVersion: true,
+      goneBefore: null,
+      stages: { before: good.stages, now: now.stages },
+      contexts: { before: [], now: [] },
+    },
+    previous: null,
+    older: [],
+  });
+  return { signs: readRunSigns(run), told: readRunSigns(run).find(({ name }) => name === 'stage') };
+}
+
+describe('a fall between two runs whose retriever tells of stages', () => {
+  it('is of the candidates where they lost what the answers lost, and the sentence has the numbers', () => {
+    const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
+    expect(told).toMatchObject({ state: 'candidates' });
+    expect(told?.sentence).toMatch(
+      /^Most is lost by the stage candidates: 40\.0\s?% of the relevant documents, 10\.0\s?% before \(95 % \+0\.\d+ to \+0\.\d+\); the first 10 hold 53\.3\s?%, 80\.0\s?% before \(60 questions\)\.$/,
+    );
+  });
+
+  it('is of what orders them where candidates stand, and speaks for the ranking', () => {
+    const { told, signs } = stageSign(
+      aRun((question) => [question < 54 ? 1 + (question % 20) : null, true, question < 30]),
+    );
+    expect(told).toMatchObject({ state: 'later' });
+    const probability = (of: typeof signs) =>
+      rankCauses(of).ranked.find(({ cause }) => cause === 'ranking')?.probability ?? 0;
+    expect(probability(signs)).toBeGreaterThan(probability(signs.filter(({ name }) => name !== 'stage')));
+  });
+
+  it('is of a filter where that drops them', () => {
+    const { told } = stageSign(
+      aRun((question) => [question < 54 ? 1 + (question % 20) : null, question < 32, question < 32]),
+    );
+    expect(told).toMatchObject({ state: 'filter' });
+    expect(told?.sentence).toContain('the stage access_filter');
+  });
+
+  it('is no fall where the answers stand', () => {
+    expect(stageSign(good).told).toMatchObject({ state: 'steady' });
+  });
+
+  it('is shown where no cause is named, too', () => {
+    const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
+    const unknown = rankCauses(told === undefined ? [] : [told]).ranked.find(({ cause }) => cause === 'unknown');
+    expect(unknown?.supporting).toEqual([told]);
+  });
+
+  it('says nothing of few questions', () => {
+    const few = { ...good, side: { ...good.side, queries: queries.slice(0, 10) } };
+    expect(stageSign(few).told).toBeUndefined();
+  });
+});

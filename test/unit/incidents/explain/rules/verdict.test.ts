@@ -1,0 +1,265 @@
+import { assert, constantFrom, integer, nat, property, subarray, uniqueArray } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RankedDocument, Ranking } from '../../../../../src/incidents/explain/rules/outranked.ts';
+import {
+  explain,
+  type SeenDocument,
+  type SeenQuestion,
+  verdicts,
+} from '../../../../../src/incidents/explain/rules/verdict.ts';
+import { NOON } from '../../../../support/builders.ts';
+
+const words = ['apple', 'birch', 'cedar', 'daisy', 'elder', 'fern', 'grass', 'hazel', 'iris', 'juniper'];
+
+/** A text of its own for each id. */
+const textOf = (id: string): string => words.map((word, place) => `${word}${id}${place}`).join(' ');
+
+const documents = (...ids: readonly string[]): RankedDocument[] =>
+  ids.map((id, index) => ({ id, score: 1 - index / 100, text: textOf(id) }));
+
+const ranking = (...ids: readonly string[]): Ranking => ({ kind: 'ranking', documents: documents(...ids) });
+const none = (reason: string): Ranking => ({ kind: 'none', reason });
+
+const numbered = (count: number, prefix = 'o'): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
+
+const noStore: SeenQuestion['store'] = {
+  kind: null,
+  nearest: none('no store'),
+  broad: none('no store'),
+  isBroadExact: false,
+  shared: null,
+  breadth: null,
+};
+
+const aStore = (changes: Partial<SeenQuestion['store']> = {}): SeenQuestion['store'] => ({
+  kind: 'pgvector',
+  nearest: ranking(...numbered(3)),
+  broad: ranking(...numbered(50)),
+  isBroadExact: true,
+  shared: { found: 3, of: 3 },
+  breadth: 'hnsw.ef_search',
+  ...changes,
+});
+
+/** Three documents are shown, of which `d` is none. */
+const aQuestion = (changes: Partial<SeenQuestion> = {}): SeenQuestion => ({
+  k: 3,
+  asked: ranking(...numbered(3)),
+  deeper: ranking(...numbered(30)),
+  stages: [],
+  untagged: null,
+  filters: [],
+  hubs: new Map(),
+  store: aStore(),
+  ...changes,
+});
+
+const aDocument = (changes: Partial<SeenDocument> = {}): SeenDocument => ({
+  id: 'd',
+  isStored: true,
+  storedAt: null,
+  text: null,
+  returned: null,
+  vector: null,
+  changes: [],
+  ...changes,
+});
+
+describe('why a document did not come back', () => {
+  it.each<[what: string, verdict: string, question: Partial<SeenQuestion>, document?: Partial<SeenDocument>]>([
+    ['the retriever failed', 'unknown', { asked: none('it answered 500.') }],
+    ['it does come back', 'returned', { asked: ranking('o1', 'd') }],
+    [
+      'a later stage put it down',
+      'reranked_away',
+      { stages: [{ name: 'candidates', isSide: false, documents: documents('o9', 'd') }] },
+    ],
+    [
+      'the first stage ranks it low, and nothing lifts it',
+      'below_k',
+      { stages: [{ name: 'candidates', isSide: false, documents: documents(...numbered(7), 'd') }] },
+    ],
+    [
+      'a stage that is a filter drops it',
+      'filtered',
+      {
+        stages: [
+          { name: 'candidates', isSide: false, documents: documents('d', 'o1') },
+          { name: 'acl_filter', isSide: false, documents: documents('o1') },
+        ],
+      },
+    ],
+    [
+      'one of two sides had it at the top, and joining them put it down',
+      'reranked_away',
+      {
+        stages: [
+          { name: 'words', isSide: true, documents: documents('d', 'o1') },
+          { name: 'vectors', isSide: true, documents: documents(...numbered(9), 'd') },
+        ],
+      },
+    ],
+    ['its tags leave it out', 'filtered', { untagged: ranking('o1', 'd') }],
+    ['a retriever that knows no k has it further down', 'below_k', { asked: ranking(...numbered(5), 'd') }],
+    ['the retriever has it further down', 'below_k', { deeper: ranking(...numbered(12), 'd') }],
+    [
+      'copies of one text stand above it',
+      'outranked',
+      {
+        deeper: {
+          kind: 'ranking',
+          documents: [
+            ...documents('o1'),
+            ...numbered(4, 'copy').map((id) => ({ id, score: 0.9, text: textOf('o1') })),
+            ...documents('d'),
+          ],
+        },
+      },
+    ],
+    [
+      'a copy of itself stands above it',
+      'outranked',
+      {
+        deeper: {
+          kind: 'ranking',
+          documents: [...documents(...numbered(8)), { id: 'twin', score: 0.5, text: textOf('d') }, ...documents('d')],
+        },
+      },
+    ],
+    ['there is no store to look into', 'unknown', { store: noStore }],
+    ['the store is another one', 'unknown', { store: aStore({ shared: { found: 0, of: 3 } }) }, { isStored: false }],
+    ['nobody ever saw it', 'not_indexed', {}, { isStored: false }],
+    ['the store had it once', 'gone', {}, { isStored: false, storedAt: NOON }],
+    ['a golden run had it once', 'gone', {}, { isStored: false, returned: { runId: 'r1', at: NOON } }],
+    ['its index passes it by', 'index_miss', { store: aStore({ broad: ranking('d', ...numbered(50)) }) }],
+    [
+      'its index passes it by, as a broader search shows',
+      'index_miss',
+      { store: aStore({ broad: ranking('d', ...numbered(50)), isBroadExact: false }) },
+    ],
+    [
+      'a filter of the config stands before it',
+      'filtered',
+      {
+        store: aStore({ nearest: ranking('d', 'o1', 'o2'), broad: ranking('d', ...numbered(50)) }),
+        filters: ['tenant'],
+      },
+    ],
+    [
+      'something unnamed stands before it',
+      'unknown',
+      { store: aStore({ nearest: ranking('d', 'o1', 'o2'), broad: ranking('d', ...numbered(50)) }) },
+    ],
+    ['it is far from the question', 'below_k', {}],
+    ['it has no vector', 'not_indexed', {}, { vector: 'none' }],
+    [
+      'a short answer of the index ends with it',
+      'not_indexed',
+      { deeper: ranking('o1', 'o2', 'o3', 'd') },
+      { vector: 'unfit' },
+    ],
+    [
+      'its vector is wrong, and the retriever ranks it by something else',
+      'below_k',
+      { deeper: ranking('o1', 'o2', 'o3', 'd'), store: aStore({ nearest: ranking(...numbered(3, 'x')) }) },
+      { vector: 'unfit' },
+    ],
+    ['its vector is right', 'below_k', { deeper: ranking('o1', 'o2', 'o3', 'd') }, { vector: 'fits' }],
+    ['others are nearer', 'below_k', { store: aStore({ broad: ranking(...numbered(20), 'd') }) }],
+    [
+      'the retriever ranks by something else than the vectors of the store',
+      'unknown',
+      { store: aStore({ nearest: ranking(...numbered(3, 'x')), broad: ranking('d', ...numbered(50, 'x')) }) },
+    ],
+    ['the store cannot be searched', 'unknown', { store: aStore({ nearest: none('There is no embedder.') }) }],
+  ])('is told when %s: %s', (_, verdict, question, document = {}) => {
+    const explained = explain(aQuestion(question), aDocument(document));
+    expect(explained.verdict).toBe(verdict);
+    expect(explained.evidence.every((sentence) => /^\S.*\.$/.test(sentence))).toBe(true);
+  });
+
+  it('names the run that last had it, and what changed since', () => {
+    const { evidence } = explain(
+      aQuestion(),
+      aDocument({
+        isStored: false,
+        returned: { runId: 'run-7', at: NOON },
+        changes: [{ kind: 'index', version: 'v12', at: NOON }],
+      }),
+    );
+    expect(evidence.join(' ')).toMatch(/run-7 still had it\. Since then changed: index v12 at /);
+  });
+
+  it('names what may be parts of it under other ids, and not what only looks alike', () => {
+    const { evidence } = explain(
+      aQuestion({ asked: ranking('kb-17#1', 'kb-17#2', 'kb-170') }),
+      aDocument({ id: 'kb-17', isStored: false }),
+    );
+    expect(evidence).toContain('kb-17#1, kb-17#2 may be parts of it under other ids.');
+  });
+
+  it('gives the rank in each stage, each document counted once', () => {
+    const { stages } = explain(
+      aQuestion({ stages: [{ name: 'candidates', isSide: false, documents: documents('o1', 'o1', 'd') }] }),
+      aDocument(),
+    );
+    expect(stages).toEqual([{ name: 'candidates', rank: 2, score: 0.98 }]);
+  });
+
+  it('says that it comes back exactly when it does, whatever else was seen', () => {
+    const pool = [...numbered(12), 'd'];
+    const lists = uniqueArray(constantFrom(...pool), { maxLength: 13 }).map((ids) => ranking(...ids));
+    assert(
+      property(
+        lists,
+        lists,
+        lists,
+        lists,
+        subarray(pool),
+        integer({ min: 1, max: 5 }),
+        nat(1),
+        (a, b, c, d, e, k, stored) => {
+          const question = aQuestion({
+            k,
+            asked: a,
+            deeper: b,
+            store: aStore({ nearest: c, broad: d }),
+            stages: [{ name: 'candidates', isSide: false, documents: documents(...e) }],
+          });
+          const { verdict, rank } = explain(question, aDocument({ isStored: stored === 1 }));
+          const place = a.kind === 'ranking' ? a.documents.findIndex(({ id }) => id === 'd') : -1;
+          expect(verdicts).toContain(verdict);
+          expect(verdict === 'returned').toBe(place >= 0 && place < k);
+          if (place >= 0) expect(rank).toBe(place + 1);
+        },
+      ),
+    );
+  });
+});
+
+describe('what a document is outranked by', () => {
+  const english = (id: string) =>
+    `You can change the address of your order on the account page before it has been sent to you by us, number ${textOf(id)}`;
+  const german = (id: string) =>
+    `Sie können die Anschrift Ihrer Bestellung auf der Seite Ihres Kontos ändern, bevor sie verschickt wurde: ${id} ${id}a ${id}b ${id}c ${id}d ${id}e ${id}f ${id}g ${id}h`;
+  const told = (id: string, text: string | null): RankedDocument => ({ id, score: null, text });
+  const explained = (above: readonly RankedDocument[], own: RankedDocument, hubs: ReadonlyMap<string, number>) =>
+    explain(
+      aQuestion({ deeper: { kind: 'ranking', documents: [...above, own] }, hubs }),
+      aDocument({ id: own.id, text: own.text }),
+    );
+
+  it.each<[by: string | null, above: readonly RankedDocument[], own: RankedDocument, hubs?: readonly string[]]>([
+    ['version', [...documents('o1', 'o2'), told('d-v3', null), ...documents('o4')], told('d-v2', textOf('d'))],
+    ['near_duplicates', [...documents('o1', 'o2', 'o3'), told('copy', textOf('d'))], told('d', textOf('d'))],
+    ['hubs', documents('o1', 'h1', 'o3', 'h2'), told('d', textOf('d')), ['h1', 'h2']],
+    [null, documents('o1', 'h1', 'o3', 'o4', 'o5'), told('d', textOf('d')), ['h1']],
+    ['language', numbered(4).map((id) => told(id, german(id))), told('d', english('d'))],
+    [null, numbered(4).map((id) => told(id, english(id))), told('d', english('d'))],
+    [null, [...documents('o1', 'o2'), told('d-v3', textOf('x')), ...documents('o4')], told('d-v2', textOf('d'))],
+  ])('is %s', (by, above, own, hubs = []) => {
+    const found = explained(above, own, new Map(hubs.map((id) => [id, 0.4])));
+    expect(found).toMatchObject({ verdict: by === null ? 'below_k' : 'outranked', outrankedBy: by });
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import {
+  dueMessage,
+  type NotificationEvent,
+  type Notified,
+  nextAttempt,
+} from '../../../../../src/incidents/notifications/rules/message.ts';
+import { anIncident } from '../../../../support/builders.ts';
+import { hours } from '../../../../support/measurements.ts';
+
+const webhook = { minSeverity: 'critical', takesUpdates: false } as const;
+const pagerduty = { ...webhook, takesUpdates: true };
+
+const sent = (event: NotificationEvent, cause: Notified['cause'] = 'retriever_outage'): Notified => ({
+  event,
+  cause,
+  sentAt: hours(0),
+  givenUpAt: null,
+});
+const open = anIncident();
+const closed = anIncident({ closedAt: hours(1) });
+
+describe('the message that is due', () => {
+  it('opens an incident once, and closes it once', () => {
+    expect(dueMessage(open, [], webhook, hours(0))).toBe('opened');
+    expect(dueMessage(open, [sent('opened')], webhook, hours(0.5))).toBeNull();
+    expect(dueMessage(closed, [sent('opened')], webhook, hours(1))).toBe('closed');
+    expect(dueMessage(closed, [sent('opened'), sent('closed')], webhook, hours(1))).toBeNull();
+  });
+
+  it('is none below the severity that the receiver asked for, and comes when it gets worse', () => {
+    const warning = anIncident({ severity: 'warning' });
+    expect(dueMessage(warning, [], webhook, hours(0))).toBeNull();
+    expect(dueMessage(warning, [], { ...webhook, minSeverity: 'warning' }, hours(0))).toBe('opened');
+    expect(dueMessage({ ...warning, severity: 'critical' }, [], webhook, hours(2))).toBe('opened');
+  });
+
+  it('is the last one alone for an incident that closed before the first was due, and none for one long over', () => {
+    expect(dueMessage(closed, [], webhook, new Date(hours(1).getTime() + 60_000))).toBe('closed');
+    expect(dueMessage(closed, [], webhook, hours(2))).toBeNull();
+  });
+
+  it('is no end of an incident whose first message was given up', () => {
+    const lost = { ...sent('opened'), sentAt: null, givenUpAt: hours(1) };
+    expect(dueMessage(closed, [lost], webhook, hours(2))).toBeNull();
+  });
+
+  it('waits for the cause for 15 seconds, and goes without it after that', () => {
+    const unsettled = anIncident({ settledAt: null });
+    const after = (seconds: number) => new Date(unsettled.openedAt.getTime() + seconds * 1000);
+    expect(dueMessage(unsettled, [], webhook, after(14))).toBeNull();
+    expect(dueMessage(unsettled, [], webhook, after(15))).toBe('opened');
+    expect(dueMessage(anIncident({ settledAt: after(10) }), [], webhook, after(10))).toBe('opened');
+  });
+
+  it('is one follow-up when a cause becomes known or changes', () => {
+    const changed = anIncident({ cause: 'index_lost_documents' });
+    for (const receiver of [webhook, pagerduty]) {
+      expect(dueMessage(changed, [sent('opened')], receiver, hours(1))).toBe('updated');
+      expect(dueMessage(changed, [sent('opened', null)], receiver, hours(1))).toBe('updated');
+      expect(dueMessage({ ...changed, settledAt: null }, [sent('opened', null)], receiver, hours(1))).toBeNull();
+      const known = [sent('opened'), sent('updated', 'index_lost_documents')];
+      expect(dueMessage(changed, known, receiver, hours(1))).toBeNull();
+      expect(dueMessage(changed, [{ ...sent('opened'), sentAt: null }], receiver, hours(1))).toBeNull();
+      expect(dueMessage({ ...changed, closedAt: hours(1) }, [sent('opened')], receiver, hours(1))).toBe('closed');
+    }
+  });
+
+  it('is no follow-up for a guess where each message makes a sound', () => {
+    const guessed = anIncident({ cause: 'index_lost_documents', confidence: 'low' });
+    expect(dueMessage(guessed, [sent('opened')], webhook, hours(1))).toBeNull();
+    expect(dueMessage(guessed, [sent('opened')], pagerduty, hours(1))).toBe('updated');
+    const unknown = anIncident({ cause: 'unknown', confidence: 'low' });
+    expect(dueMessage(unknown, [sent('opened', null)], webhook, hours(1))).toBeNull();
+    expect(dueMessage(unknown, [sent('opened', null)], pagerduty, hours(1))).toBeNull();
+  });
+});
+
+describe('a message that nobody takes', () => {
+  it('is tried again, ever later, for an hour', () => {
+    const waits: number[] = [];
+    let now = hours(0);
+    for (let attempt = 1; ; attempt += 1) {
+      const next = nextAttempt(hours(0), attempt, now);
+      if (next === null) break;
+      waits.push((next.getTime() - now.getTime()) / 1000);
+      now = next;
+    }
+    expect(waits.slice(0, 6)).toEqual([10, 20, 40, 80, 160, 300]);
+    expect(waits.at(-1)).toBe(300);
+    expect(now >= hours(1) && now < hours(1.1)).toBe(true);
+  });
+});

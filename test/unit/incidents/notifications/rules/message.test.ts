@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { followAlarms, type Incident } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
+import {
+  messageOf,
+  pagerdutyBody,
+  slackBody,
+  webhookBody,
+} from '../../../../../src/incidents/notifications/rules/message.ts';
+import { anAlarm, anIncident, NOON } from '../../../../support/builders.ts';
+
+const incident = anIncident();
+const link = 'https://recalld.example.org/incidents/7';
+const settings = 'https://recalld.example.org/';
+const alone = null;
+const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
+
+/** An incident of one alert, over after so many minutes. */
+function over(minutes: number, recovered: string | null, parts: Partial<Incident> = {}): Incident {
+  const recoveries = new Map(recovered === null ? [] : [[anAlarm().name, recovered]]);
+  const course = followAlarms(incident.course, [], later(minutes), recoveries);
+  return anIncident({ closedAt: later(minutes), closedBecause: 'resolved', course, ...parts });
+}
+
+describe('the message of an incident', () => {
+  it('has what holds with its numbers, the likely cause, what to do, and where to look', () => {
+    expect(webhookBody(messageOf(incident, 'opened', settings))).toEqual({
+      version: 1,
+      event: 'incident.opened',
+      id: `recalld/docs/${NOON.toISOString()}/7/opened`,
+      incident: {
+        key: `recalld/docs/${NOON.toISOString()}/7`,
+        pipeline: 'docs',
+        severity: 'critical',
+        opened_at: NOON.toISOString(),
+        closed_at: null,
+        closed_because: null,
+      },
+      summary: 'docs: retriever down (HTTP 503)',
+      description: '100.0 % of the queries of the latest run of faq failed or timed out.',
+      diagnosis: expect.stringMatching(/^Likely cause: the retriever is down \(high confidence\)\. \w/) as string,
+      console_url: link,
+      runbook_url: 'https://recalld.example.org/runbooks/RecalldRetrieverNotAnswering',
+    });
+  });
+
+  it('names the evidence for the cause, but no topic, which is in words of users', () => {
+    const supporting = [
+      { from: null, n: null, name: 'topics', state: 'lost_content', sentence: 'Topic "visa".' },
+      { from: null, n: null, name: 'store_size', state: 'fell', sentence: '144 of 219 vectors remain.' },
+    ] as const;
+    const ranked = [{ cause: 'index_lost_documents', probability: 0.99, supporting, opposing: [] }] as const;
+    const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', ranked }), 'opened', alone);
+    expect(diagnosis).toContain('144 of 219 vectors remain.');
+    expect(diagnosis).not.toContain('visa');
+  });
+
+  it('says that the cause is not yet known before it is, and leaves out a link that is not configured', () => {
+    const message = messageOf(anIncident({ settledAt: null }), 'opened', alone);
+    expect(message).toMatchObject({ diagnosis: 'Cause not yet known.', link: null });
+    expect(webhookBody(message)).not.toHaveProperty('console_url');
+    expect(JSON.stringify([slackBody(message), pagerdutyBody(message, null)])).not.toContain('http:');
+  });
+
+  it('has what differs most where the cause is unknown, but no topic in words of users', () => {
+    const sign = { from: null, n: null, state: 'fell' } as const;
+    const supporting = [
+      { ...sign, name: 'topics', state: 'new_demand', sentence: 'Nobody asked about "visas" before.' } as const,
+      { ...sign, name: 'score', sentence: 'ndcg@10 fell: -0.200.' } as const,
+    ];
+    const ranked = [{ cause: 'unknown', probability: 0.6, supporting, opposing: [] }] as const;
+    const { diagnosis } = messageOf(anIncident({ cause: 'unknown', confidence: 'low', ranked }), 'opened', alone);
+    expect(diagnosis).toContain('Cause unknown. ndcg@10 fell: -0.200. Compare');
+    expect(diagnosis).not.toContain('visas');
+  });
+
+  it('has a cause for each thing that fires, where one cause cannot bring about all', () => {
+    const slow = { cause: 'retriever_slow', confidence: 'medium', probability: 0.8, effects: ['latency'] } as const;
+    const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', also: [slow] }), 'opened', alone);
+    expect(diagnosis).toContain('Likely cause: documents are gone from the index (high confidence).');
+    expect(diagnosis).toContain('Likely cause of the slow answers: the retriever is slow (medium confidence).');
+  });
+
+  it('has an id of its own for each follow-up, which is the same when it is sent again', () => {
+    const [first, again, next] = [later(1), later(1), later(2)].map(
+      (saidAt) => messageOf(anIncident({ saidAt }), 'updated', alone).id,
+    );
+    expect(first).toBe(again);
+    expect(next).not.toBe(first);
+  });
+
+  it('says at the end what it recovered to and after how long, and nothing as if the fault went on', () => {
+    const message = messageOf(over(120, 'nDCG@10 recovered to 0.82'), 'closed', settings);
+    expect(message.summary).toBe('docs: nDCG@10 recovered to 0.82 after 2 h');
+    expect(message.lines.join(' ')).toContain('at its worst retriever down (HTTP 503)');
+    expect(JSON.stringify(message)).not.toContain(incident.course[0]?.worst.text);
+    expect(message.diagnosis).toBe('Diagnosed cause: the retriever is down (high confidence).');
+    expect(message.link).toBe(link);
+  });
+
+  it.each([
+    [0.5, 'docs: all alerts resolved after 30 s'],
+    [12, 'docs: all alerts resolved after 12 min'],
+    [125, 'docs: all alerts resolved after 2 h 5 min'],
+    [24 * 60, 'docs: all alerts resolved after 1 d'],
+  ])('says so where nothing was measured at the end, after %f minutes', (minutes, summary) => {
+    expect(messageOf(over(minutes, null), 'closed', alone).summary).toBe(summary);
+  });
+
+  it('does not claim that what left the config recovered', () => {
+    const { summary } = messageOf(over(12, null, { closedBecause: 'left_config' }), 'closed', alone);
+    expect(summary).toContain('closed after 12 min: it left the config');
+    expect(summary).toContain('not seen to recover');
+  });
+
+  it('escapes for Slack what it would take for a link or a mention', () => {
+    const [alarm] = incident.course;
+    if (alarm === undefined) throw new Error('the builder makes one alarm');
+    const worst = { ...alarm.worst, text: '<!channel> a & b' };
+    const body = JSON.stringify(
+      slackBody(messageOf({ ...incident, course: [{ ...alarm, worst }] }, 'opened', settings)),
+    );
+    expect(body).toContain('&lt;!channel&gt; a &amp; b');
+    expect(body).toContain(`<${link}|The incident>`);
+  });
+
+  it('is resolved in Slack by its title', () => {
+    expect(slackBody(messageOf(over(12, 'MRR recovered to 0.9'), 'closed', alone))).toMatchObject({
+      text: expect.stringMatching(/^\*Resolved: docs: MRR recovered to 0\.9 after 12 min\*/) as string,
+    });
+  });
+
+  it('opens and resolves one incident of PagerDuty by one key', () => {
+    const opened = pagerdutyBody(messageOf(incident, 'opened', settings), 'R0');
+    const closed = pagerdutyBody(messageOf(incident, 'closed', settings), 'R0');
+    const key = `recalld/docs/${NOON.toISOString()}/7`;
+    expect(opened).toMatchObject({
+      routing_key: 'R0',
+      event_action: 'trigger',
+      dedup_key: key,
+      payload: { severity: 'critical', source: 'docs', timestamp: NOON.toISOString() },
+      links: [{ href: link }, { text: 'The runbook' }],
+    });
+    expect(closed).toEqual({ routing_key: 'R0', event_action: 'resolve', dedup_key: key });
+  });
+});

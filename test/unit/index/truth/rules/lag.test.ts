@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { type Arrival, lagOf } from '../../../../../src/index/truth/rules/looks.ts';
+
+/** Found at one of the looks that are a quarter of an hour apart; not at all when it takes longer than the day. */
+const followed = (changedAt: number, seconds: number): Arrival => {
+  const found = 900 * Math.ceil((changedAt + seconds) / 900);
+  return found <= 86_400
+    ? { weight: 1, hasCome: true, after: Math.max(0, found - 900 - changedAt), by: found - changedAt }
+    : { weight: 1, hasCome: false, after: 86_400 - changedAt, by: 86_400 - changedAt };
+};
+const changes = (count: number, seconds: (place: number) => number): Arrival[] =>
+  Array.from({ length: count }, (_, place) => followed((60_000 * place) / count, seconds(place)));
+
+it('holds what happened between two looks within its bounds', () => {
+  const quick = lagOf(
+    changes(200, () => 300),
+    0.95,
+  );
+  expect(quick.bounds?.low).toBeLessThanOrEqual(300);
+  expect(quick.bounds?.high).toBeGreaterThanOrEqual(300);
+  expect(quick.value).toBeLessThanOrEqual(900);
+});
+
+it('is the lower bound where too few changed, or too few came, to know an upper one', () => {
+  const few = lagOf(
+    changes(30, () => 1800),
+    0.95,
+  );
+  expect(few.bounds).toBeNull();
+  expect(few.value).toBeLessThanOrEqual(1800);
+  expect(few.value).toBeGreaterThanOrEqual(900);
+  const stuck = lagOf(
+    changes(200, (place) => (place % 5 === 0 ? Number.POSITIVE_INFINITY : 1800)),
+    0.95,
+  );
+  expect(stuck).toEqual({ value: 86_400, bounds: null });
+});
+
+it('never has a value outside of its bounds, whatever came between what still waits', () => {
+  for (let count = 100; count < 130; count += 1) {
+    const { value, bounds } = lagOf(
+      changes(count, (place) => ((place * 7919) % 97) * 800),
+      0.5,
+    );
+    if (bounds === null) continue;
+    expect(bounds.low).toBeLessThanOrEqual(value);
+    expect(bounds.high).toBeGreaterThanOrEqual(value);
+  }
+});

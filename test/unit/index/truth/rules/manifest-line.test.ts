@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { readManifestLine } from '../../../../../src/index/truth/rules/manifest-line.ts';
+
+const read = (text: string) => readManifestLine({ file: 'm.jsonl', line: 7, text });
+
+it('takes ids, times, hashes and segments, and no text', () => {
+  const line = {
+    id: 42,
+    updated_at: '2026-01-31T12:00:00Z',
+    hash: 9,
+    deleted: true,
+    chunks: 3,
+    segment: 'acme',
+    text: 'secret',
+  };
+  expect(read(JSON.stringify(line))).toEqual({
+    id: '42',
+    updatedAt: new Date('2026-01-31T12:00:00Z'),
+    hash: '9',
+    isDeleted: true,
+    chunks: 3,
+    segment: 'segment=acme',
+  });
+  expect(read('{"id": "a", "updated_at": 1, "segment": "tenant=acme"}')).toEqual({
+    id: 'a',
+    updatedAt: new Date(1000),
+    hash: null,
+    isDeleted: false,
+    chunks: null,
+    segment: 'tenant=acme',
+  });
+});
+
+it.each([
+  ['no JSON', 'is not JSON'],
+  ['[]', 'is no JSON object'],
+  ['{"id": null}', 'has no "id"'],
+  ['{"id": ""}', 'has no "id"'],
+  ['{"id": {}}', 'has a "id" that is no text'],
+  [`{"id": "${'x'.repeat(1025)}"}`, 'has a "id" of more than 1024 characters'],
+  ['{"id": "a\\u0000"}', 'has a "id" with the character NUL'],
+  ['{"id": "a", "updated_at": "yesterday"}', 'has an "updated_at" that is no time'],
+  ['{"id": "a", "deleted": "yes"}', 'has a "deleted" that is neither true nor false'],
+  ['{"id": "a", "chunks": -1}', 'has "chunks" that are no whole number'],
+])('refuses %s, with its place', (text, problem) => {
+  expect(() => read(text)).toThrow(`Line 7 of m.jsonl ${problem}`);
+});

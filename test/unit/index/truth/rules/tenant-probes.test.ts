@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { questionOf, sharedBeginning, tenantProbe } from '../../../../../src/index/truth/rules/findings.ts';
+
+describe('the ids of a segment', () => {
+  it.each([
+    ['tenant-b/10', 'tenant-b/17', 'tenant-b/'],
+    ['b:docs:1', 'b:faq:9', 'b:'],
+    ['b/1', 'b/1', 'b/'],
+    ['b_ä1', 'b_ä2', 'b_'],
+    ['docs-1', 'faq-1', null],
+    ['b1', 'b2', null],
+    ['b*1', 'b*2', null],
+    ['', 'b', null],
+  ])('from %j to %j begin with %j', (first, last, beginning) => {
+    expect(sharedBeginning(first, last)).toBe(beginning);
+  });
+});
+
+describe('a question', () => {
+  it('is the start of the first text that says anything', () => {
+    expect(questionOf([null, '  ', `\n ${'word '.repeat(100)}`])).toBe('word '.repeat(60).trim());
+  });
+
+  it('is none where no text does', () => {
+    expect(questionOf([null, ' \n'])).toBeNull();
+  });
+
+  it('is asked as a segment by its tags, and needs no judgment', () => {
+    expect(tenantProbe('p', 'text', 'tenant=a', ['tenant-b/*'])).toEqual({
+      id: 'p',
+      text: 'text',
+      tags: { tenant: 'a' },
+      judgments: [],
+      forbidden: ['tenant-b/*'],
+    });
+  });
+});

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { summarizeFeedback } from '../../../../src/live/edge/live-routes.ts';
+import type { OpinionTally } from '../../../../src/live/rules/feedback/sentiment.ts';
+import { hours } from '../../../support/measurements.ts';
+
+const window = { from: hours(-1), until: hours(1) };
+const source = { pipeline: 'docs', segmentKeys: ['lang'], maxSegments: 1 };
+
+/** A thumb up on a query in English. */
+function aTally(parts: Partial<OpinionTally> = {}): OpinionTally {
+  return {
+    kind: 'thumb',
+    sentiment: 'positive',
+    segments: ['lang=en'],
+    feedback: 1,
+    opinions: 1,
+    ...parts,
+  };
+}
+
+function summaryOf(tallies: readonly OpinionTally[]) {
+  return summarizeFeedback({ opinions: async () => tallies }, source, window);
+}
+
+it('counts the latest opinion of each user, and all feedback beside it', async () => {
+  const changed = aTally({ sentiment: 'negative', feedback: 2 });
+  const beyondCap = aTally({ opinions: 0 });
+  const { kinds, opinions } = await summaryOf([changed, beyondCap]);
+  expect(kinds).toEqual([{ kind: 'thumb', feedback: 3, positive: 0, negative: 1, neutral: 0 }]);
+  expect(opinions.all.get('all')).toMatchObject({ kind: 'ratio', value: 0, n: 1 });
+});
+
+it('tells what users said from what they did, within the segments of the config', async () => {
+  const { opinions } = await summaryOf([
+    aTally({ feedback: 2, opinions: 2 }),
+    aTally({ segments: ['lang=de'] }),
+    aTally({ kind: 'abandonment', sentiment: 'negative', segments: [] }),
+  ]);
+  expect([...opinions.all.keys()].toSorted()).toEqual(['all', 'lang=en', 'other']);
+  expect(opinions.explicit.get('all')).toMatchObject({ value: 1, n: 3 });
+  expect(opinions.implicit.get('all')).toMatchObject({ value: 0, n: 1 });
+});
+
+it('has no ratio without an opinion', async () => {
+  const { kinds, opinions } = await summaryOf([]);
+  expect(kinds).toEqual([]);
+  expect(opinions.all.get('all')).toMatchObject({ kind: 'insufficient_data' });
+});

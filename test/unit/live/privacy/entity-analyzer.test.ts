@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  createPresidioAnalyzer,
+  createSemaphore,
+  type PresidioSettings,
+} from '../../../../src/live/privacy/personal-data.ts';
+import {
+  type FaultServer,
+  hang,
+  hangInBody,
+  html,
+  json,
+  type Responder,
+  raw,
+  redirect,
+  reset,
+  startFaultServer,
+  status,
+  truncated,
+} from '../../../support/fault-server.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+/** A task that runs until it is let go. */
+function aTask() {
+  const state = { isRunning: false };
+  let release = (): void => undefined;
+  const run = (): Promise<string> => {
+    state.isRunning = true;
+    return new Promise((resolve) => {
+      release = () => resolve('done');
+    });
+  };
+  return { state, run, release: () => release() };
+}
+
+const never = new AbortController().signal;
+
+describe('a semaphore', () => {
+  it('lets no more tasks run than it was made for, and the others in their order', async () => {
+    const semaphore = createSemaphore(2);
+    const tasks = [aTask(), aTask(), aTask(), aTask()];
+    const work = tasks.map(({ run }) => semaphore(run, never));
+    const running = (): boolean[] => tasks.map(({ state }) => state.isRunning);
+    await Promise.resolve();
+    expect(running()).toEqual([true, true, false, false]);
+    tasks[1]?.release();
+    expect(await work[1]).toBe('done');
+    expect(running()).toEqual([true, true, true, false]);
+    tasks[0]?.release();
+    tasks[2]?.release();
+    await Promise.all([work[0], work[2]]);
+    tasks[3]?.release();
+    expect(await work[3]).toBe('done');
+  });
+
+  it('gives the place of a task that fails to the next', async () => {
+    const semaphore = createSemaphore(1);
+    await expect(semaphore(() => Promise.reject(new Error('no')), never)).rejects.toThrow('no');
+    expect(await semaphore(async () => 'next', never)).toBe('next');
+  });
+
+  it('never starts a task whose time is over before its turn', async () => {
+    const semaphore = createSemaphore(1);
+    const [first, second, third] = [aTask(), aTask(), aTask()];
+    const over = new AbortController();
+    const running = semaphore(first.run, never);
+    const waiting = semaphore(second.run, over.signal);
+    const last = semaphore(third.run, never);
+    over.abort(new Error('too late'));
+    await expect(waiting).rejects.toThrow('too late');
+    await expect(semaphore(second.run, over.signal)).rejects.toThrow('too late');
+    first.release();
+    await running;
+    third.release();
+    expect(await last).toBe('done');
+    expect(second.state.isRunning).toBe(false);
+  });
+});
+
+let server: FaultServer | null = null;
+afterEach(async () => {
+  await server?.close();
+  server = null;
+});
+
+async function anAnalyzer(responder: Responder, changes: Partial<PresidioSettings> = {}) {
+  server = await startFaultServer(responder);
+  return createPresidioAnalyzer({
+    url: server.url,
+    headers: { authorization: 'Bearer secret-token' },
+    language: 'de',
+    scoreThreshold: 0.6,
+    entities: null,
+    timeoutMs: 5000,
+    concurrency: 4,
+    configField: 'privacy.presidio',
+    ...changes,
+  });
+}
+
+const ada = { entity_type: 'PERSON', start: 3, end: 6, score: 0.85, analysis_explanation: null };
+
+describe('the analyzer of Presidio', () => {
+  it('is asked in its own words, and what it found is understood', async () => {
+    const analyzer = await anAnalyzer(json([ada]), { entities: ['PERSON'] });
+    expect(await analyzer.analyze('is Ada in')).toEqual({
+      kind: 'found',
+      entities: [{ entityType: 'PERSON', start: 3, end: 6, score: 0.85 }],
+    });
+    const [request] = server?.requests ?? [];
+    expect(request).toMatchObject({ method: 'POST', target: '/analyze' });
+    expect(request?.headers.authorization).toBe('Bearer secret-token');
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      text: 'is Ada in',
+      language: 'de',
+      score_threshold: 0.6,
+      entities: ['PERSON'],
+    });
+  });
+
+  it('looks for all that it knows when no types are named', async () => {
+    const analyzer = await anAnalyzer(json([]));
+    expect(await analyzer.analyze('who is it')).toEqual({ kind: 'found', entities: [] });
+    expect(JSON.parse(server?.requests[0]?.body ?? '')).not.toHaveProperty('entities');
+  });
+
+  it.each<[string, Responder, string]>([
+    ['answers 500', status(500), 'failed'],
+    ['answers 422, as for a language that it does not have', status(422), 'failed'],
+    ['redirects', redirect('http://elsewhere.internal/'), 'failed'],
+    ['resets the connection', reset(), 'failed'],
+    ['closes the connection in the middle', truncated(), 'failed'],
+    ['answers a web page', html(), 'malformed'],
+    ['answers half of a JSON', raw('[{"entity_type": "PERSON"'), 'malformed'],
+    ['answers an error as JSON', json({ error: 'no text' }), 'malformed'],
+    ['answers null', json(null), 'malformed'],
+    ['answers a find without offsets', json([{ entity_type: 'PERSON', score: 1 }]), 'malformed'],
+    ['answers a find with offsets that are texts', json([{ ...ada, start: '3' }]), 'malformed'],
+    ['answers a find without a type', json([{ ...ada, entity_type: 7 }]), 'malformed'],
+    ['answers finds that are none', json([ada, null]), 'malformed'],
+  ])('is a failure that says nothing of the text when it %s', async (_what, responder, kind) => {
+    const analyzer = await anAnalyzer(responder);
+    const analysis = await analyzer.analyze('is Ada in');
+    expect(analysis.kind).toBe(kind);
+    const message = analysis.kind === 'found' ? '' : analysis.message;
+    expect(message).toMatch(/^Presidio .*\.$/);
+    expect(message).not.toMatch(/Ada|secret/);
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it.each<[string, Responder]>([
+    ['never answers', hang()],
+    ['stops in the middle of its answer', hangInBody()],
+  ])('is given up when it %s', async (_what, responder) => {
+    const analyzer = await anAnalyzer(responder, { timeoutMs: 50 });
+    const analysis = await analyzer.analyze('is Ada in');
+    expect(analysis).toMatchObject({ kind: 'timeout', message: expect.stringContaining('within 50 ms') });
+    await waitFor(() => server?.openConnections === 0);
+  });
+
+  it('is given no more texts at a time than it should have, and gives up those that get no turn', async () => {
+    const analyzer = await anAnalyzer(hang(), { timeoutMs: 2000, concurrency: 3 });
+    const analyses = Promise.all(Array.from({ length: 10 }, (_, i) => analyzer.analyze(`text ${i}`)));
+    await waitFor(() => server?.requests.length === 3);
+    expect(server?.openConnections).toBe(3);
+    expect((await analyses).map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'timeout'));
+  });
+
+  it('is given many texts one behind the other on few connections', async () => {
+    const analyzer = await anAnalyzer(json([]), { concurrency: 2 });
+    const analyses = await Promise.all(Array.from({ length: 50 }, (_, i) => analyzer.analyze(`text ${i}`)));
+    expect(analyses.every(({ kind }) => kind === 'found')).toBe(true);
+    expect(server?.connections).toBeLessThanOrEqual(2);
+  });
+
+  it('must be at an address that can be called', async () => {
+    await expect(anAnalyzer(json([]), { url: 'http://user:pass@presidio' })).rejects.toThrow('privacy.presidio.url');
+  });
+});

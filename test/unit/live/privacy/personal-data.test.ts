@@ -1,0 +1,175 @@
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { RecalldError } from '../../../../src/core/errors.ts';
+import { privacySchema } from '../../../../src/live/config.ts';
+import { createPersonalData } from '../../../../src/live/privacy/personal-data.ts';
+import { createRedactionThread } from '../../../../src/live/privacy/redaction-thread.ts';
+import { createRedactor, textHash } from '../../../../src/live/privacy/rules/redactor.ts';
+import type { LiveQuery } from '../../../../src/live/rules/live-query.ts';
+import { aLiveQuery } from '../../../support/builders.ts';
+import {
+  type FaultServer,
+  hang,
+  json,
+  type Responder,
+  startFaultServer,
+  status,
+} from '../../../support/fault-server.ts';
+import { recordLog } from '../../../support/log.ts';
+import { MemoryMeter } from '../../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+import { aFeedback } from '../rules/feedback/builders.ts';
+
+let server: FaultServer | null = null;
+afterEach(async () => {
+  await server?.close();
+  server = null;
+});
+
+const thread = createRedactionThread();
+afterAll(() => thread.close());
+
+const key = 'key-of-the-hashes-0123456789';
+
+const aQuery = (parts: Partial<LiveQuery> = {}) => aLiveQuery({ text: 'Is Ada ada@example.org in?', ...parts });
+
+/** The privacy of `docs` with the service that `responder` plays. */
+async function aPrivacy(responder: Responder | null, privacy: object = {}, timeoutMs = 5000) {
+  if (responder !== null) server = await startFaultServer(responder);
+  const presidio = server === null ? {} : { presidio: { url: server.url, timeout_ms: timeoutMs } };
+  const meter = new MemoryMeter();
+  const { logger, entries } = recordLog();
+  const clock = new SteerableClock();
+  const personalData = createPersonalData({
+    pipeline: 'docs',
+    privacy: privacySchema.parse({ ...presidio, ...privacy }),
+    key,
+    thread,
+    meter,
+    logger,
+    clock,
+  });
+  const outcomes = (): string[] => meter.increments.map(({ labels }) => labels['outcome'] ?? '');
+  return { personalData, outcomes, entries, clock };
+}
+
+/** Finds every `Ada`, and counts as Python does. */
+const findsAda: Responder = (request, response) => {
+  const { text } = JSON.parse(request.body) as { text: string };
+  const characters = Array.from(text);
+  const finds = characters.flatMap((_, start) =>
+    characters.slice(start, start + 3).join('') === 'Ada'
+      ? [{ entity_type: 'PERSON', start, end: start + 3, score: 0.9 }]
+      : [],
+  );
+  json(finds)(request, response);
+};
+
+describe('a service that knows names', () => {
+  it('sees what our own rules left, and what it finds is gone too', async () => {
+    const { personalData, outcomes } = await aPrivacy(findsAda);
+    const query = aQuery({ text: '😀 Is Ada ada@example.org in?', error: 'no index for Ada' });
+    expect(await personalData.ofQuery(query)).toMatchObject({
+      text: '😀 Is [PERSON] [EMAIL] in?',
+      textHash: null,
+      error: 'no index for [PERSON]',
+    });
+    const comment = await personalData.ofFeedback(aFeedback({ comment: 'Ada was kind' }));
+    expect(comment).toMatchObject({ comment: '[PERSON] was kind' });
+    expect(JSON.stringify(server?.requests)).not.toContain('ada@example.org');
+    expect(outcomes()).toEqual(['ok', 'ok', 'ok']);
+  });
+
+  it.each<[string, Responder, string]>([
+    ['fails', status(500), 'failed'],
+    ['does not answer in time', hang(), 'timeout'],
+    ['answers nonsense', json({ entities: [] }), 'malformed'],
+    ['finds something outside of the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
+  ])('that %s lets no text through: of a query only a hash is kept', async (_what, responder, outcome) => {
+    const { personalData, outcomes, entries } = await aPrivacy(responder, {}, outcome === 'timeout' ? 200 : 5000);
+    const query = aQuery({ error: 'no index for Ada' });
+    const [kept, feedback] = await Promise.all([
+      personalData.ofQuery(query),
+      personalData.ofFeedback(aFeedback({ comment: 'Ada was kind' })),
+    ]);
+    expect(kept).toMatchObject({
+      text: null,
+      textHash: textHash(query.text ?? '', key),
+      error: '[REDACTED]',
+    });
+    expect(feedback.comment).toBeNull();
+    expect(outcomes()).toEqual([outcome, outcome, outcome]);
+    expect(JSON.stringify(entries)).not.toContain('Ada');
+  });
+
+  it('that is down is logged once a minute, however many texts there are', async () => {
+    const { personalData, entries, clock } = await aPrivacy(status(500));
+    for (let i = 0; i < 5; i++) await personalData.ofQuery(aQuery());
+    expect(entries).toMatchObject([
+      { level: 'warn', fields: { pipeline: 'docs', reason: expect.stringContaining('500') } },
+    ]);
+    await clock.advance(60_000);
+    await personalData.ofQuery(aQuery());
+    expect(entries).toHaveLength(2);
+  });
+
+  it('is not asked about nothing', async () => {
+    const { personalData } = await aPrivacy(findsAda);
+    const kept = await Promise.all([null, '', ' '].map((text) => personalData.ofQuery(aQuery({ text }))));
+    expect(kept.map(({ text, textHash: hash }) => [text, hash])).toEqual([
+      [null, null],
+      ['', null],
+      [' ', null],
+    ]);
+    expect(server?.requests).toEqual([]);
+  });
+});
+
+describe('without such a service', () => {
+  it.each([
+    ['redact', 'Is Ada [EMAIL] in?', '[EMAIL] has no index', false],
+    ['keep', 'Is Ada ada@example.org in?', '[EMAIL] has no index', false],
+    ['hash', null, null, true],
+  ])('texts are kept as the mode %s says', async (mode, text, error, isHashed) => {
+    const { personalData, outcomes } = await aPrivacy(null, { text: mode });
+    const kept = await personalData.ofQuery(aQuery({ error: 'ada@example.org has no index' }));
+    expect(kept).toMatchObject({ text, error });
+    expect(kept.textHash !== null).toBe(isHashed);
+    expect(outcomes()).toEqual([]);
+  });
+});
+
+describe('a long text', () => {
+  const long = `Is ada@example.org in? ${'1.1.1.1 and card '.repeat(6000)} T-1234`;
+
+  it('is redacted in a thread as it would be here, with the patterns of its pipeline', async () => {
+    const patterns = [{ name: 'ticket', regex: 'T-[0-9]{4}' }];
+    const { personalData } = await aPrivacy(null, { patterns });
+    const redact = createRedactor({ patterns: [{ name: 'ticket', source: 'T-[0-9]{4}' }] });
+    const kept = await personalData.ofQuery(aQuery({ text: long, error: long }));
+    expect(kept.text).toBe(redact(long).text);
+    expect(kept.text?.endsWith('[TICKET]')).toBe(true);
+    expect(kept.error).toBe(kept.text);
+  });
+
+  it('that finds no room in its queue is sent back to whoever sent it', async () => {
+    const { personalData } = await aPrivacy(null);
+    const sent = await Promise.allSettled(
+      Array.from({ length: 2100 }, () => personalData.ofQuery(aQuery({ text: 'a'.repeat(20_001) }))),
+    );
+    const refused = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const reason of refused) {
+      expect(reason).toBeInstanceOf(RecalldError);
+      expect(reason).toMatchObject({ code: 'overloaded', retryable: true });
+    }
+  });
+});
+
+describe('the config of such a service', () => {
+  it.each(['hash', 'keep'])('is refused in the mode %s, where it would have no effect', (mode) => {
+    const parsed = privacySchema.safeParse({ text: mode, presidio: { url: 'http://presidio' } });
+    expect(parsed.error?.issues).toMatchObject([
+      { path: ['presidio'], message: `has no effect with text: ${mode}; set text: redact, or leave it out` },
+    ]);
+  });
+});

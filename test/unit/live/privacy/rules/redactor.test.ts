@@ -1,0 +1,188 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RecalldError } from '../../../../../src/core/errors.ts';
+import { card, email, iban, ip, phone } from '../../../../../src/live/privacy/rules/personal-detectors.ts';
+import { createRedactor, type Redactor } from '../../../../../src/live/privacy/rules/redactor.ts';
+import { credentials, privateKey, secret, token } from '../../../../../src/live/privacy/rules/secret-detectors.ts';
+import { negatives, positives } from './examples.ts';
+
+const redact = createRedactor();
+
+/** Whatever mixes of data, words, placeholders and odd characters a text may have. */
+const anyText = fc
+  .array(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...positives.map(([text]) => text), ...negatives) },
+      {
+        weight: 4,
+        arbitrary: fc.constantFrom('', ' ', ', ', '\n', ':', '-', '+', '.', '/', '@', '0', '1', '"', 'x'),
+      },
+      { weight: 1, arbitrary: fc.constantFrom('[EMAIL]', '[PHONE]', '[SECRET', '[REDACTED]', '［EMAIL］') },
+      { weight: 2, arbitrary: fc.string() },
+      { weight: 1, arbitrary: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) },
+    ),
+    { maxLength: 12 },
+  )
+  .map((parts) => parts.join(''));
+
+describe('a redacted text', () => {
+  it.each(positives)('hides what is private in %j', (text, expected) => {
+    expect(redact(text).text).toBe(expected);
+  });
+
+  it.each(negatives)('is the text itself when nothing is private: %j', (text) => {
+    expect(redact(text)).toEqual({ text, counts: {} });
+  });
+
+  it('comes with the number of finds of each kind', () => {
+    const { counts } = redact('a@b.co, c@d.org, 4111 1111 1111 1111 and password=swordfish');
+    expect(counts).toEqual({ email: 2, card: 1, secret: 1 });
+  });
+
+  it('stays as it is when it is redacted again', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const once = redact(text);
+        expect(redact(once.text)).toEqual({ text: once.text, counts: {} });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('keeps every character that is not part of a find', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const { text: redacted, counts } = redact(text);
+        fc.pre(counts['redacted'] === undefined);
+        // What is left between placeholders stands in the original in the same order.
+        let position = 0;
+        for (const part of redacted.split(/\[[A-Z_]+\]/)) {
+          const found = text.indexOf(part, position);
+          expect(found).toBeGreaterThanOrEqual(position);
+          position = found + part.length;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each(['a@b.co', '4111 1111 1111 1111', 'DE89 3704 0044 0532 0130 00', '+44 20 7946 0958', '2001:db8::1'])(
+    'hides %j between any words',
+    (secret) => {
+      const word = fc.constantFrom('please', 'see', 'it', 'was', 'to', 'and', 'für', '是', '—', '(', ')', '"', '\n');
+      fc.assert(
+        fc.property(fc.array(word), fc.array(word), (before, after) => {
+          const { text } = redact([...before, secret, ...after].join(' '));
+          expect(text).not.toContain(secret);
+          expect(text).toMatch(/\[(?:EMAIL|CARD|IBAN|PHONE|IP)\]/);
+        }),
+      );
+    },
+  );
+});
+
+describe('a hostile text', () => {
+  const fragments = (
+    'a|@|a@|.|-|+|1|1 |+1|06 |01.02.2024 |password=|password=!|key=|key |eyJ|eyJaaaaa.|sk-|sk-a1|://|a://a:|a://a@|' +
+    '-----BEGIN PRIVATE KEY-----|bearer a|authorization: |DE89 |4111 |4 |tel number |(11) |::|a:|1.|1.1.1.|[EMAIL]|"|' +
+    '"a@|SG.aaaaaaaaaaaaaaaa|\u200b|１|😀|\ud800|[|hooks.slack.com/services/'
+  ).split('|');
+
+  it.each(fragments)('of 100 kB made of %j comes back, of bounded length', { timeout: 20_000 }, (fragment) => {
+    const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
+    // The shortest find for its placeholder is the `a` of `a://a@`.
+    expect(redact(text).text.length).toBeLessThanOrEqual(text.length * 3);
+  });
+
+  it('that never settles is replaced as a whole', () => {
+    expect(redact('(415) 555-2671'.repeat(20))).toEqual({ text: '[REDACTED]', counts: { redacted: 1 } });
+  });
+});
+
+describe('a redactor that fails', () => {
+  it('replaces the whole text, never lets it through', () => {
+    const fromUntypedCode = redact as (text: unknown) => ReturnType<Redactor>;
+    for (const value of [null, undefined, 7, { text: 'a@b.co' }]) {
+      expect(fromUntypedCode(value)).toEqual({ text: '[REDACTED]', counts: { redacted: 1 } });
+    }
+  });
+});
+
+describe('patterns of the config', () => {
+  const patterns = [
+    { name: 'employee_id', source: '(?<![A-Z])EMP-\\d{4,8}' },
+    { name: 'patient', source: 'patient no\\. (?<value>\\d+)' },
+  ];
+
+  it('are replaced by their name, or only their value is', () => {
+    const { text, counts } = createRedactor({ patterns })('EMP-12345 saw patient no. 77 (ＥＭＰ－１２３４)');
+    expect(text).toBe('[EMPLOYEE_ID] saw patient no. [PATIENT] ([EMPLOYEE_ID])');
+    expect(counts).toEqual({ employee_id: 2, patient: 1 });
+  });
+
+  it('never touch what was replaced before them, so that redacting twice is redacting once', () => {
+    const greedy = createRedactor({
+      patterns: [
+        { name: 'word', source: '[A-Za-z]+' },
+        { name: 'at', source: '.(?=@)' },
+      ],
+    });
+    expect(greedy('mail a@b.co').text).toBe('[WORD] [EMAIL]');
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const once = greedy(text).text;
+        expect(greedy(once).text).toBe(once);
+      }),
+    );
+  });
+
+  it('that match nothing in places do not hang', () => {
+    const redactor = createRedactor({ patterns: [{ name: 'gap', source: '(?=😀)|b' }] });
+    expect(redactor('😀b😀').text).toBe('😀[GAP]😀');
+  });
+
+  it.each([
+    ['Employee', 'x', 'needs a name of 1 to 32 lower-case letters'],
+    ['', 'x', 'needs a name'],
+    ['email', 'x', 'has a name that is taken'],
+    ['redacted', 'x', 'has a name that is taken'],
+    ['a', '(', 'cannot be read'],
+    ['a', '', 'matches the empty text'],
+    ['a', 'x*', 'matches the empty text'],
+    ['a', `x{3}${'y'.repeat(500)}`, 'has 504 characters; use at most 500'],
+    ['a', '(a+)+b', 'repeats without bound inside a repetition'],
+    ['a', '(?:x(a*)y){2,}b', 'repeats without bound inside a repetition'],
+    ['a', '(?:[)]\\)a{2,}){5}b', 'repeats without bound inside a repetition'],
+  ])('named %j with source %j are refused with a sentence', (name, source, reason) => {
+    const create = () => createRedactor({ patterns: [{ name, source }] });
+    expect(create).toThrow(RecalldError);
+    expect(create).toThrow(
+      expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(reason) }),
+    );
+    expect(create).toThrow(`The redaction pattern ${JSON.stringify(name)} `);
+  });
+
+  it.each(['a+b+c', '(?:a{1,9}){2,9}', '(?:a+b)?c', '[(+*]+x', '\\(a+\\)+', '(?:ab)+c', '(?<!a)(b+)c'])(
+    'such as %j are accepted',
+    (source) => {
+      expect(() => createRedactor({ patterns: [{ name: 'a', source }] })).not.toThrow();
+    },
+  );
+
+  it('need different names', () => {
+    const twice = [
+      { name: 'a', source: 'x' },
+      { name: 'a', source: 'y' },
+    ];
+    expect(() => createRedactor({ patterns: twice })).toThrow('has a name that is taken');
+  });
+});
+
+const builtIn = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
+const units = ['a', 'e', 'x', '1', '9', '@', '.', ':', '::', '/', '-', '+', '=', '"', '%', '(', ')', 'é', '密码', ' '];
+
+it('nothing of a known kind is shorter than five characters, so that shorter gaps need no look', () => {
+  const shorter = fc.array(fc.constantFrom(...units), { maxLength: 4 }).map((parts) => parts.join('').slice(0, 4));
+  const property = fc.property(shorter, (text) => builtIn.every(({ find }) => find(text).length === 0));
+  expect(fc.check(property, { numRuns: 20_000 })).toMatchObject({ failed: false });
+});

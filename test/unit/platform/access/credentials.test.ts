@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import type { RecalldError } from '../../../../src/core/errors.ts';
+import { allows, apiScopes, createAttempts, createCheck } from '../../../../src/platform/access/credentials.ts';
+
+const HERE = '198.51.100.7';
+
+/** A database that knows the keys `good-...`, and counts what it is asked. */
+function aCheck(believedMs = 60_000) {
+  const asked: string[] = [];
+  const told: string[] = [];
+  let isAway = false;
+  const attempts = createAttempts((address) => told.push(address));
+  const check = createCheck(
+    async (text) => {
+      asked.push(text);
+      await Promise.resolve();
+      if (isAway) throw new Error('the database is away');
+      return text.startsWith('good') ? { name: text } : null;
+    },
+    believedMs,
+    attempts,
+  );
+  /** What came of it: the name, or the error code. */
+  const outcome = (text: string, address = HERE): Promise<string | undefined> =>
+    check(text, address).then(
+      (found) => found?.name ?? 'unknown',
+      (error: RecalldError) => error.code ?? error.message,
+    );
+  return {
+    asked,
+    told,
+    outcome,
+    lose: () => (isAway = true),
+    mend: () => (isAway = false),
+    all: (count: number, address?: string) =>
+      Promise.all(Array.from({ length: count }, (_, i) => outcome(`wrong-${i}`, address))),
+  };
+}
+
+describe('keys that somebody presents', () => {
+  it('are looked up a few times when they are wrong, and then the address is sent away, and named once', async () => {
+    const { all, asked, told } = aCheck();
+    const outcomes = await all(1000);
+    expect(outcomes.filter((one) => one === 'unknown')).toHaveLength(20);
+    expect(outcomes.filter((one) => one === 'attempts_limited')).toHaveLength(980);
+    expect(asked).toHaveLength(20);
+    expect(told).toEqual([HERE]);
+  });
+
+  it('work from another address meanwhile', async () => {
+    const { all, outcome } = aCheck();
+    await all(1000);
+    expect(await outcome('good', '203.0.113.9')).toBe('good');
+    expect(await outcome('wrong-1000', '203.0.113.9')).toBe('unknown');
+  });
+
+  it('work from the same address when they did before, and are asked about again when their time is over', async () => {
+    const { all, asked, outcome } = aCheck(0);
+    expect(await outcome('good')).toBe('good');
+    await all(1000);
+    expect(await outcome('good')).toBe('good');
+    expect(asked.filter((text) => text === 'good')).toHaveLength(2);
+  });
+
+  it('are remembered when they are good, however many wrong ones come from however many addresses', async () => {
+    const { asked, outcome } = aCheck();
+    await outcome('good');
+    for (let i = 0; i < 25_000; i += 1) await outcome(`wrong-${i}`, `10.0.${i >> 8}.${i & 255}`);
+    expect(await outcome('good')).toBe('good');
+    expect(asked.filter((text) => text === 'good')).toHaveLength(1);
+  });
+
+  it('are one attempt when the same wrong one comes again and again, as from a service with an old key', async () => {
+    const { asked, outcome } = aCheck();
+    for (let i = 0; i < 500; i += 1) expect(await outcome('wrong')).toBe('unknown');
+    expect(asked).toEqual(['wrong']);
+    expect(await outcome('good')).toBe('good');
+  });
+
+  it('are asked about once when many calls bring the same one at once', async () => {
+    const { asked, outcome } = aCheck();
+    const outcomes = await Promise.all(Array.from({ length: 200 }, () => outcome('good')));
+    expect(new Set(outcomes)).toEqual(new Set(['good']));
+    expect(asked).toEqual(['good']);
+  });
+
+  it('use up no attempt when they are good, or when the database is away', async () => {
+    const { all, lose, mend, outcome } = aCheck();
+    for (let i = 0; i < 100; i += 1) expect(await outcome(`good-${i}`)).toBe(`good-${i}`);
+    lose();
+    for (let i = 0; i < 100; i += 1) expect(await outcome(`late-${i}`)).toBe('the database is away');
+    mend();
+    expect((await all(21)).filter((one) => one === 'unknown')).toHaveLength(20);
+  });
+});
+
+it.each(apiScopes)('a key with scope %s may do what needs it', (scope) => {
+  expect(allows([scope], scope)).toBe(true);
+});
+
+it('an admin key may do everything, and no other key may do what it was not given', () => {
+  expect(apiScopes.every((scope) => allows(['admin'], scope))).toBe(true);
+  expect(allows(['ingest'], 'read')).toBe(false);
+  expect(allows(['ingest', 'read'], 'admin')).toBe(false);
+  expect(allows([], 'read')).toBe(false);
+});

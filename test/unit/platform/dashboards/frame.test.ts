@@ -1,0 +1,52 @@
+import { PanelBuilder } from '@grafana/grafana-foundation-sdk/text';
+import { describe, expect, it } from 'vitest';
+import { arrange } from '../../../../src/platform/dashboards/frame.ts';
+import type { PlacedPanel } from '../../../support/dashboards.ts';
+
+const panel = (title: string, width: number, height: number) =>
+  new PanelBuilder().title(title).span(width).height(height);
+
+const places = (sections: Parameters<typeof arrange>[0]) =>
+  arrange(sections).map(({ id, title, gridPos }) => ({ id, title, ...gridPos }));
+
+describe('the layout', () => {
+  it('goes on in a new line where a panel does not fit, below the tallest of the line before', () => {
+    const panels = [panel('a', 6, 4), panel('b', 12, 9), panel('c', 12, 3), panel('d', 12, 3)];
+    expect(places([{ title: 'Row', panels }])).toEqual([
+      { id: 1, title: 'Row', x: 0, y: 0, w: 24, h: 1 },
+      { id: 2, title: 'a', x: 0, y: 1, w: 6, h: 4 },
+      { id: 3, title: 'b', x: 6, y: 1, w: 12, h: 9 },
+      { id: 4, title: 'c', x: 0, y: 10, w: 12, h: 3 },
+      { id: 5, title: 'd', x: 12, y: 10, w: 12, h: 3 },
+    ]);
+  });
+
+  it('puts each section below the one before, and leaves out those without panels', () => {
+    const sections = [
+      { title: 'First', panels: [panel('a', 24, 5)] },
+      { title: 'Empty', panels: [] },
+      { title: 'Last', panels: [panel('b', 4, 2)] },
+    ];
+    expect(places(sections).map(({ title, y }) => [title, y])).toEqual([
+      ['First', 0],
+      ['a', 1],
+      ['Last', 6],
+      ['b', 7],
+    ]);
+  });
+
+  it('closes the rows below the second, each with its panels, one line after the other', () => {
+    const row = (title: string, panels: number) => ({
+      title,
+      panels: Array.from({ length: panels }, (_, index) => panel(`${title} ${index}`, 24, 5)),
+    });
+    const placed = arrange([row('a', 1), row('b', 1), row('c', 2), row('d', 1)]);
+    const closed = placed.slice(4).map((one) => JSON.parse(JSON.stringify(one)) as PlacedPanel);
+    expect(
+      closed.map(({ id, title, gridPos, panels }) => [id, title, gridPos.y, panels?.map((one) => one.id)]),
+    ).toEqual([
+      [5, 'c', 12, [6, 7]],
+      [8, 'd', 13, [9]],
+    ]);
+  });
+});

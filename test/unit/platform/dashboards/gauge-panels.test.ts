@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { gaugeGraphs } from '../../../../src/platform/dashboards/panels.ts';
+
+interface Built {
+  readonly description?: string;
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
+const build = (spec: Parameters<typeof gaugeGraphs>[0][number]): Built[] =>
+  gaugeGraphs([spec]).map((panel) => JSON.parse(JSON.stringify(panel.build())) as Built);
+
+describe('the graph of a gauge', () => {
+  it('is left out for a metric that this version does not export', () => {
+    expect(build({ metric: 'recalld_of_tomorrow', title: 'Tomorrow', unit: 'none' })).toEqual([]);
+  });
+
+  it('has the bounds as a band where it is one series', () => {
+    const [panel] = build({ metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' });
+    expect(panel?.description).toMatch(/^Share of the live queries .* With its 95 % confidence interval\.$/);
+    expect(panel?.targets?.map(({ legendFormat }) => legendFormat)).toEqual([
+      'Failed',
+      '95 % lower bound',
+      '95 % upper bound',
+    ]);
+  });
+
+  it('has a series for each value of the labels that nobody chose, without bounds that would not match', () => {
+    const [panel] = build({
+      metric: 'recalld_feedback_positive_ratio',
+      title: 'Positive',
+      unit: 'percentunit',
+    });
+    expect(panel?.targets).toMatchObject([
+      {
+        expr: 'max by (basis) (recalld_feedback_positive_ratio{job=~"$job", instance=~"$instance", pipeline="$pipeline", segment="$segment"})',
+        legendFormat: '{{basis}}',
+      },
+    ]);
+  });
+
+  it('has one series over a label that is the same everywhere', () => {
+    const spec = { metric: 'recalld_ann_recall_ratio', title: 'Recall', unit: 'percentunit', without: ['k'] };
+    expect(build(spec)[0]?.targets).toHaveLength(3);
+  });
+});

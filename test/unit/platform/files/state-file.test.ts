@@ -1,0 +1,37 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStateFile } from '../../../../src/platform/files/text-file.ts';
+
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'recalld-state-'));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('the state of interrupted work', () => {
+  it('is what was added, without a step that was cut off', async () => {
+    const file = createStateFile(join(folder, 'work.jsonl'));
+    expect(await file.read()).toBeNull();
+
+    await file.start([{ seed: 1 }]);
+    await file.add({ step: 1 });
+    await appendFile(file.path, '{"step": 2');
+
+    expect(await file.read()).toEqual([{ seed: 1 }, { step: 1 }]);
+    await file.remove();
+    expect(await file.read()).toBeNull();
+  });
+
+  it('says which file a step could not be added to', async () => {
+    const path = join(folder, 'gone', 'work.jsonl');
+
+    await expect(createStateFile(path).add({ step: 1 })).rejects.toMatchObject({
+      code: 'file_unwritable',
+      message: `${path} cannot be written (ENOENT); name another path.`,
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { RecalldError } from '../../../../src/core/errors.ts';
+import { createJobRunner, defineJob } from '../../../../src/platform/queue/job-queue.ts';
+import { MemoryLogger, MemoryMeter } from '../../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+
+type Work = (runId: string, signal: AbortSignal) => Promise<void>;
+
+const job = defineJob({
+  name: 'work-on-run',
+  does: 'Works on a run.',
+  payload: z.strictObject({ run_id: z.string().min(1) }),
+  concurrency: 1,
+  attempts: 3,
+  backoffMs: 1000,
+  timeoutMs: 60_000,
+  retainSeconds: 60,
+  cron: null,
+  handle: (work: Work, { run_id: runId }, signal) => work(runId, signal),
+});
+
+/** A runner of one job, which works as it is told; `worked` has the runs that it was given. */
+function aRunner(work: Work = async () => undefined) {
+  const clock = new SteerableClock();
+  const logger = new MemoryLogger();
+  const meter = new MemoryMeter();
+  const stop = new AbortController();
+  const worked: string[] = [];
+  const jobDeps: Work = (runId, signal) => {
+    worked.push(runId);
+    return work(runId, signal);
+  };
+  const run = createJobRunner({ jobs: [job], jobDeps, clock, logger, meter, shutdown: stop.signal });
+  return { clock, logger, meter, stop, worked, run };
+}
+
+describe('a job', () => {
+  it('is done when its work ends, counted and timed', async () => {
+    const { clock, meter, logger, worked, run } = aRunner((_, signal) => clock.sleep(102, signal));
+    expect(await clock.until(run(job.name, { run_id: 'run-1' }, 'id'))).toBe('done');
+    expect(worked).toEqual(['run-1']);
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { task: job.name, outcome: 'completed' }, value: 1 },
+    ]);
+    expect(meter.observations).toEqual([
+      { name: 'recalld_job_duration_seconds', labels: { task: job.name }, value: 0.102 },
+    ]);
+    expect(logger.lines).toEqual([]);
+  });
+
+  it.each([
+    ['no payload', undefined, 'payload'],
+    ['a payload without its id', {}, 'run_id'],
+    ['an empty id', { run_id: '' }, 'run_id'],
+    ['a key that the job does not know', { run_id: 'run-1', text: 'What is my PIN?' }, 'payload'],
+    ['another type', 'run-1', 'payload'],
+  ])('with %s is dead at once: the log says which field, not what it held', async (_, payload, field) => {
+    const { meter, logger, worked, run } = aRunner();
+    expect(await run(job.name, payload, 'id')).toEqual({
+      kind: 'dead',
+      reason: expect.stringMatching(new RegExp(`^${field}: `)),
+    });
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { task: job.name, outcome: 'dead' }, value: 1 },
+    ]);
+    expect(worked).toEqual([]);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'a job has a payload that its definition refuses',
+        fields: { job: job.name, id: 'id', reason: expect.stringMatching(new RegExp(`^${field}: `)) },
+      },
+    ]);
+    expect(JSON.stringify(logger.lines)).not.toMatch(/PIN|run-1/);
+  });
+
+  it.each([
+    [
+      'a service does not answer',
+      new RecalldError('database_unreachable', 'PostgreSQL does not answer.'),
+      'retry',
+      'failed',
+    ],
+    ['something unforeseen breaks', new TypeError('x is undefined'), 'retry', 'failed'],
+    ['something that is no error is thrown', 'a string', 'retry', 'failed'],
+    [
+      'a retry would come to the same',
+      new RecalldError('golden_set_unknown', 'There is no golden set.'),
+      'dead',
+      'dead',
+    ],
+  ])('is judged when %s', async (_, error, verdict, outcome) => {
+    const { meter, logger, run } = aRunner(async () => {
+      throw error;
+    });
+    const reason = error instanceof Error ? error.message : error;
+    expect(await run(job.name, { run_id: 'run-1' }, 'id')).toEqual({ kind: verdict, reason });
+    expect(meter.increments).toEqual([{ name: 'recalld_jobs_total', labels: { task: job.name, outcome }, value: 1 }]);
+    expect(meter.observations).toHaveLength(1);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'a job failed',
+        fields: { job: job.name, id: 'id', reason, final: outcome === 'dead' },
+      },
+    ]);
+  });
+
+  it('is put down when the program stops: another takes it, and it is no failure', async () => {
+    const { clock, meter, logger, stop, run } = aRunner((_, signal) => clock.sleep(1000, signal));
+    const outcome = run(job.name, { run_id: 'run-1' }, 'id');
+    await clock.advance(50);
+    stop.abort(new Error('the daemon stops'));
+    expect(await outcome).toBe('put_down');
+    expect(meter.increments).toEqual([]);
+    expect(logger.lines).toEqual([]);
+  });
+
+  it('of a name that is not in the catalogue is a bug, and says so', async () => {
+    const { run } = aRunner();
+    await expect(run('no-such-job', {}, 'id')).rejects.toThrow('there is no job no-such-job');
+  });
+});

@@ -1,0 +1,39 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { createEventLoopYield } from '../../../../src/platform/threads/event-loop-yield.ts';
+
+/** Does all the work at once, and says what was done in each turn of the event loop. */
+async function turnsOf(most: number, amounts: readonly number[]): Promise<number[][]> {
+  const takeTurn = createEventLoopYield(most);
+  const turns: number[][] = [];
+  let turn: number[] = [];
+  const all = amounts.map(async (amount) => {
+    await takeTurn(amount);
+    turn.push(amount);
+  });
+  while (turns.flat().length < amounts.length) {
+    await nextTurn();
+    turns.push(turn);
+    turn = [];
+  }
+  await Promise.all(all);
+  return turns.filter((done) => done.length > 0);
+}
+
+it('does as much in a turn as it has room for, in order', async () => {
+  expect(await turnsOf(10, [4, 4, 4, 4, 4])).toEqual([[4, 4], [4, 4], [4]]);
+});
+
+it('lets work that is larger than a turn have one of its own', async () => {
+  expect(await turnsOf(10, [4, 30, 4, 4])).toEqual([[4], [30], [4, 4]]);
+});
+
+it('keeps nobody waiting while there is room', async () => {
+  const takeTurn = createEventLoopYield(10);
+  let isElsewhere = false;
+  setImmediate(() => {
+    isElsewhere = true;
+  });
+  await takeTurn(8);
+  expect(isElsewhere).toBe(false);
+});

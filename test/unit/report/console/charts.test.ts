@@ -1,0 +1,81 @@
+import { array, assert, double, property } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { signed, withoutZeros } from '../../../../src/core/format.ts';
+import { distributions } from '../../../../src/report/console/charts/distribution-chart.tsx';
+import { chartSize, markGroups, shownFrom, trendGeometry } from '../../../../src/report/console/charts/trend-chart.tsx';
+
+const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
+const point = (hour: number, value: number) => ({ at: at(hour), value, low: value - 0.1, high: value + 0.1 });
+const geometry = (series: readonly (readonly ReturnType<typeof point>[])[]) =>
+  trendGeometry({ from: at(0), until: at(23), series, levels: [], limits: [null, null] });
+
+describe('a chart over time', () => {
+  it('does not join what lies on both sides of a gap', () => {
+    const { paths } = geometry([[point(0, 1), point(1, 1), point(2, 1), point(20, 1), point(21, 1)]]);
+    expect(paths[0]?.line.match(/M/g)).toHaveLength(2);
+  });
+
+  it('has every value and bound in sight, and never a number that is none', () => {
+    assert(
+      property(array(double({ min: -1e6, max: 1e6, noNaN: true }), { maxLength: 20 }), (values) => {
+        const points = values.map((value, hour) => point(hour, value));
+        const { y, paths } = geometry([points]);
+        expect(JSON.stringify(paths)).not.toMatch(/NaN|Infinity/);
+        for (const { low, high } of points) {
+          expect(y(high)).toBeGreaterThanOrEqual(chartSize.top - 0.1);
+          expect(y(low)).toBeLessThanOrEqual(chartSize.height - chartSize.bottom + 0.1);
+        }
+      }),
+    );
+  });
+});
+
+describe('a chart of a young install', () => {
+  it('begins shortly before its first value, so that the values are more than a spot at the margin', () => {
+    expect(shownFrom(at(0), at(23), [point(22, 1), point(23, 1)])).toEqual(at(21));
+    const minuteAgo = { ...point(23, 1), at: new Date(at(23).getTime() - 60_000) };
+    expect(shownFrom(at(0), at(23), [minuteAgo])).toEqual(new Date(at(23).getTime() - 600_000));
+  });
+
+  it('shows all of the time else, also when nothing was measured in it', () => {
+    expect(shownFrom(at(0), at(23), [point(3, 1), point(23, 1)])).toEqual(at(0));
+    expect(shownFrom(at(0), at(23), [])).toEqual(at(0));
+  });
+});
+
+it('numbers of deployments that would lie over each other stand as one', () => {
+  expect(markGroups([100, 300, 310, 345, 600])).toEqual([
+    { first: 1, places: [100] },
+    { first: 2, places: [300, 310, 345] },
+    { first: 5, places: [600] },
+  ]);
+});
+
+describe('two distributions over common bins', () => {
+  it('each add up to 1, whatever their sizes', () => {
+    const found = distributions([0.1, 0.2, 0.2, 0.9], { low: 0, high: 1, weights: [3, 0, 0, 9] }, 40);
+    expect(found?.edges).toEqual([0, 0.25, 0.5, 0.75, 1]);
+    expect(found?.reference).toEqual([0.75, 0, 0, 0.25]);
+    expect(found?.current).toEqual([0.25, 0, 0, 0.75]);
+  });
+
+  it('are none while there is neither a reference nor a query', () => {
+    expect(distributions(null, null, 40)).toBeNull();
+    expect(distributions([0.5, 0.5], null, 2)?.reference).toEqual([1, 0]);
+  });
+});
+
+it('a fall and a rise are told apart by their sign, and nothing has none', () => {
+  expect([signed(-0.1), signed(0.1), signed(-0.00001)]).toEqual(['\u22120.1000', '+0.1000', '0.0000']);
+});
+
+it('axes say no more digits than they need', () => {
+  expect(['0.8000', '1.0000', '5.0 %', '12.5 %', '200', '0.0000'].map(withoutZeros)).toEqual([
+    '0.8',
+    '1',
+    '5 %',
+    '12.5 %',
+    '200',
+    '0',
+  ]);
+});

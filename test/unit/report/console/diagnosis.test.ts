@@ -1,0 +1,115 @@
+import { h } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { describe, expect, it } from 'vitest';
+import { DiagnosisOf, DiagnosisPanel } from '../../../../src/incidents/diagnosis/edge/pages/diagnosis.tsx';
+import type { Incident } from '../../../../src/incidents/diagnosis/rules/incident.ts';
+import type { Sign } from '../../../../src/incidents/diagnosis/rules/signs.ts';
+import { readTimeRange } from '../../../../src/report/console/links.ts';
+import { anIncident, NOON } from '../../../support/builders.ts';
+
+const range = readTimeRange({ range: '7d' }, NOON);
+const failures: Sign = {
+  name: 'failures',
+  state: 'most',
+  sentence: '40 of 40 golden queries failed.',
+  from: null,
+  n: null,
+};
+const size: Sign = {
+  name: 'store_size',
+  state: 'steady',
+  sentence: 'The store holds 37 vectors.',
+  from: null,
+  n: null,
+};
+const topics: Sign = {
+  name: 'topics',
+  state: 'new_demand',
+  sentence: 'Nobody asked about t-1 before.',
+  from: null,
+  n: null,
+};
+
+const diagnosis: Incident = anIncident({
+  referenceRunId: 'run-0',
+  ranked: [
+    { cause: 'retriever_outage', probability: 0.9996, supporting: [failures, size], opposing: [topics] },
+    { cause: 'uncovered_topic', probability: 0.02, supporting: [topics], opposing: [] },
+    { cause: 'recalld', probability: 0.001, supporting: [], opposing: [] },
+  ],
+  signs: [failures, size, topics],
+  probability: 0.9996,
+});
+
+const html = (parts: Partial<Incident> = {}, isBrief = false) =>
+  renderToString(h(DiagnosisPanel, { diagnosis: { ...diagnosis, ...parts }, range, isBrief }));
+
+const textOf = (markup: string) =>
+  markup
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+describe('a diagnosis on a page', () => {
+  it('names the cause, how far to trust it, what to do and since when, and never claims to be certain', () => {
+    const text = textOf(html());
+    expect(text).toContain('Likely cause: the retriever is down high confidence, 99 %');
+    expect(text).toContain('What to do: Look at the retriever');
+    expect(text).toContain('In alarm since 2026-11-20 12:00 : golden queries of faq fail.');
+    expect(text).toContain('people ask what the store does not hold 2 %');
+    expect(text).not.toContain('recalld itself');
+  });
+
+  it('shows what is to be typed as such, and leaves the link to the incident out on its own page', () => {
+    const moved = html({ cause: 'golden_labels', ranked: [] });
+    expect(moved).toContain('<code>recalld golden check</code>');
+    expect(moved).not.toContain('`');
+    const record = renderToString(h(DiagnosisPanel, { diagnosis, range, isRecord: true }));
+    expect([html(), record].map((page) => page.includes('The record'))).toEqual([true, false]);
+  });
+
+  it('leads from each piece of evidence to what shows it, over the same time', () => {
+    const links = [...html().matchAll(/href="([^"]+)"[^>]*>([^<]+)/g)].map(([, href, text]) => [
+      text,
+      href?.replaceAll('&amp;', '&'),
+    ]);
+    expect(Object.fromEntries(links)).toMatchObject({
+      'Failed queries': '/runs/run-1?view=failed&against=run-0&range=7d#queries',
+      'Latest measures': '/pipelines/docs?range=7d#measures',
+      'Uncovered topics': '/pipelines/docs/density?range=7d#topics',
+      'the good run': '/runs/run-0?range=7d',
+      'what was deployed': '/deployments?pipeline=docs&range=7d',
+    });
+  });
+
+  it('is brief where there is little room', () => {
+    const text = textOf(html({}, true));
+    expect(text).toContain('For it: 40 of 40 golden queries failed.');
+    expect(text).not.toContain('Against it');
+    expect(text).not.toContain('Other causes');
+  });
+
+  it('says that the cause is unknown when it is, and what comes next to it', () => {
+    const text = textOf(html({ cause: 'unknown', confidence: 'low', probability: 0.5 }));
+    expect(text).toContain('Cause unknown : what was measured does not tell. Likeliest: the retriever is down');
+    expect(text).not.toContain('Likely cause');
+    expect(text).not.toContain('confidence');
+  });
+
+  it('without a run leads to the golden runs, and to no run', () => {
+    const markup = html({ runId: null, referenceRunId: null });
+    expect(markup).toContain('/pipelines/docs/golden?range=7d#runs');
+    expect(markup).not.toContain('/runs/');
+  });
+
+  it('says from when to when of an alarm that is over', () => {
+    const closedAt = new Date(NOON.getTime() + 3_600_000);
+    expect(textOf(html({ closedAt }))).toContain('In alarm from 2026-11-20 12:00 to 2026-11-20 13:00 :');
+  });
+
+  it('that is missing says why where something is in alarm, and nothing where all is well', () => {
+    const none = (state: 'critical' | 'ok') => renderToString(h(DiagnosisOf, { state, diagnosis: null, range }));
+    expect(none('critical')).toContain('causes are looked for every 15 seconds');
+    expect(none('ok')).toBe('');
+  });
+});
