@@ -25,7 +25,7 @@ export interface DemoQuestion {
  * The folder of the demo's data in BEIR layout: corpus.jsonl, queries.jsonl, qrels.tsv. The data are not compiled,
  * so the path leads to src/ from src/demo/rag and from dist/demo/rag alike.
  */
-export const demoDataPath = join(import.meta.dirname, '../data/xquad-en');
+export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xquad-en');
 
 /** The 240 passages in the order of the file. Throws file_unreadable or file_malformed. */
 export async function readDemoDocuments(): Promise<DemoDocument[]> {

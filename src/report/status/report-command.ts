@@ -26,7 +26,7 @@ interface ReportRequest extends ReportedTime {
 }
 
 /** From the compiled file as from the source. */
-const assets = path.join(import.meta.dirname, '../console/assets');
+const assets = path.join(import.meta.dirname, '../../../src/report/console/assets');
 
 /**
  * Reads the review and writes it as one HTML file.

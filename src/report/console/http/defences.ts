@@ -49,7 +49,7 @@ function hostOf(url: string): string | null {
 }
 
 /** From the compiled file as from the source. */
-const root = path.join(import.meta.dirname, '../assets');
+const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {
   // Pages ask for the style sheet of their version, since the files of a package all bear the same date.
