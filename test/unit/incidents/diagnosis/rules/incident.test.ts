@@ -119,7 +119,16 @@ describe('what is said next', () => {
   it('is nothing when it reads the same, whatever the last digits', () => {
     expect(isSaid(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(false);
     expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'steady')).toBe(false);
-    expect(isSaid(outage, { ...outage, alarms: ['floor'] }, 'steady')).toBe(true);
+  });
+
+  it('is no other cause once an alert has ended and no other is worse: what is seen then is the repair', () => {
+    const half = { ...slow, alarms: slow.alarms.slice(1), runId: 'run-2' };
+    expect(slow.alarms.length).toBeGreaterThan(half.alarms.length);
+    expect(isSaid(slow, { ...half, cause: outage.cause }, 'steady')).toBe(false);
+    expect(isSaid(slow, { ...half, cause: outage.cause, alarms: [...half.alarms, 'stale labels'] }, 'steady')).toBe(
+      true,
+    );
+    expect(isSaid(outage, { ...outage, alarms: outage.alarms.slice(1) }, 'steady')).toBe(false);
   });
 
   it('is the same again with the numbers of a run that is worse than all before', () => {
