@@ -84,7 +84,7 @@ describe('the package that npm would publish', () => {
       ]),
     );
     expect(stdout).toContain('package/src/demo/data/');
-    expect(stdout).not.toMatch(/package\/src\/(?!demo\/data\/|console\/assets\/)/);
+    expect(stdout).not.toMatch(/package\/src\/(?!demo\/data\/|report\/console\/assets\/)/);
     expect(stdout).not.toMatch(/\.test\.|\.map$|\.pyc$/m);
   });
 
