@@ -106,7 +106,7 @@ export const SENTENCE_DIMENSIONS = 128;
 /** Entries one after the other: the key of a text, then a signed byte for each dimension. */
 export const sentenceVectorsFile = join(
   import.meta.dirname,
-  '../data/sentence-vectors/universal-sentence-encoder-lite.bin',
+  '../../../src/demo/data/sentence-vectors/universal-sentence-encoder-lite.bin',
 );
 
 const KEY_BYTES = 8;
