@@ -7,8 +7,9 @@ const src = sourceFiles('src');
 const root = path.resolve(import.meta.dirname, '../..');
 
 describe('a file of src', () => {
-  it('has at most 400 lines', () => {
+  it('has at most 400 lines, unless a command wrote it', () => {
     const tooLong = src
+      .filter(({ path: file }) => file !== 'src/incidents/diagnosis/rules/fitted-weights.ts')
       .map(({ path: file, text }) => ({ file, lines: text.split('\n').length - 1 }))
       .filter(({ lines }) => lines > 400)
       .map(({ file, lines }) => `${file} has ${lines} lines; split it`);
@@ -45,7 +46,6 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/platform/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/core/text/json.ts': 'after it has looked',
-  'src/core/text/source-line.ts': 'a file of the person who runs the command',
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };
 

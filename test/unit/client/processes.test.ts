@@ -170,7 +170,7 @@ describe('the client alone', () => {
     );
     expect(imported.length).toBeGreaterThan(20);
     expect(
-      imported.filter((name) => !/^(\.\/[\w-]+\.ts|\.\.\/text\/content-id\.ts|node:[\w/]+)$/.test(name ?? '')),
+      imported.filter((name) => !/^(\.\/[\w-]+\.ts|\.\.\/core\/text\/content-id\.ts|node:[\w/]+)$/.test(name ?? '')),
     ).toEqual([]);
   });
 
