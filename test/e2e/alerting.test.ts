@@ -167,7 +167,9 @@ describe.skipIf(isMissing)('the pager', () => {
     // That this machine is busy with other tests may be told of too: then recalld is late, and nothing of a retriever.
     const others = stack.chats().filter(({ title }) => !chatted.some((summary) => title.endsWith(`: ${summary}`)));
     expect(
-      others.filter(({ title }) => !/ recalld|takes longer than its interval|too old to show/.test(title)),
+      others
+        .map(({ title }) => title)
+        .filter((title) => !/ recalld|takes longer than its interval|too old to show/.test(title)),
     ).toEqual([]);
     // What ends is the incident that began.
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
