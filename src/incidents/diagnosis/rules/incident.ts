@@ -201,15 +201,16 @@ type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs
 /**
  * Whether what a new look came to is said in place of what was said last. What reads the same is said again with the
  * numbers of a run that is worse than all before. A guess gives way to what is known better. A
- * cause that was trusted gives way when something else comes to be in alarm, or when another run tells of another
- * cause. While it recovers nothing new is said, but of the run that was looked at already: what changes then is that the
+ * cause that was trusted gives way to another one when one more alert fires, or when another run points to it; it never
+ * gives way to none. While it recovers nothing new is said, but of the run that was looked at already: what changes then is that the
  * fault is fixed, and the last alerts have not been evaluated since. An alert that has ended is recovery too, as long as
  * none of the others is worse than before.
  */
 export function isSaid(last: Said, next: Said, trend: Trend): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
-  if (next.alarms.some((name) => !last.alarms.includes(name))) return true;
+  const isMore = next.alarms.some((name) => !last.alarms.includes(name));
+  if (isMore) return next.cause !== 'unknown' || last.confidence === 'low';
   const isEasing = trend === 'steady' && last.alarms.some((name) => !next.alarms.includes(name));
   if (trend === 'recovering' || isEasing) return last.confidence === 'low' && isSameRun;
   if (last.confidence === 'low' || last.cause === next.cause) return true;

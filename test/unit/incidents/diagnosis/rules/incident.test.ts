@@ -114,6 +114,7 @@ describe('what is said next', () => {
     expect(isSaid(slow, outage, 'steady')).toBe(false);
     expect(isSaid(slow, { ...outage, alarms: [...outage.alarms, 'stale labels'] }, 'steady')).toBe(true);
     expect(isSaid(slow, { ...nobodyKnows, runId: 'run-2' }, 'steady')).toBe(false);
+    expect(isSaid(slow, { ...nobodyKnows, alarms: [...slow.alarms, 'a measure changed'] }, 'steady')).toBe(false);
   });
 
   it('is nothing when it reads the same, whatever the last digits', () => {
