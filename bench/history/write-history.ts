@@ -218,7 +218,9 @@ async function writeMeasurements(
   await run(
     `insert into latest_measurements (${columns})
      select distinct on (pipeline, measure, segment) ${columns} from measurements
-      where window_end > $1::timestamptz - interval '2 hours' order by pipeline, measure, segment, window_end desc`,
+      where window_end > $1::timestamptz - interval '2 hours' order by pipeline, measure, segment, window_end desc
+     -- The daemon may have measured since it started.
+     on conflict do nothing`,
     until,
   );
 }

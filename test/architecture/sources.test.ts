@@ -40,7 +40,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/platform/queue/backends.ts': 'what a deployment of recalld wrote to name itself',
   'src/connectors/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/edge/commands/check.ts': 'a file of the person who runs the command',
-  'src/golden/sets/json-rows.ts': 'a file of the person who runs the command',
+  'src/golden/sets/source-layout.ts': 'a file of the person who runs the command',
   'src/golden/edge/commands/run.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
   'src/platform/dashboards/frame.ts': 'a dashboard that it has just made',
