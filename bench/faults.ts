@@ -7,7 +7,7 @@
  *     npx tsx bench/faults.ts --draw training|test --seed N
  *
  * The first form runs worlds and appends a line of JSON for each to FILE; worlds that FILE has already are left out. The
- * second makes the result of such files. The third draws a split anew; the stored test split is sealed and stays.
+ * second makes the result of such files. The third redraws a split; the stored test split is sealed and stays.
  */
 
 import { setMaxListeners } from 'node:events';

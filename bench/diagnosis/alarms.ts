@@ -1,4 +1,4 @@
-/** What is in alarm in a world, by the rules of the daemon and by checks that not every config has. */
+/** Alerts that fire in a world, by the rules of the daemon and by checks that only some configs have. */
 
 import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';

@@ -19,7 +19,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'truncated texts',
-    does: 'chunks are indexed anew with 15 to 60 % of their texts, under the same ids',
+    does: 'chunks are re-indexed with 15 to 60 % of their texts, under the same ids',
     cause: 'truncated_texts',
     breakIt: ({ chunks, traffic }, random) => {
       if (!traffic.hasTexts) return null;

@@ -165,7 +165,7 @@ function fell(value: ObservedValue | null, by: number): boolean {
   return value !== null && value.value < value.before - by && value.ciHigh < value.before;
 }
 
-/** What the watches over changes and over opinions have in alarm. */
+/** Alerts of the watches over changes and over opinions. */
 export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
   const alarms: readonly (readonly [EffectKind, boolean])[] = [
     ['results', isOther(results)],

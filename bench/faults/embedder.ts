@@ -1,4 +1,4 @@
-/** The encoder behind the monitored service: recorded vectors, and near ones for texts that nobody recorded. */
+/** The encoder behind the monitored service: recorded vectors, and similar ones for texts without a recording. */
 import type { StoredCorpus } from './corpora.ts';
 import { halvesOf, PREFIXES, prefixOf } from './texts.ts';
 import { type EncoderName, readVectors, UnrecordedTextError, unit, type VectorOf } from './vectors.ts';

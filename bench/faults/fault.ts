@@ -54,7 +54,7 @@ export interface Condition {
   readonly rows?: (rows: readonly Row[], since: Since) => readonly Row[];
   /** True where `rows` changes with time. */
   readonly goesOn?: boolean;
-  /** Documents that were written, changed or deleted by whoever owns them; the store has them only by `rows`. */
+  /** Documents that their owner wrote, changed or deleted; the store has them only by `rows`. */
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
   /** How the service embeds queries; the embedder that recalld asks is the same one. */
   readonly embed?: (embed: VectorOf) => VectorOf;
@@ -69,7 +69,7 @@ export interface Condition {
   readonly opinion?: (likes: (found: boolean) => number) => (found: boolean) => number;
   /** A new version of the golden set. */
   readonly golden?: (lines: readonly GoldenLine[]) => readonly GoldenLine[];
-  /** What somebody annotates at the onset. */
+  /** Deployments that are annotated at the onset. */
   readonly deployments?: readonly {
     readonly kind: 'index' | 'embedder' | 'retriever' | 'golden';
     readonly version: string;

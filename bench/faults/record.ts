@@ -26,7 +26,7 @@ export interface IncidentRecord {
     readonly n: number | null;
     readonly weighed: boolean;
   }[];
-  /** What fires, as far as it can be held against before. */
+  /** Firing alerts that can be compared with the time before. */
   readonly effects: readonly Effect[];
   /** Of the golden queries; null without a run. */
   readonly failed_share: number | null;

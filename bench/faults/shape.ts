@@ -47,7 +47,7 @@ export interface Material {
   readonly embed: VectorOf;
   /** What the store holds. */
   readonly rows: readonly Row[];
-  /** Documents that nobody wrote yet: some sources, and queries about them. */
+  /** Sources that are not yet written, and queries about them. */
   readonly unwritten: readonly Row[];
   readonly unwrittenQueries: readonly Query[];
   readonly golden: readonly Query[];
@@ -56,7 +56,7 @@ export interface Material {
 }
 
 const TOPICS = 6;
-/** Share of the sources that nobody wrote yet. */
+/** Share of the sources that are not yet written. */
 const UNWRITTEN = 0.08;
 const SEED = 20_260_301;
 

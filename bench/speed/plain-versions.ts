@@ -34,7 +34,7 @@ export const plainVersions: MeasureRow = async (quick) => {
     figures: pairs.flatMap(({ figures }) => figures),
     bars: pairs.map(({ bar }) => bar),
     notes: [
-      'WebAssembly is held against float64 in tiles of 2 x 4 rows, the reader of TREC files against one that splits lines and columns into strings; both sides must come to the same result.',
+      'WebAssembly is compared with float64 in tiles of 2 x 4 rows, the reader of TREC files against one that splits lines and columns into strings; both sides must come to the same result.',
     ],
   };
 };

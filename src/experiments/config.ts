@@ -107,12 +107,14 @@ export const variantsSchema = z
           'name',
         ),
       )
-      .describe('What is compared; the others are held against the first.'),
+      .describe('Arms to compare; each is compared with the first.'),
     since: z.iso
       .date()
       .nullable()
       .default(null)
-      .describe('First day (UTC) that counts; null: as far back as live queries are kept. Another day begins anew.'),
+      .describe(
+        'First day (UTC) that counts; null: as far back as live queries are kept. Another day starts a new comparison.',
+      ),
     difference: z
       .number()
       .min(0.001)

@@ -2,7 +2,7 @@ import { around, bySize, type FaultKind } from '../fault.ts';
 
 export const kind: FaultKind = {
   name: 'uncovered-topic',
-  title: 'users ask about what nobody wrote',
+  title: 'users ask about topics without a document',
   causes: ['uncovered_topic'],
   begin({ size, random, material }) {
     const share = around(random, bySize(size, 0.1, 0.25, 0.5));

@@ -5,7 +5,7 @@ import type { ThrottleLimits } from './limits.ts';
 /** Turns are booked for so long at a time, so that booking them is not what limits the rate. */
 const BOOKED_SECONDS = 0.25;
 
-/** Turns as close as this cannot be kept apart by a timer: a late one is still taken, as booking each anew costs more. */
+/** Turns as close as this cannot be kept apart by a timer: a late one is still taken, as scheduling each again costs more. */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 

@@ -93,7 +93,7 @@ export function factsOf({ live, calls }: ShadowReport): (Fact & { readonly value
   ];
 }
 
-/** About the sessions of variants; what is said of the split stands before it. */
+/** About the sessions of variants; the sentence about the split comes before it. */
 export function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
   const { mixed_sessions: mixed, unnamed_sessions: unnamed } = split;
   return [

@@ -77,11 +77,11 @@ interface PairsStatus extends DaysStatus {
   readonly evidence: Evidence;
 }
 
-/** A smaller one matters to nobody. */
+/** A smaller one does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
 /** Chance that the variance is smaller than the one that is planned by: few large losses, still to come, are in none. */
 const PLANNED_VARIANCE = 0.95;
-/** Nobody waits for longer. */
+/** The longest useful wait. */
 const MAX_DAYS = 36_500;
 
 /**

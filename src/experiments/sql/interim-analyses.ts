@@ -12,7 +12,7 @@ export interface ExperimentKey {
   readonly pipeline: string;
   /** Name of the shadow; of variants, the tag. */
   readonly experiment: string;
-  /** Another index, model or set of arms under the same name begins anew. */
+  /** Another index, model or set of arms under the same name starts a new experiment. */
   readonly fingerprint: string;
 }
 

@@ -306,7 +306,7 @@ function isTrecInBlanks({ text }: SourceLine): boolean {
   return cells.length === 4 && /^(0|Q0)$/i.test(cells[1] ?? '') && readGrade(cells[3] ?? '') !== null;
 }
 
-/** Row numbers in the first column, as pandas writes them unless it is told not to. */
+/** Row numbers in the first column, as pandas writes them by default. */
 function refuseRowNumbers(
   lines: readonly SourceLine[],
   separator: Exclude<QrelsSeparator, 'json'>,

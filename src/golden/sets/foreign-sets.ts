@@ -73,7 +73,7 @@ export async function readForeign(
 /** `query,docid` and a column for each rater, or the detailed export of a case. */
 async function readQuepidTable(lines: Lines, questions: QuestionsByText, builder: GoldenSetBuilder): Promise<void> {
   let columns: QuepidColumns | null = null;
-  // A query of a case that nobody has rated stands alone.
+  // A query of a case without ratings stands alone.
   for await (const rows of csvRows(lines, true)) {
     for (const { cells, ...place } of rows) {
       if (columns === null) {

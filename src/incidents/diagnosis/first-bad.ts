@@ -1,4 +1,4 @@
-/** When what is in alarm on a pipeline was first measured to be bad. */
+/** Onset: when the measures behind the firing alerts of a pipeline were first bad. */
 import type { CheckStore } from '../../checks/check-store.ts';
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -17,7 +17,7 @@ interface FirstBadDeps {
   readonly checkStore: Pick<CheckStore, 'standings'>;
 }
 
-/** Longer ago nobody looks. */
+/** How far back the onset is searched. */
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /** The time that a bad measurement is of. */
@@ -35,7 +35,7 @@ interface KnownNow {
 }
 
 /**
- * The first of the bad measurements in a row that a threshold in alarm, a changed measure, or the watch over density or
+ * The first of the consecutive bad measurements that a failing threshold, a changed measure, or the watch over density or
  * feedback came of; of several alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
  */
 export async function firstBadMeasurement(

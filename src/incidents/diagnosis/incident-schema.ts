@@ -38,7 +38,7 @@ const findingsShape = {
     .describe('Causes of firing alerts that the first cause cannot bring about.'),
   summary,
   action: z.string().describe('What to do first.'),
-  alarms: z.array(z.string()).describe('Names of what was in alarm when it was said.'),
+  alarms: z.array(z.string()).describe('Names of the alerts that fired at that step.'),
   run_id: z.string().nullable().describe('The golden run that was looked at.'),
   reference_run_id: z.string().nullable().describe('The good run that it was held against.'),
   causes: z
@@ -60,7 +60,7 @@ const findingsShape = {
         parts: z.record(z.string(), z.number()).nullable().describe('The queries that make it up, where known.'),
       }),
     )
-    .describe('What fires, as far as it can be held against before.'),
+    .describe('Firing alerts that can be compared with the time before.'),
   failed_share: z.number().nullable().describe('Share of the golden queries that failed; null without a run.'),
 };
 

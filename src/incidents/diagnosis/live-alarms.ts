@@ -1,4 +1,4 @@
-/** What is in alarm of live traffic and of watched measures without a check, as the alert rules on them have it. */
+/** Firing alerts on live traffic and on watched measures without a check, by the same conditions as the alert rules. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { percent } from '../../core/text/spelling.ts';
@@ -28,7 +28,7 @@ export function liveAlarms(facts: LiveFacts, now: Date): Alarm[] {
   ];
 }
 
-/** Measures whose change is in alarm, by their names. */
+/** Names of the measures whose change fires. */
 export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
   const feedback = feedbackAlarms(facts.measurements).map(() => POSITIVE_RATIO);
   return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];

@@ -1,4 +1,4 @@
-/** Whether a score that is in alarm ever was higher, and what users and the judge of live queries say of the answers. */
+/** Whether a failing score was ever higher, and how users and the judge rate the live answers. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';

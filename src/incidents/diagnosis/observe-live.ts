@@ -22,7 +22,7 @@ import type {
   ObservedValue,
 } from './rules/observations.ts';
 
-/** Before an incident was `good`; from `opened` on it was in alarm. */
+/** `good` is before an incident; from `opened` on its alerts fire. */
 export interface Interval {
   readonly pipeline: string;
   readonly good: Date;

@@ -75,7 +75,7 @@ function integerValue(value: unknown): AttributeValue {
 /** Shared, because a body can hold a million events without attributes. */
 export const noAttributes: Attributes = Object.freeze({});
 
-/** It would set the prototype. An object without one is no way out: it takes several times the memory. */
+/** It would set the prototype. An object without a prototype does not help: it takes several times the memory. */
 export const FORBIDDEN_KEY = '__proto__';
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -21,7 +21,7 @@ interface LanguageShare {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Texts whose language or script is told apart. */
+  /** Texts whose language or script is detected. */
   readonly n: number;
   readonly usual: UsualLanguage;
 }

@@ -212,7 +212,7 @@ export interface LiveWindows {
   arrivals(window: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>>;
   /** How much of the window the most frequent text makes up, 0..1; of the samples with a text or its hash. */
   topQuery(window: LiveWindow): Promise<TopQuery>;
-  /** 95th percentile of the latencies that the service tells of its answers, in milliseconds; null without any. */
+  /** 95th percentile of the latencies that the service reports of its answers, in milliseconds; null without any. */
   latency95(window: LiveWindow): Promise<{ readonly ms: number; readonly n: number } | null>;
   /** Texts of sessions that were drawn at random, at most `limit`; none in hash mode. */
   texts(window: LiveWindow, limit: number): Promise<readonly AskedText[]>;

@@ -77,7 +77,7 @@ const LOOK_MS = 5 * MINUTE_MS;
 
 /**
  * The normal range that earlier values teach: their median, and as many standard deviations around it as the budget of false
- * alarms asks for. Only values whose window ended before the newest one began count, none of an incident, and none that is held against another pinned run. Values since
+ * alarms asks for. Only values whose window ended before the newest one began count, none of an incident, and none that was compared with another pinned run. Values since
  * the latest deployment are preferred as soon as they suffice. Null while too few values are known.
  *
  * @param earlier of one series, oldest first

@@ -1,4 +1,4 @@
-/** What is in alarm on a pipeline, as the effects that a cause must bring about. */
+/** Firing alerts of a pipeline, as the effects that a cause must explain. */
 import type { CheckState } from '../../../checks/rules/check-state.ts';
 import { isBreach } from '../../../checks/rules/threshold.ts';
 import type { RunMetricKey } from '../../../golden/rules/score-run.ts';
@@ -58,7 +58,7 @@ const effectsOfChanges: Readonly<Record<string, EffectKind | undefined>> = effec
 
 export interface Alarmed {
   readonly effects: readonly EffectKind[];
-  /** The measure of a golden run that is in alarm, of several a critical one; null when none is. */
+  /** The failing measure of a golden run, of several a critical one; null when none fails. */
   readonly key: RunMetricKey | null;
   /** The floor that it is below; null when it is below none. */
   readonly floor: number | null;

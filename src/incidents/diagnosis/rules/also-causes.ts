@@ -1,4 +1,4 @@
-/** Of two faults at once: a cause for what is in alarm and the likeliest cause cannot bring about. */
+/** Two faults at once: a cause for the firing alerts that the likeliest cause cannot explain. */
 import type { Cause, Confidence, NamedCause } from './cause.ts';
 import { canExplain, type Effect, type EffectKind, effectTitles } from './effects.ts';
 import { movedBy } from './moved-by.ts';
@@ -10,7 +10,7 @@ export interface AlsoCause {
   readonly cause: NamedCause;
   readonly confidence: Confidence;
   readonly probability: number;
-  /** What it can bring about of what is in alarm. */
+  /** The firing effects that it can explain. */
   readonly effects: readonly EffectKind[];
 }
 
@@ -28,7 +28,7 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
 /**
  * Ranks causes again for what the first cannot bring about, over the signs that the first does not account for: for all
  * of it together, and where that names none, for each effect by itself. Where the first ranking names none, it may be
- * that no one cause brings about all that is in alarm, so each effect is ranked by itself then too.
+ * that no single cause explains all firing alerts, so each effect is ranked by itself then too.
  *
  * @param signs that are weighed
  */

@@ -195,7 +195,7 @@ export const causeTexts = {
   },
   golden_labels: {
     title: 'the labels of the golden set are wrong or out of date',
-    action: 'Mend the labels with `recalld golden check`; the retriever is not at fault.',
+    action: 'Correct the labels with `recalld golden check`; the retriever is not at fault.',
     shows: 'people find the new answers right',
   },
   recalld: {

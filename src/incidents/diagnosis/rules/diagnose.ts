@@ -75,7 +75,7 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
   });
 }
 
-/** Latencies that a starved recalld measured are its own, unless the service tells of longer ones too. */
+/** Latencies that a starved recalld measured are its own, unless the service reports longer ones too. */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, state: string): boolean =>
     signs.some((sign) => sign.name === name && sign.state === state);
@@ -145,8 +145,8 @@ function summarise(
   return joined([`Likely cause: ${title} (${trust}).`, ...others, ...evidence, action]);
 }
 
-/** Where what is in alarm has several causes. */
-export const noOneCause = 'No one cause explains all that is in alarm.';
+/** For alerts with several causes. */
+export const noOneCause = 'No single cause explains all firing alerts.';
 
 function actionsOf(also: readonly AlsoCause[]): string[] {
   return also.map((one) => causeTexts[one.cause].action);

@@ -1,7 +1,7 @@
-/** What can be in alarm, and which of it each cause can bring about: a cause that cannot is not offered. */
+/** Effects, and which of them each cause can explain: a cause that explains none is not offered. */
 import type { NamedCause } from './cause.ts';
 
-/** What can be in alarm. */
+/** Kinds of effects that an alert can show. */
 export const effectKinds = [
   'score',
   'failures',
@@ -67,10 +67,10 @@ export type LossPart = (typeof lossParts)[number];
 /** What a drop or a rise is made of; `level`: the score never was higher. */
 export type EffectPart = LossPart | 'level';
 
-/** How much of something is in alarm, and, where it is known, which queries make it up; the parts sum to the size. */
+/** Size of an effect, and, where known, the queries that make it up; the parts sum to the size. */
 export interface Effect {
   readonly kind: EffectKind;
-  /** Above 0; 0 where the measure in alarm is as it was before. */
+  /** Above 0; 0 where the failing measure is as it was before. */
   readonly size: number;
   readonly parts: Readonly<Partial<Record<EffectPart, number>>> | null;
 }
@@ -83,7 +83,7 @@ interface Reach {
   readonly leastFailed?: number;
 }
 
-/** Below this share of failed queries nobody is down. */
+/** Below this share of failed queries the retriever is not down. */
 const DOWN = 0.9;
 
 const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs'] as const;
@@ -180,20 +180,20 @@ function explains(cause: NamedCause, { kind, size, parts }: Effect, failedShare:
   return Math.min(1, moved / size);
 }
 
-/** A cause that brings about less than this share of everything in alarm is not offered. */
+/** A cause that explains less than this share of all firing effects is not offered. */
 const MIN_EXPLAINED = 0.5;
 
-/** Whether a cause can bring about most of one thing that is in alarm. */
+/** True if a cause can explain most of one firing effect. */
 export function canExplain(cause: NamedCause, effect: Effect, failedShare: number | null): boolean {
   return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
 }
 
-/** Whether a cause can be behind at least one thing that is in alarm; without knowing of any, every cause can. */
+/** True if a cause can explain at least one firing effect; without effects, every cause can. */
 export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
   return effects.length === 0 || effects.some((effect) => canExplain(cause, effect, failedShare));
 }
 
-/** How many of the things in alarm a cause cannot bring about. */
+/** Number of firing effects that a cause cannot explain. */
 export function unexplainedBy(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): number {
   return effects.filter((effect) => effect.size > 0 && !canExplain(cause, effect, failedShare)).length;
 }

@@ -81,7 +81,7 @@ export interface ObservedRun {
   readonly returned: { readonly documents: number; readonly judged: number };
   /** Against the last good run, or else the baseline; null when there is neither. */
   readonly reference: ObservedReference | null;
-  /** The measure whose floor is in alarm, in the first run of the set; null when no floor is in alarm. */
+  /** The measure whose threshold fails, in the first run of the set; null when none fails. */
   readonly level: ObservedLevel | null;
 }
 

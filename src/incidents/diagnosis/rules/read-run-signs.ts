@@ -135,7 +135,7 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
 
 /** A level that was not higher by more than this was no drop. */
 const WAS_HIGHER = 0.03;
-/** What is said must be so much higher than the golden score: shares of opinions are no scores, so that they must be more. */
+/** How much higher than the golden score the rating must be; more for shares of opinions, which are no scores. */
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
 
 function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel): Sign[] {
@@ -145,7 +145,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
     first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low',
     `${numbers}.`,
   );
-  // Labels that became wrong later are told by what became of their documents.
+  // Labels that became wrong later show in what became of their documents.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
@@ -193,7 +193,7 @@ function readGroups({ before, now, segment, kind }: ScoreLoss): Sign[] {
   ];
 }
 
-/** By which a kind must tell more apart than a segment that somebody named. */
+/** How much more a kind must explain than a configured segment. */
 const CLEARER = 1.1;
 
 const contrastOf = ({ inside, outside }: HurtGroup): number => inside - outside;

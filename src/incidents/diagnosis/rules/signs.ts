@@ -9,7 +9,7 @@ export const signStates = {
   live_errors: ['none', 'some', 'most'],
   /** Share of live queries that get no document, beside what it was before. */
   live_empty: ['as_before', 'rose'],
-  /** 95th percentile of the latency that the service tells of its live answers. */
+  /** 95th percentile of the latency that the service reports of its live answers. */
   live_latency: ['steady', 'rose'],
   /** Results of a live answer that has any, beside what they were before. */
   live_results: ['as_before', 'fell'],
@@ -58,7 +58,7 @@ export const signStates = {
   segment: ['spread', 'one'],
   /** Whether what was lost lies in queries of one script, language, length or other trait of their texts. */
   query_kind: ['spread', 'one'],
-  /** The measure in alarm in the first run of the set. */
+  /** The failing measure in the first run of the set. */
   level: ['was_higher', 'always_low'],
   /** What users and the judge of live queries say of the answers, beside the golden score. */
   opinions: ['agree', 'higher'],

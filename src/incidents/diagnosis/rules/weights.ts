@@ -1,6 +1,6 @@
 /**
  * The evidence graph: which state of which sign speaks for or against which cause, and how much by judgement, as
- * ln P(sign | cause) - ln P(sign | a cause that nobody thought of), in nats, from -5 to 5. A cell that is left out is no
+ * ln P(sign | cause) - ln P(sign | an unlisted cause), in nats, from -5 to 5. A cell that is left out is no
  * edge: the sign says nothing of that cause. The fit keeps the direction of each edge and starts from its weight
  * (fitted-weights.ts); an edge of 2 nats or more is a sign of the cause's own, whatever it is fitted to.
  */

@@ -131,7 +131,7 @@ describe('bodies that would cost too much', () => {
     expect(outcome(json, jsonType, { maxItems: 11 })).toBe('0 spans, 11 rejected');
   });
 
-  it('lose what nests too deep in an attribute alone, and only where somebody reads it', () => {
+  it('lose only what nests too deep in an attribute, and only where it is read', () => {
     const type = messageType('ExportTraceServiceRequest');
     const flawsOf = (content: Parameters<typeof decodeTraces>[0]) => {
       const { items, flaws } = decodeTraces(content, limits());

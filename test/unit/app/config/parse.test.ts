@@ -230,7 +230,7 @@ describe('what is no YAML', () => {
   it.each([
     ['server:\n\tport: 1', 'indent with spaces'],
     ['a: {cron: */5}', 'put a value that begins with * in quotes'],
-  ])('is told for %j with what to do', (text, fix) => {
+  ])('explains %j and what to do', (text, fix) => {
     expect(problemOf(text)).toContain(fix);
   });
 

@@ -75,7 +75,7 @@ describe('the split', () => {
     expect(found.arms).toEqual([]);
   });
 
-  it('is held against the declared shares', () => {
+  it('is compared with the declared shares', () => {
     const arms = [
       { name: 'current', share: 5 },
       { name: 'next', share: 4 },
@@ -167,7 +167,7 @@ describe('sums over sessions', () => {
 });
 
 describe('sessions', () => {
-  it('of several arms count for none, and those of a value that is no arm are told', () => {
+  it('of several arms count for none, and those of a value that is no arm are reported', () => {
     const day = sumArms(
       '2026-11-20',
       ['a', 'b'],

@@ -80,7 +80,7 @@ describe('a table is not read with a column that may mean something else', () =>
     expect(await gradesOf('set.csv', content)).toEqual({ 'Why?': { d1: 2 } });
   });
 
-  it('what may be a missing value or a rounded number is told', async () => {
+  it('reports what may be a missing value or a rounded number', async () => {
     const content = 'question,document,grade\nWhy?,nan,1\nHow?,1.23457E+12,1\nWho?,d1,1\n';
     const { warnings } = await readFiles({ 'set.csv': content }, 'set.csv');
     expect(warnings).toEqual([expect.stringMatching(/left empty or changed.*: 2 \(first: line 2 of/)]);

@@ -56,7 +56,7 @@ describe('the normal range of a measure', () => {
     expect(changed(valueAt(0, 0.19, latency), past(0.1, { measure: latency }))).toBe(false);
   });
 
-  it('forgets values that were held against another pinned run', () => {
+  it('forgets values that were compared with another pinned run', () => {
     const against = (one: Measurement, id: string): Measurement => ({ ...one, details: { against: id } });
     const before = past(0.98, { measure: 'rbo' }).map((one) => against(one, 'run-1'));
     expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-1'), before)).toBe(true);

@@ -502,7 +502,7 @@ describe('a diagnosis', () => {
     expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['cut_off_answers', 'retriever_slow']));
   });
 
-  it('names a segment that somebody tagged, not the kind of query that it holds', () => {
+  it('names a configured segment, not the kind of query that it holds', () => {
     const loss = { ...aLossOf(germans), segment: { ...germans, name: 'of language=de' } };
     const answers = { ...fallen, kept: 0.8, keptOfThere: 0.8 };
     expect(diagnose(observing({ alarmed: ['score'], answers, reference: { loss } }))).toMatchObject({
@@ -532,7 +532,7 @@ describe('a diagnosis', () => {
     expect(found.also.find(({ cause }) => cause === 'duplicate_results')?.effects ?? ['repeats']).toEqual(['repeats']);
   });
 
-  it('blames the retriever for slow answers that the service itself tells, and recalld where it tells of none', () => {
+  it('blames the retriever for slow answers that the service itself reports, and recalld where it reports none', () => {
     const slow = { alarmed: ['latency'], run: { latency95Ms: 900 } } as const;
     const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
     const starved = { kind: 'starved', lateShare: 0, queuedShare: 0.8 } as const;
