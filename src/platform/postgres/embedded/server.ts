@@ -66,6 +66,8 @@ const attempts = 5;
 // Recovery after a crash may take long, and to break it off would only mean to begin again.
 const startLimitMs = 300_000;
 const patienceMs = 10_000;
+// A backend whose postmaster was killed ends with its statement at the latest.
+const leftBackendsLimitMs = 120_000;
 
 /** Settings of every start; they are not written to the cluster, so a newer recalld may change them. */
 function settings(port: number): Record<string, string | number> {
@@ -108,7 +110,7 @@ const ofKilledServer = /pre-existing shared memory block|unexpected postmaster e
  * full; the signal's reason if it aborts. Nothing is left running then.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
-  const patienceEnd = Date.now() + patienceMs;
+  const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;
   for (let attempt = 1; ; attempt += 1) {
     setup.signal?.throwIfAborted();
     const port = setup.port ?? (await freePort());
@@ -121,7 +123,8 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const portWasTaken = setup.port === undefined && attempt < attempts && ofTakenPort.test(lastError);
       // Backends of a server that was killed alone end when they notice, and the next server waits for them.
       const isStillInUse = ofKilledServer.test(lastError);
-      if (!portWasTaken && !(isStillInUse && Date.now() < patienceEnd)) throw await startError(setup.dataDir, log);
+      if (!portWasTaken && !(isStillInUse && Date.now() < leftBackendsDeadline))
+        throw await startError(setup.dataDir, log);
       if (isStillInUse) await delay(100);
     } finally {
       await log.close();
