@@ -15,6 +15,7 @@ import type { Alarm } from '../incidents/diagnosis/rules/incident.ts';
 import { checkIndexJob } from '../index/truth/check-index.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
+import { watchEventLoop } from '../platform/metrics/prometheus.ts';
 import { createJobRunner, type JobQueue } from '../platform/queue/job-queue.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
@@ -85,12 +86,24 @@ export async function withTimeLapse<T>(
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
     const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
     face.markReady();
-    const workOff = (): Promise<void> =>
-      inHand.workOff(async (name, payload, id) => {
-        if ((await runJob(name, payload, id)) === 'done') return;
-        signal.throwIfAborted();
-        onFailedJob(name);
-      });
+    let isAtWork = false;
+    // Between jobs the caller does what a daemon never does.
+    const stopWatching = watchEventLoop(meter, (seconds) => {
+      if (isAtWork) dependencies.ownLag.record(seconds, 0);
+    });
+    cleanups.defer('event loop watch', async () => stopWatching());
+    const workOff = async (): Promise<void> => {
+      isAtWork = true;
+      try {
+        await inHand.workOff(async (name, payload, id) => {
+          if ((await runJob(name, payload, id)) === 'done') return;
+          signal.throwIfAborted();
+          onFailedJob(name);
+        });
+      } finally {
+        isAtWork = false;
+      }
+    };
     return await work({
       ...dependencies,
       url: face.url,
