@@ -23,6 +23,7 @@ const serverSchema = z.strictObject({
   host: z
     .string()
     .min(1)
+    .regex(/^[^\s/[\]]*$/, { error: 'must be an address or a host name alone, without scheme, port or brackets' })
     .default('127.0.0.1')
     .describe('Address to listen on: `::` for all of IPv6 and IPv4, `0.0.0.0` for all of IPv4.'),
   port: port.default(8321).describe('Port of the HTTP API; 0 takes a free one.'),

@@ -47,10 +47,19 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   if (-aheadMs > retentionDays * DAY_MS) {
     return {
       code: 'occurred_too_long_ago',
-      message: `occurred_at is more than ${retentionDays} days ago, the retention of this pipeline.`,
+      message: `occurred_at is more than ${retentionDays} days ago, the retention of this pipeline.${unitAdvice(occurredAt)}`,
     };
   }
   return null;
+}
+
+/** Before this, a time is most likely a number in another unit than its field has. */
+const FIRST_PLAUSIBLE_YEAR = 1990;
+
+function unitAdvice(occurredAt: Date): string {
+  return occurredAt.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR
+    ? ` It reads as ${occurredAt.toISOString()}: times of OTLP spans are nanoseconds since 1970, not milliseconds or seconds.`
+    : '';
 }
 
 /** Refuses a vector that cannot be compared with those of its pipeline; a missing one is fine. */

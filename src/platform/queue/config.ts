@@ -23,6 +23,9 @@ const redis = z
     url: z
       .string()
       .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
+      .refine((url) => URL.canParse(url) && /^(\/\d*)?$/.test(new URL(url).pathname), {
+        error: 'must be redis://host:port or redis://host:port/number, with the number of a database',
+      })
       .describe(
         'Redis to use; with a `topology`, one of its nodes. The user and password in it are those of the servers.',
       )

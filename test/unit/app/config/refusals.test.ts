@@ -77,6 +77,14 @@ describe('a value of the wrong type or out of bounds', () => {
     ['queue: {backend: rediss}', 'queue.backend must be "postgres" or "redis"; did you mean "redis"?'],
     ['queue: {backend: redis}', 'queue.url is missing; it must be text.'],
     ['queue: {backend: redis, url: "http://x"}', 'queue.url must be a redis:// or rediss:// URL.'],
+    [
+      'queue: {backend: redis, url: "redis://x:6379/abc"}',
+      'queue.url must be redis://host:port or redis://host:port/number, with the number of a database.',
+    ],
+    [
+      'server: {host: "http://localhost"}',
+      'server.host must be an address or a host name alone, without scheme, port or brackets.',
+    ],
     ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls needs a rediss:// URL.'],
     [
       'queue: {backend: redis, url: "redis://x/2", topology: {kind: cluster}}',

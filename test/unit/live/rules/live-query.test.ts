@@ -24,6 +24,11 @@ describe('a live query', () => {
     expect(checkLiveQuery(aLiveQuery(parts), limits, NOW)).toMatchObject({ code });
   });
 
+  it('whose time is in milliseconds where nanoseconds are read is refused with the unit that the field has', () => {
+    const occurredAt = new Date(NOW.getTime() / 1e6);
+    expect(checkLiveQuery(aLiveQuery({ occurredAt }), limits, NOW)?.message).toContain('It reads as 1970-01-01T00:29');
+  });
+
   it('of a pipeline that the config does not have is refused by name', () => {
     expect(checkLiveQuery(aLiveQuery(), null, NOW)).toEqual({
       code: 'unknown_pipeline',
