@@ -66,6 +66,8 @@ export interface WorldRecord {
   readonly messages: readonly MessageRecord[];
   /** Hours from the repair until no incident was open; null: some was until the end. */
   readonly resolvedAfter: number | null;
+  /** Checks that fail at the end of the world, and alerts of incidents that are open then. */
+  readonly firingAtEnd: readonly string[];
   /** Jobs of the daemon that failed under the fault or after it. */
   readonly failedJobs: readonly string[];
   readonly seconds: number;

@@ -101,6 +101,7 @@ async function passWorld(
     listen('recovery');
     if (resolvedAfter === null && !(await anyIncident())) resolvedAfter = hour;
   }
+  const { firing, incidents: left } = await evaluated(world, before);
   const faulty = evaluations.map(({ ndcg }) => ndcg);
   return {
     id: plan.id,
@@ -113,6 +114,7 @@ async function passWorld(
     evaluations,
     messages,
     resolvedAfter,
+    firingAtEnd: [...new Set([...firing, ...left.flatMap(({ alarms }) => alarms)])],
     failedJobs: world.failedJobs(),
   };
 }

@@ -121,8 +121,8 @@ export interface ThresholdFinding extends CheckResult {
 }
 
 /**
- * Share of the threshold by which a value must be better than it before a breach is over; its bound must be better
- * than the threshold as well.
+ * Share of the threshold by which a value must be better than it before a breach ends; its bound must be better than the
+ * threshold as well.
  */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
@@ -191,7 +191,8 @@ function judgeValue(
   const bound = watched.worse === 'below' ? high : low;
   const excess = sign * (value - threshold);
   const isProven = sign * (bound - threshold) > 0;
-  const margin = Math.max(MARGIN * scaleOf(watched, threshold), watched.worse === 'below' ? value - low : high - value);
+  // How much better than the threshold the bound is.
+  const spare = watched.worse === 'below' ? low - threshold : threshold - high;
   const numbers = `${measureTable[measure].means}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${format(watched, value)}${spread(reading, watched, { low, high }, family)}`;
   const isBounded = reading.ciLow !== null;
   const judged = {
@@ -201,7 +202,7 @@ function judgeValue(
     ciHigh: isBounded ? high : null,
     n: reading.n > 0 ? reading.n : null,
     excess,
-    isClear: excess <= -margin,
+    isClear: excess <= -MARGIN * scaleOf(watched, threshold) && (isBest(watched, value) || spare >= 0),
   };
   const limit = format(watched, threshold);
   if (excess <= 0) {
@@ -221,6 +222,11 @@ function judgeValue(
     verdict: 'warning',
     explanation: sentence(`${numbers}: it is ${watched.worse} ${limit}${doubt}`),
   };
+}
+
+/** No value is better: where even this proves nothing, as 0 failures of 40 do not prove a share below 0.03, waiting would not either. */
+function isBest({ unit, worse }: JudgedMeasure, value: number): boolean {
+  return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
 /** Bounds of one value among several, at 95 % for all of them together. */

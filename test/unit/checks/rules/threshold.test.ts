@@ -95,6 +95,15 @@ describe('a threshold', () => {
     expect(judgeThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });
   });
 
+  it('ends a breach when no query fails, although so few cannot prove that the share is below the threshold', () => {
+    const strict: ThresholdCheck = { ...errors, threshold: 0.01, leastN: 30 };
+    expect(judgeThreshold(strict, [reading(0, 40)])).toMatchObject({ verdict: 'ok', isClear: true });
+    expect(judgeThreshold(strict, [reading(1 / 200, 200)])).toMatchObject({ verdict: 'ok', isClear: false });
+    const liked: ThresholdCheck = { ...happy, threshold: 0.95 };
+    expect(judgeThreshold(liked, [reading(1, 30)])).toMatchObject({ verdict: 'ok', isClear: true });
+    expect(judgeThreshold(liked, [reading(0.96, 30)])).toMatchObject({ verdict: 'ok', isClear: false });
+  });
+
   it('is never worse for a better value with as many behind it', () => {
     const rank = (verdict: string) => ['ok', 'warning', 'critical'].indexOf(verdict);
     const share = fc.integer({ min: 0, max: 300 });
