@@ -3,7 +3,7 @@ import { around, bySize, type FaultKind, someTexts } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'cached-answers',
   title: 'a cache returns the answers of other queries',
-  causes: ['unknown', 'random_answers'],
+  causes: ['foreign_answers', 'random_answers'],
   begin({ size, random, material }) {
     const isHurt = someTexts(random, around(random, bySize(size, 0.12, 0.3, 0.7)));
     const asked = [...material.golden, ...material.live];

@@ -3,7 +3,7 @@ import { bySize, type FaultKind } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'duplicated-results',
   title: 'the service returns each result several times',
-  causes: ['unknown'],
+  causes: ['duplicate_results'],
   begin({ size }) {
     const times = bySize(size, 2, 4, 10);
     return {

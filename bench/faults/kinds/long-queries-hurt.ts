@@ -3,7 +3,7 @@ import { bySize, type FaultKind } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'long-queries-hurt',
   title: 'only the first words of long queries reach the search',
-  causes: ['unknown'],
+  causes: ['one_kind_of_query'],
   fits: ({ shape }) => shape.corpus !== 'limit-small',
   begin({ size }) {
     const most = bySize(size, 9, 6, 4);

@@ -3,7 +3,7 @@ import { bySize, type FaultKind } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'one-language-hurt',
   title: 'queries in one language get documents in the other alone',
-  causes: ['one_segment', 'filter'],
+  causes: ['one_segment', 'one_kind_of_query', 'filter'],
   fits: ({ rows }) => new Set(rows.map(({ language }) => language)).size > 1,
   begin({ size, random, material }) {
     const language = material.rows.at(-1)?.language;

@@ -4,7 +4,7 @@ import { around, bySize, type FaultKind } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'other-language-traffic',
   title: 'users begin to ask in another language',
-  causes: ['unlike_golden', 'uncovered_topic', 'unknown'],
+  causes: ['other_language', 'unlike_golden'],
   fits: ({ shape }) => shape.encoder === 'minilm' && ['xquad-en', 'xquad-de', 'xquad-es'].includes(shape.corpus),
   begin({ size, random, material }) {
     const share = around(random, bySize(size, 0.12, 0.3, 0.7));

@@ -3,7 +3,7 @@ import { bySize, type FaultKind } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'query-flood',
   title: 'one query is asked again and again',
-  causes: ['unknown'],
+  causes: ['repeated_query'],
   begin({ size, random, material }) {
     const volume = bySize(size, 2, 4, 8);
     const query = material.live[random.below(material.live.length)];
