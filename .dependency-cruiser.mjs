@@ -66,7 +66,7 @@ const pure = ['core/', 'math/'];
 const tools = [...pure, 'platform/', 'connectors/'];
 const allRules = subjects.map((name) => `${name}/rules/`);
 /** Who may look sideways: the edge of a subject, and what people are shown. */
-const people = [...folders(subjects), 'report/', 'app/', 'cli/'];
+const people = [...folders(subjects), '(index|incidents)/context[.]ts$', 'report/', 'app/', 'cli/'];
 
 const npmPackage = (name) => `(^|/)node_modules/${name}/`;
 
@@ -92,6 +92,9 @@ export default {
     ...Object.entries(platform).flatMap(([name, packages]) =>
       allow(within(`platform/${name}`), [...pure, 'platform/'], packages),
     ),
+    ...allow({ path: '^src/platform/context[.]ts$' }, ['platform/'], ['pg']),
+    // The tables of folders whose parts have places of their own in the order.
+    ...allow({ path: '^src/(index|incidents)/context[.]ts$' }, folders(subjects), ['pg']),
     // The pages, routes and commands of sign-in, keys and the audit log.
     ...allow(within('platform/access/edge'), people, edgePackages),
     // The one list of all metrics: their names are checked wherever one is counted or shown.

@@ -15,7 +15,7 @@ import type { JobDeps } from '../src/app/jobs.ts';
 import type { VectorStore } from '../src/connectors/stores/vector-store.ts';
 import { createThrottleLimits } from '../src/connectors/throttle/limits.ts';
 import { systemClock } from '../src/core/system-clock.ts';
-import { densityTables } from '../src/density/dependencies.ts';
+import { densityTables } from '../src/density/context.ts';
 import { measureQueryCoverageJob } from '../src/density/jobs.ts';
 import type { DensityPlan } from '../src/density/plan.ts';
 import { createDeployments } from '../src/live/deployments/deployments.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'pg';
-import { openDatabase } from '../../src/app/database.ts';
+import { createDb } from '../../src/app/database.ts';
 import { jobCatalogue } from '../../src/app/jobs.ts';
 import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
 import { type Daemon, databaseOf, program } from '../speed/child.ts';
@@ -240,15 +240,13 @@ async function goldenRun({ url }: Daemon, pipeline: string): Promise<number> {
 export async function readRowsOfMetrics(daemon: Daemon): Promise<Answered> {
   const pool = new Pool(databaseOf(daemon));
   try {
-    const { runs, measurements, checkStore, incidents, sets, ticks, rotations } = openDatabase({
-      pool,
-      readPool: pool,
-    });
+    const { golden, measurements, checks, incidents } = createDb(pool);
+    const { runs, sets, ticks, rotations } = golden;
     const read = async (): Promise<void> => {
       await runs.latest();
       await runs.latestSentinels();
       await measurements.latest(new Date());
-      await checkStore.standings();
+      await checks.standings();
       await incidents.open();
       await sets.list();
       await ticks.skipTotals();

@@ -9,40 +9,21 @@ import type { Pool } from 'pg';
 import { createCheckStore } from '../checks/check-store.ts';
 import { createThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
+import type { Context, Db } from '../core/context.ts';
 import { messageOf, RecalldError } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
-import { type DensityTables, densityTables } from '../density/dependencies.ts';
-import { createInterimAnalyses, type InterimAnalyses } from '../experiments/sql/interim-analyses.ts';
-import { createShadowAnswers, type ShadowAnswers } from '../experiments/sql/shadow-answers.ts';
-import { createGoldenBaselines } from '../golden/sql/golden-baselines.ts';
-import { createGoldenBatches } from '../golden/sql/golden-batches.ts';
-import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
-import { createGoldenDocuments, createGoldenSets } from '../golden/sql/golden-sets.ts';
-import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
-import { createRunReads } from '../golden/sql/run-results.ts';
-import { createIncidents } from '../incidents/diagnosis/incidents.ts';
-import { createNotifications } from '../incidents/notifications/notify.ts';
-import { createDocumentsTable, type DocumentsTable } from '../index/truth/documents-table.ts';
-import { createReturnedReads, type ReturnedReads } from '../index/truth/index-reads.ts';
-import { createRoundsTable, type RoundsTable } from '../index/truth/rounds-table.ts';
-import { createDeeperPools, type DeeperPools } from '../judging/deeper-pools.ts';
-import { createEvaluationTable, type EvaluationTable } from '../judging/graded-queries.ts';
-import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
-import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
-import { createPanelTable, type PanelTable } from '../judging/panel-table.ts';
-import { createReviewQueue, type ReviewQueue } from '../judging/review-queue.ts';
-import { type ConfiguredParts, createConfiguredParts } from '../live/deployments/configured-parts.ts';
-import { createAnnotations, createDeployments } from '../live/deployments/deployments.ts';
-import { createLiveCandidates, createLiveSamples, createTrafficReads } from '../live/sql/live-samples.ts';
-import { createLiveTraffic } from '../live/sql/live-traffic.ts';
-import { createLiveWindows } from '../live/sql/live-windows.ts';
+import { densityTables } from '../density/context.ts';
+import { experimentTables } from '../experiments/context.ts';
+import { goldenTables } from '../golden/context.ts';
+import { incidentTables } from '../incidents/context.ts';
+import { indexTables } from '../index/context.ts';
+import { judgingTables } from '../judging/context.ts';
+import { liveTables } from '../live/context.ts';
 import { createMeasurements } from '../measures/measurements.ts';
-import { type AuditLog, createAuditLog } from '../platform/access/audit-log.ts';
-import { createApiKeys, createConsoleSessions } from '../platform/access/credentials.ts';
+import { platformTables } from '../platform/context.ts';
 import { readTls } from '../platform/outbound/json-api.ts';
 import { chooseConnection } from '../platform/postgres/database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../platform/postgres/embedded/open.ts';
@@ -58,104 +39,61 @@ import type { Config } from './config/schema.ts';
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
 
-interface Tables {
-  readonly keys: ReturnType<typeof createApiKeys>;
-  readonly sessions: ReturnType<typeof createConsoleSessions>;
-  readonly auditLog: AuditLog;
-  readonly deployments: ReturnType<typeof createDeployments>;
-  readonly annotations: ReturnType<typeof createAnnotations>;
-  readonly parts: ConfiguredParts;
-  readonly measurements: ReturnType<typeof createMeasurements>;
-  readonly traffic: ReturnType<typeof createLiveTraffic>;
-  readonly trafficReads: ReturnType<typeof createTrafficReads>;
-  readonly samples: ReturnType<typeof createLiveSamples>;
-  readonly candidates: ReturnType<typeof createLiveCandidates>;
-  readonly windows: ReturnType<typeof createLiveWindows>;
-  readonly sets: ReturnType<typeof createGoldenSets>;
-  readonly runs: ReturnType<typeof createGoldenRuns>;
-  readonly runReads: ReturnType<typeof createRunReads>;
-  readonly batches: ReturnType<typeof createGoldenBatches>;
-  readonly ticks: ReturnType<typeof createGoldenTicks>;
-  readonly rotations: ReturnType<typeof createGoldenRotations>;
-  readonly baselines: ReturnType<typeof createGoldenBaselines>;
-  readonly documents: ReturnType<typeof createGoldenDocuments>;
-  readonly limits: ReturnType<typeof createThrottleLimits>;
-  readonly density: DensityTables;
-  readonly densityStates: DensityTables['watch'];
-  readonly topics: DensityTables['topics'];
-  readonly indexDocuments: DocumentsTable;
-  readonly indexRounds: RoundsTable;
-  readonly returned: ReturnedReads;
-  readonly judged: JudgedTable;
-  readonly deeperPools: DeeperPools;
-  readonly spending: JudgeSpending;
-  readonly panels: PanelTable;
-  readonly evaluations: EvaluationTable;
-  readonly reviews: ReviewQueue;
-  readonly analyses: InterimAnalyses;
-  readonly shadowAnswers: ShadowAnswers;
-  readonly checkStore: ReturnType<typeof createCheckStore>;
-  readonly incidents: ReturnType<typeof createIncidents>;
-  readonly notifications: ReturnType<typeof createNotifications>;
-}
-
-/** Everything, and the same to read from where it may lag behind: on the replica while it answers. */
-export interface Database extends Tables {
-  readonly reads: Tables;
-}
-
-/** @param by who works on it, for the audit log; left out: recalld itself, until a caller says who */
+/** @param by who works on it, for the audit log; null: recalld itself, until a caller says who */
 export function openDatabase(
   { pool, readPool }: { readonly pool: Pool; readonly readPool: Pool },
   by: string | null = null,
-): Database {
-  const tables = tablesOf(pool, by);
-  return { ...tables, reads: readPool === pool ? tables : tablesOf(readPool, by) };
+): Pick<Context, 'db' | 'reads'> {
+  const db = createDb(pool, by);
+  return { db, reads: readPool === pool ? db : createDb(readPool, by) };
 }
 
-function tablesOf(pool: Pool, by: string | null): Tables {
-  const density = densityTables(pool);
+export function createDb(pool: Pool, by: string | null = null): Db {
   return {
-    keys: createApiKeys(pool),
-    sessions: createConsoleSessions(pool),
-    auditLog: createAuditLog(pool),
-    deployments: createDeployments(pool),
-    annotations: createAnnotations(pool),
-    parts: createConfiguredParts(pool),
-    measurements: createMeasurements(pool),
-    traffic: createLiveTraffic(pool, replica),
-    trafficReads: createTrafficReads(pool),
-    samples: createLiveSamples(pool),
-    candidates: createLiveCandidates(pool),
-    windows: createLiveWindows(pool),
-    sets: createGoldenSets(pool, by),
-    runs: createGoldenRuns(pool, by),
-    runReads: createRunReads(pool),
-    batches: createGoldenBatches(pool),
-    ticks: createGoldenTicks(pool),
-    rotations: createGoldenRotations(pool),
-    baselines: createGoldenBaselines(pool),
-    documents: createGoldenDocuments(pool),
+    platform: platformTables(pool),
     limits: createThrottleLimits(pool),
+    measurements: createMeasurements(pool),
+    live: liveTables(pool, replica),
+    golden: goldenTables(pool, by),
+    index: indexTables(pool),
+    density: densityTables(pool),
+    judging: judgingTables(pool),
+    experiments: experimentTables(pool),
+    checks: createCheckStore(pool),
+    ...incidentTables(pool),
+  };
+}
+
+/** The tables under the names that use cases still have for them. */
+export function flatTables(db: Db) {
+  const { golden, live, density, judging, index, experiments, platform } = db;
+  return {
+    ...golden,
+    ...live,
+    ...judging,
+    deeperPools: judging.pools,
+    keys: platform.keys,
+    sessions: platform.sessions,
+    auditLog: platform.auditLog,
+    measurements: db.measurements,
+    limits: db.limits,
     density,
     densityStates: density.watch,
     topics: density.topics,
-    indexDocuments: createDocumentsTable(pool),
-    indexRounds: createRoundsTable(pool),
-    returned: createReturnedReads(pool),
-    judged: createJudgedTable(pool),
-    deeperPools: createDeeperPools(pool),
-    spending: createJudgeSpending(pool),
-    panels: createPanelTable(pool),
-    evaluations: createEvaluationTable(pool),
-    reviews: createReviewQueue(pool),
-    analyses: createInterimAnalyses(pool),
-    shadowAnswers: createShadowAnswers(pool),
-    checkStore: createCheckStore(pool),
-    incidents: createIncidents(pool),
-    notifications: createNotifications(pool),
+    indexDocuments: index.documents,
+    indexRounds: index.rounds,
+    returned: index.returned,
+    canaries: index.canaries,
+    snapshots: index.snapshots,
+    analyses: experiments.analyses,
+    shadowAnswers: experiments.answers,
+    checkStore: db.checks,
+    incidents: db.incidents,
+    notifications: db.notifications,
   };
 }
+
+export type FlatTables = ReturnType<typeof flatTables>;
 
 /** Between two starts: what dies over and over shall not keep the machine busy with its recovery. */
 const RESTART_EVERY_MS = 60_000;

@@ -1,34 +1,42 @@
 /** Everything the daemon works with, opened in order: threads, database, queue, schedule, exporter. */
 import { readCheckGauges } from '../checks/check-store.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
+import type { Context } from '../core/context.ts';
 import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
-import { createDensityCompute, type DensityCompute } from '../density/compute.ts';
+import { createDensityCompute } from '../density/compute.ts';
 import { readDensityGauges, readTopicGauges } from '../density/gauges.ts';
 import { readExperimentGauges } from '../experiments/gauges.ts';
 import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
-import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
+import { createGoldenStatistics } from '../golden/golden-statistics.ts';
 import { readDiagnosisGauges } from '../incidents/diagnosis/incidents.ts';
-import { createExplainTurns, type ExplainTurns } from '../incidents/explain/explain-turns.ts';
+import { createExplainTurns } from '../incidents/explain/explain-turns.ts';
 import { readProbeGauges } from '../index/probes/probes.ts';
 import { readIndexGauges } from '../index/truth/measure-index.ts';
 import { judgingGauges } from '../judging/gauges.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { storedHashKey } from '../live/privacy/personal-data.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
-import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { changeGauges } from '../measures/watch-changes.ts';
 import { createExporter, type Exporter, LAG_INTERVAL_MS } from '../platform/metrics/prometheus.ts';
 import { openJobQueue } from '../platform/queue/bullmq.ts';
-import type { JobQueue } from '../platform/queue/job-queue.ts';
 import { createSchedule, type Schedule } from '../platform/queue/node-cron.ts';
 import { createLagHistory, type LagHistory } from '../platform/threads/lag-history.ts';
 import { readStoredGauges } from '../report/status/publish.ts';
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
-import { type Database, openDatabase, openStorage, queueBackend, queueOwner, type Storage } from './database.ts';
-import { buildFromConfig, type FromConfig } from './from-config.ts';
+import {
+  type FlatTables,
+  flatTables,
+  openDatabase,
+  openStorage,
+  queueBackend,
+  queueOwner,
+  replica,
+  type Storage,
+} from './database.ts';
+import { buildFromConfig } from './from-config.ts';
 import { createTimetable, intervalsOf, jobCatalogue } from './jobs.ts';
 import { version } from './version.ts';
 
@@ -38,13 +46,8 @@ const MAX_WAITING = 16;
 /** How often the store of the queue is asked whether it is full or evicts. */
 const DOUBTS_EVERY_MS = 30_000;
 
-interface Compute {
-  readonly density: DensityCompute;
-  readonly statistics: GoldenStatistics;
-}
-
 /** The threads start with the first work for them and end with the cleanups. */
-function openCompute(logger: Logger, cleanups: CleanupStack): Compute {
+function openCompute(logger: Logger, cleanups: CleanupStack): Pick<Context, 'compute' | 'statistics'> {
   const pool = createComputePool({
     threads: THREADS,
     mostWaiting: MAX_WAITING,
@@ -57,24 +60,24 @@ function openCompute(logger: Logger, cleanups: CleanupStack): Compute {
       }),
   });
   cleanups.defer('compute threads', () => pool.close());
-  return { density: createDensityCompute(pool), statistics: createGoldenStatistics(pool) };
+  return { compute: createDensityCompute(pool), statistics: createGoldenStatistics(pool) };
 }
 
-export interface Dependencies extends Database, FromConfig {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly storage: Storage;
-  readonly compute: Compute;
+declare module '../core/context.ts' {
+  interface Context {
+    readonly config: Config;
+  }
+}
+
+/** The context of a daemon, with what only the daemon as a whole opens and closes. */
+export interface Daemon extends Context {
   readonly ownLag: LagHistory;
-  readonly explainTurns: ExplainTurns;
-  readonly queue: JobQueue;
+  readonly storage: Storage;
   readonly schedule: Schedule;
   readonly exporter: Exporter;
-  /** Key of the hashes that stand for people. */
-  readonly hashKey: string;
-  readonly intervalSeconds: IntervalOf;
 }
+
+export interface Dependencies extends Daemon, FlatTables {}
 
 export interface DependencySettings {
   readonly config: Config;
@@ -94,8 +97,9 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const { pipelines, densityPlans, indexPlans, judgingPlans, variantPlans } = built;
   const compute = openCompute(logger, cleanups);
   const storage = await openStorage({ config, purpose: 'daemon', name, logger, cleanups, signal });
-  const database = openDatabase(storage);
-  await database.traffic.createPartitions(clock.now());
+  const { db, reads } = openDatabase(storage);
+  const database = flatTables(db);
+  await db.live.traffic.createPartitions(clock.now());
   const hashKey = config.storage.hash_key ?? (await storedHashKey(storage.pool));
   const owner = await queueOwner(storage);
   const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger, owner });
@@ -112,7 +116,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   // Values are trusted by the schedule of the job that takes them.
   const live = { pipelines: names, intervalSeconds: liveIntervalSeconds(clock) };
   const watched = { ...database, clock, pipelines, timetable, densityPlans };
-  const density = { tables: database.density, plans: densityPlans };
+  const density = { tables: db.density, plans: densityPlans };
   const exporter = createExporter({
     readStoredGauges: () =>
       readStoredGauges({
@@ -124,12 +128,12 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => feedbackGauges(live, rows),
           (rows) => liveGauges(live, rows),
           (rows) => changeGauges({ pipelines: names, intervalSeconds }, rows),
-          (rows) => readProbeGauges({ deployments: database.deployments, pipelines: names }, rows),
+          (rows) => readProbeGauges({ deployments: db.live.deployments, pipelines: names }, rows),
           (rows) => readDensityGauges(density, rows),
           (rows) => Promise.resolve(judgingGauges(judgingPlans, rows)),
           (rows) => readIndexGauges({ ...database, plans: indexPlans }, rows),
           () => readTopicGauges(density),
-          () => readDiagnosisGauges({ incidents: database.incidents, pipelines: names }),
+          () => readDiagnosisGauges({ incidents: db.incidents, pipelines: names }),
           () => readExperimentGauges({ ...watched, variantPlans }),
           (rows) => liveMixGauges(pipelines, rows),
           () => readCheckGauges(watched),
@@ -144,13 +148,18 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   return {
     ...database,
     ...built,
+    ...compute,
+    db,
+    reads,
     config,
     logger,
     clock,
     storage,
-    compute,
+    meter: exporter.meter,
+    holder: replica,
     ownLag: createLagHistory(clock, LAG_INTERVAL_MS / 1000),
-    explainTurns: createExplainTurns({ limits: database.limits, clock, logger }),
+    explainTurns: createExplainTurns({ limits: db.limits, clock, logger }),
+    liveIntervalSeconds: live.intervalSeconds,
     queue,
     schedule,
     exporter,

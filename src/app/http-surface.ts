@@ -9,7 +9,6 @@ import { createExplainBudget } from '../incidents/explain/explain-budget.ts';
 import { createOtlpReceiver } from '../live/edge/otlp/receiver.ts';
 import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
-import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 import { createAuthentication } from '../platform/access/authentication.ts';
 import type { Readiness, Unready } from '../platform/http/operations.ts';
@@ -22,6 +21,7 @@ import { createStatusApi } from '../report/status/status-api.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { createConsoleApi } from './console/console-api.ts';
+import { flatTables } from './database.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createErasure } from './erasure/erase.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
@@ -102,7 +102,7 @@ async function createApi(
     largeBodies,
     ...createErasure(storage.pool, hashKey),
     ...createGoldenApi(dependencies),
-    ...createStatusApi({ ...dependencies, ...dependencies.reads }),
+    ...createStatusApi({ ...dependencies, ...flatTables(dependencies.reads) }),
     ...createDensityApi({
       ...dependencies,
       plans: dependencies.densityPlans,
@@ -114,15 +114,15 @@ async function createApi(
     indexDocuments: dependencies.indexDocuments,
     indexPlans: dependencies.indexPlans,
     indexRounds: dependencies.indexRounds,
-    returned: dependencies.reads.returned,
+    returned: dependencies.reads.index.returned,
     judged: dependencies.judged,
     auditLog: dependencies.auditLog,
     explainBudget: createExplainBudget(clock),
-    mcp: { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) },
+    mcp: dependencies,
     spending: dependencies.spending,
     reviews: dependencies.reviews,
-    analyses: dependencies.reads.analyses,
-    shadowAnswers: dependencies.reads.shadowAnswers,
+    analyses: dependencies.reads.experiments.analyses,
+    shadowAnswers: dependencies.reads.experiments.answers,
     variantPlans: dependencies.variantPlans,
     ticks: dependencies.ticks,
     pipelines: dependencies.pipelines,

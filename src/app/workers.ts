@@ -8,7 +8,7 @@ import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { diagnoseAlarmsJob } from '../incidents/diagnosis/diagnose-job.ts';
 import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
-import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
+import { createLivePlans, MAX_SAMPLES } from '../live/live-jobs.ts';
 import { MEASURE_CHANGED } from '../measures/rules/measure-change.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { labelValues } from '../platform/metrics/catalogue.ts';
@@ -57,13 +57,12 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     const payload = { run_id: run.id, round: `resumed-${minute}` };
     return queue.enqueue(runGoldenSetJob.name, payload, `${run.id}-resumed-${minute}`);
   };
-  const checks = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
-  const probes = { ...dependencies, canaries: dependencies.density.canaries };
+  const checks = dependencies;
+  const probes = dependencies;
   const density = createDensityDeps({
     ...dependencies,
     tables: dependencies.density,
-    compute: dependencies.compute.density,
-    meter: dependencies.exporter.meter,
+    compute: dependencies.compute,
     plans: dependencies.densityPlans,
     probes,
   });
@@ -71,22 +70,18 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
   const judging = {
     ...dependencies,
     otlp: isEvaluationSent ? dependencies.otlp : null,
-    meter: dependencies.exporter.meter,
   };
   const measurementRetentionDays = config.storage.measurement_retention_days;
-  const { statistics } = dependencies.compute;
+  const { statistics } = dependencies;
   const experiments = {
     ...judging,
-    statistics,
     measurementRetentionDays,
     newRunId,
     resume,
-    holder: replica,
   };
   const notifications = {
     ...dependencies,
     consoleUrl: config.alerts.console_base_url,
-    meter: dependencies.exporter.meter,
   };
   const retentionDays = retentionDaysOf(config);
   return {
@@ -164,7 +159,6 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     followWithShadows: (run, pipeline, signal) => followWithShadows(experiments, run, pipeline, signal),
     snapshots: {
       ...probes,
-      snapshots: density.tables.snapshots,
       compute: density.compute,
     },
     goldenUpkeep: {

@@ -59,6 +59,12 @@ export interface TransitionFilter {
 /** Every call rejects with RecalldError database_unreachable. */
 export type CheckStore = ReturnType<typeof createCheckStore>;
 
+declare module '../core/context.ts' {
+  interface Db {
+    readonly checks: CheckStore;
+  }
+}
+
 interface StandingRow extends Omit<StoredStanding, 'revision'> {
   readonly revision: string;
 }

@@ -36,7 +36,7 @@ export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
     | { readonly kind: 'later'; readonly reason: string; readonly dueAt: Date }
   );
 
-interface ClaimRequest {
+export interface ClaimRequest {
   readonly pipeline: string;
   /** Of the time of receipt: inclusive, and exclusive. */
   readonly from: Date;
@@ -48,7 +48,7 @@ interface ClaimRequest {
 }
 
 /** How many of the queries that were received in a period are still to be measured. */
-interface CoverageBacklog {
+export interface CoverageBacklog {
   /** The last decision, and until which time of receipt it holds; null before the first. */
   readonly decided: { readonly admission: Admission; readonly until: Date } | null;
   /** Queries without a row, so that nothing was decided on them. */
@@ -59,7 +59,7 @@ interface CoverageBacklog {
   readonly oldest: Date | null;
 }
 
-interface AdmissionRequest {
+export interface AdmissionRequest {
   readonly pipeline: string;
   /** Of the time of receipt: inclusive, and exclusive. */
   readonly from: Date;

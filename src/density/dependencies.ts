@@ -1,24 +1,19 @@
 /** What the jobs of query density work with: its tables, and what the composition root has opened. */
 import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 import type { ThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import { probeEmbedder, probeStore } from '../index/probes/probe-parts.ts';
-import { canariesTable, type ProbeDeps, snapshotsTable } from '../index/probes/probes.ts';
+import type { ProbeDeps } from '../index/probes/probes.ts';
 import type { Deployments } from '../live/deployments/deployments.ts';
 import { userIdHmac } from '../live/privacy/rules/redactor.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
-import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
-import { coverageTable } from './coverage-table.ts';
-import { type ComplaintsTable, complaintsTable } from './find-complaints.ts';
+import type { densityTables } from './context.ts';
 import type { DensityPlan } from './plan.ts';
-import { topicsTable } from './topics-table.ts';
-import { watchTable } from './watch-table.ts';
 
 export interface DensityDeps {
   readonly tables: DensityTables;
@@ -74,24 +69,4 @@ function goldenFell(latest: readonly LatestRun[], pipeline: string): boolean | n
 }
 
 /** All that is stored of query density. */
-export interface DensityTables {
-  coverage: ReturnType<typeof coverageTable>;
-  baselines: ReturnType<typeof baselinesTable>;
-  watch: ReturnType<typeof watchTable>;
-  topics: ReturnType<typeof topicsTable>;
-  complaints: ComplaintsTable;
-  canaries: ReturnType<typeof canariesTable>;
-  snapshots: ReturnType<typeof snapshotsTable>;
-}
-
-export function densityTables(pool: Pool): DensityTables {
-  return {
-    coverage: coverageTable(pool),
-    baselines: baselinesTable(pool),
-    watch: watchTable(pool),
-    topics: topicsTable(pool),
-    complaints: complaintsTable(pool),
-    canaries: canariesTable(pool),
-    snapshots: snapshotsTable(pool),
-  };
-}
+export type DensityTables = ReturnType<typeof densityTables>;

@@ -27,12 +27,12 @@ export interface TopicSearch {
 }
 
 /** What is known of the topics of a pipeline by its latest search. */
-interface LatestSearch extends TopicSearch {
+export interface LatestSearch extends TopicSearch {
   /** Topics that are not closed. */
   readonly unclosed: number;
 }
 
-interface TopicFilter {
+export interface TopicFilter {
   readonly pipeline?: string;
   readonly states: readonly TopicState[];
   readonly limit: number;

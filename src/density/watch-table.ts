@@ -19,7 +19,7 @@ export interface DensityEvent extends NewDensityEvent {
   readonly pipeline: string;
 }
 
-interface NextState {
+export interface NextState {
   readonly pipeline: string;
   /** Of the state that the step started from. */
   readonly revision: number;
@@ -32,7 +32,7 @@ interface NextState {
   readonly at: Date;
 }
 
-interface EventFilter {
+export interface EventFilter {
   readonly pipeline?: string;
   readonly before?: string;
   readonly limit: number;

@@ -1,5 +1,6 @@
 /** What experiments are read with, and what their jobs work with. */
 
+import type { Pool } from 'pg';
 import type { ThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { GoldenStatistics } from '../golden/golden-statistics.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
@@ -9,8 +10,22 @@ import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { JudgingDeps, JudgingPlan } from '../judging/plan.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
 import type { VariantPlan } from './plan.ts';
-import type { ExperimentKey, InterimAnalyses } from './sql/interim-analyses.ts';
-import type { ShadowAnswers } from './sql/shadow-answers.ts';
+import { createInterimAnalyses, type ExperimentKey, type InterimAnalyses } from './sql/interim-analyses.ts';
+import { createShadowAnswers, type ShadowAnswers } from './sql/shadow-answers.ts';
+
+export function experimentTables(pool: Pool) {
+  return { analyses: createInterimAnalyses(pool), answers: createShadowAnswers(pool) };
+}
+
+declare module '../core/context.ts' {
+  interface Db {
+    readonly experiments: ReturnType<typeof experimentTables>;
+  }
+  interface Context {
+    /** How the variants of each pipeline with `variants` are compared. */
+    readonly variantPlans: readonly VariantPlan[];
+  }
+}
 
 export interface ReadContext extends Pick<StartGoldenRunDeps, 'sets' | 'runs' | 'clock'> {
   readonly analyses: InterimAnalyses;

@@ -9,6 +9,7 @@ import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from '.
 import { gaugeOf } from './rules/measure-table.ts';
 import {
   checkMeasurement,
+  type IntervalOf,
   type Measurement,
   type MeasurementGap,
   type MeasurementOutcome,
@@ -309,4 +310,16 @@ export function boundedSamples(
   const bound = (side: 'low' | 'high', of: number | null): GaugeSample[] =>
     of === null ? [] : [{ name: `${name}_ci_${side}` as GaugeSample['name'], labels, value: of }];
   return [{ name, labels, value }, ...bound('low', ciLow), ...bound('high', ciHigh)];
+}
+
+declare module '../core/context.ts' {
+  interface Db {
+    readonly measurements: Measurements;
+  }
+  interface Context {
+    /** Longest gap between two planned runs of a golden set. */
+    readonly intervalSeconds: IntervalOf;
+    /** Longest gap between two measurements of live traffic. */
+    readonly liveIntervalSeconds: number;
+  }
 }

@@ -6,7 +6,7 @@ import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
 import type { Retriever } from '../../src/connectors/retrievers/retriever.ts';
 import { createThrottleLimits } from '../../src/connectors/throttle/limits.ts';
 import { systemClock } from '../../src/core/system-clock.ts';
-import { densityTables } from '../../src/density/dependencies.ts';
+import { densityTables } from '../../src/density/context.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../src/golden/rules/run.ts';

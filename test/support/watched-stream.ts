@@ -2,13 +2,15 @@
 import type { Pool } from 'pg';
 import { createComputePool } from '../../src/app/compute.ts';
 import { createDensityCompute } from '../../src/density/compute.ts';
-import { type DensityDeps, densityTables } from '../../src/density/dependencies.ts';
+import { densityTables } from '../../src/density/context.ts';
+import type { DensityDeps } from '../../src/density/dependencies.ts';
 import { detectUncoveredTopics } from '../../src/density/detect-uncovered-topics.ts';
 import { evaluateDensity } from '../../src/density/evaluate-density.ts';
 import { admitLiveQueries, measureCoverage } from '../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../src/density/plan.ts';
 import type { DensityEvent } from '../../src/density/watch-table.ts';
 import { probeEmbedder, probeStore } from '../../src/index/probes/probe-parts.ts';
+import { canariesTable } from '../../src/index/probes/probes.ts';
 import { createDeployments } from '../../src/live/deployments/deployments.ts';
 import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
@@ -99,7 +101,7 @@ export class WatchedStream {
       logger: silentLogger,
       deployments,
       measurements,
-      canaries: tables.canaries,
+      canaries: canariesTable(pool),
       samples: createLiveSamples(pool),
     };
     this.traffic = createLiveTraffic(pool, 'a');

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { createCleanupStack } from '../../core/cleanup-stack.ts';
+import type { Context } from '../../core/context.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { systemClock } from '../../core/system-clock.ts';
@@ -19,7 +20,7 @@ import type { ReadReviewDeps } from '../../report/status/read-review.ts';
 import type { ReadStatusDeps } from '../../report/status/read-status.ts';
 import { loadConfigOfDatabase } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { type Database, openDatabase, openStorage, type Storage } from '../database.ts';
+import { type FlatTables, flatTables, openDatabase, openStorage, type Storage } from '../database.ts';
 import { createTimetable, intervalsOf } from '../jobs.ts';
 import { createLogger } from '../logger.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
@@ -33,7 +34,7 @@ export interface CommandSettings {
   readonly signal: AbortSignal;
 }
 
-export interface CommandStore extends Database {
+export interface CommandStore extends FlatTables, Pick<Context, 'db' | 'reads'> {
   readonly statistics: GoldenStatistics;
   readonly storage: Storage;
 }
@@ -50,7 +51,8 @@ export async function withCommandStore<T>(
   const cleanups = createCleanupStack(settings.logger);
   try {
     const storage = await openStorage({ ...settings, purpose: 'command', name: COMMAND_NAME, cleanups });
-    return await work({ ...openDatabase(storage, commandUser()), statistics: statisticsOfCommands, storage });
+    const database = openDatabase(storage, commandUser());
+    return await work({ ...flatTables(database.db), ...database, statistics: statisticsOfCommands, storage });
   } finally {
     await cleanups.run();
   }

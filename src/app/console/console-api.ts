@@ -80,9 +80,9 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
     checkStore,
     incidents,
     measurements: reads.measurements,
-    runReads: reads.runReads,
+    runReads: reads.golden.runReads,
     annotations,
-    trafficReads: reads.trafficReads,
+    trafficReads: reads.live.trafficReads,
     async referenceSimilarities(pipeline, version) {
       const similarities = await reads.density.baselines.similarities(pipeline, version);
       return similarities.length === 0 ? null : similarities;
@@ -102,7 +102,7 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
       const deps = {
         ...dependencies,
         table: reads.density.complaints,
-        cluster: (rated: VectorisedComplaints) => dependencies.compute.density.findComplaints(rated, signal),
+        cluster: (rated: VectorisedComplaints) => dependencies.compute.findComplaints(rated, signal),
       };
       const filters = why ? filtersOf(config, name) : null;
       return readComplaints(deps, findPipeline(dependencies.pipelines, name), { days, filters }, signal);

@@ -14,6 +14,12 @@ interface ShareRow {
 
 export type ThrottleLimits = ReturnType<typeof createThrottleLimits>;
 
+declare module '../../core/context.ts' {
+  interface Db {
+    readonly limits: ThrottleLimits;
+  }
+}
+
 export function createThrottleLimits(pool: Pool) {
   return {
     /** Joins those who ask the retriever of a pipeline, or says again that one is there. */

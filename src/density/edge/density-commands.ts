@@ -33,7 +33,7 @@ import { countsOf, type Explained, filtersOf, verdictWords } from '../../inciden
 import { createExplainTurns } from '../../incidents/explain/explain-turns.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
 import { densityTasks } from '../compute.ts';
-import { densityTables } from '../dependencies.ts';
+import { densityTables } from '../context.ts';
 import { describeDensity } from '../describe-density.ts';
 import { type DensityAnswer, topicJson } from '../http-contract.ts';
 import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';

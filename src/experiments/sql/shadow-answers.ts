@@ -46,7 +46,7 @@ export interface ChangedAnswer {
   readonly shownIds: readonly string[];
 }
 
-interface OverlapSummary extends WeightedSums {
+export interface OverlapSummary extends WeightedSums {
   readonly asked: number;
   readonly failed: number;
   /** Sums of weight times value. */

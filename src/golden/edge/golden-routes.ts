@@ -284,8 +284,7 @@ const never = new AbortController().signal;
 type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'authentication'>;
 
 export function createGoldenApi(dependencies: Dependencies): GoldenApi {
-  const { sets, runs, baselines, clock } = dependencies;
-  const { statistics } = dependencies.compute;
+  const { sets, runs, baselines, clock, statistics } = dependencies;
   const { pool } = dependencies.storage;
   const store = { sets, runs, baselines, statistics };
   const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(store, run, never));

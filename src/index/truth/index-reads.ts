@@ -63,7 +63,7 @@ async function drawIds(
   return { ids, why: ids.length === 0 ? 'The store is empty.' : null };
 }
 
-interface ReturnedWindow {
+export interface ReturnedWindow {
   readonly pipeline: string;
   readonly since: Date;
   /** Places of an answer that are looked at. */

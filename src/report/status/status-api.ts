@@ -27,7 +27,7 @@ import {
 } from '../../live/deployments/edge/routes.ts';
 import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../../live/edge/live-routes.ts';
 import { erasedQueryParams } from '../../live/ingest-schema.ts';
-import { createLivePlans, liveIntervalSeconds } from '../../live/live-jobs.ts';
+import { createLivePlans } from '../../live/live-jobs.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { pageOf, parseRequest, sliceAt } from '../../platform/http/fields.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
@@ -149,15 +149,14 @@ type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authent
 
 export function createStatusApi(dependencies: Dependencies): StatusApi {
   const { config, pipelines, clock, traffic } = dependencies;
-  const deps = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
   const sources = createLivePlans(config);
   return {
     clock,
     checkStore: dependencies.checkStore,
     assertPipeline: (name) => void findPipeline(pipelines, name),
-    readStatuses: () => readStatuses(deps),
-    readStatus: async (name) => readStatus(deps, findPipeline(pipelines, name)),
-    readCheckStates: () => readCheckStates(deps),
+    readStatuses: () => readStatuses(dependencies),
+    readStatus: async (name) => readStatus(dependencies, findPipeline(pipelines, name)),
+    readCheckStates: () => readCheckStates(dependencies),
     async summarizeFeedback(name, window) {
       if (name !== null) findPipeline(pipelines, name);
       const summaries: FeedbackSummary[] = [];

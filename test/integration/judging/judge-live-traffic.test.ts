@@ -1,6 +1,6 @@
 /** Live queries that are drawn, graded by a model behind a real endpoint, corrected by people, and measured. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../src/app/database.ts';
+import { createDb, flatTables } from '../../../src/app/database.ts';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
@@ -52,7 +52,7 @@ describe('a round', () => {
     await world.hourOf(world.samples(400));
     await world.round();
     const shown = async (): Promise<string[]> => {
-      const tables = openDatabase({ pool: database.pool, readPool: database.pool });
+      const tables = flatTables(createDb(database.pool));
       const every = { intervalSeconds: () => 3600, liveIntervalSeconds: 3600 };
       const pipeline = aWatchedPipeline({ name: 'docs' });
       const deps = { ...tables, ...every, pipelines: [pipeline], densityPlans: [], clock: world.clock };

@@ -1,0 +1,30 @@
+/** What query density adds to the context. */
+import type { Pool } from 'pg';
+import { baselinesTable } from './baselines-table.ts';
+import type { DensityCompute } from './compute.ts';
+import { coverageTable } from './coverage-table.ts';
+import { complaintsTable } from './find-complaints.ts';
+import type { DensityPlan } from './plan.ts';
+import { topicsTable } from './topics-table.ts';
+import { watchTable } from './watch-table.ts';
+
+export function densityTables(pool: Pool) {
+  return {
+    coverage: coverageTable(pool),
+    baselines: baselinesTable(pool),
+    watch: watchTable(pool),
+    topics: topicsTable(pool),
+    complaints: complaintsTable(pool),
+  };
+}
+
+declare module '../core/context.ts' {
+  interface Db {
+    readonly density: ReturnType<typeof densityTables>;
+  }
+  interface Context {
+    /** How the query density of each pipeline with a vector store is watched. */
+    readonly densityPlans: readonly DensityPlan[];
+    readonly compute: DensityCompute;
+  }
+}

@@ -1,0 +1,35 @@
+/** What golden sets and runs add to the context. */
+import type { Pool } from 'pg';
+import type { GoldenStatistics } from './golden-statistics.ts';
+import { createGoldenBaselines } from './sql/golden-baselines.ts';
+import { createGoldenBatches } from './sql/golden-batches.ts';
+import { createGoldenRotations } from './sql/golden-rotations.ts';
+import { createGoldenRuns } from './sql/golden-runs.ts';
+import { createGoldenDocuments, createGoldenSets } from './sql/golden-sets.ts';
+import { createGoldenTicks } from './sql/golden-ticks.ts';
+import { createRunReads } from './sql/run-results.ts';
+import type { WatchedPipeline } from './watched-pipeline.ts';
+
+/** @param by who works on them, for the audit log; null: recalld itself */
+export function goldenTables(pool: Pool, by: string | null) {
+  return {
+    sets: createGoldenSets(pool, by),
+    runs: createGoldenRuns(pool, by),
+    runReads: createRunReads(pool),
+    batches: createGoldenBatches(pool),
+    ticks: createGoldenTicks(pool),
+    rotations: createGoldenRotations(pool),
+    baselines: createGoldenBaselines(pool),
+    documents: createGoldenDocuments(pool),
+  };
+}
+
+declare module '../core/context.ts' {
+  interface Db {
+    readonly golden: ReturnType<typeof goldenTables>;
+  }
+  interface Context {
+    readonly pipelines: readonly WatchedPipeline[];
+    readonly statistics: GoldenStatistics;
+  }
+}

@@ -1,0 +1,22 @@
+/** What incidents add to the context. */
+import type { Pool } from 'pg';
+import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
+import type { ExplainTurns } from './explain/explain-turns.ts';
+import { createNotifications, type Notifications } from './notifications/notify.ts';
+import type { Receiver } from './notifications/receivers.ts';
+
+export function incidentTables(pool: Pool) {
+  return { incidents: createIncidents(pool), notifications: createNotifications(pool) };
+}
+
+declare module '../core/context.ts' {
+  interface Db {
+    readonly incidents: Incidents;
+    readonly notifications: Notifications;
+  }
+  interface Context {
+    readonly explainTurns: ExplainTurns;
+    /** Who is notified of incidents. */
+    readonly receivers: readonly Receiver[];
+  }
+}

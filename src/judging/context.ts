@@ -1,0 +1,30 @@
+/** What judging adds to the context. */
+import type { Pool } from 'pg';
+import { createDeeperPools } from './deeper-pools.ts';
+import { createEvaluationTable } from './graded-queries.ts';
+import { createJudgeSpending } from './judge-spending.ts';
+import { createJudgedTable } from './judged-table.ts';
+import { createPanelTable } from './panel-table.ts';
+import type { JudgingPlan } from './plan.ts';
+import { createReviewQueue } from './review-queue.ts';
+
+export function judgingTables(pool: Pool) {
+  return {
+    judged: createJudgedTable(pool),
+    pools: createDeeperPools(pool),
+    spending: createJudgeSpending(pool),
+    panels: createPanelTable(pool),
+    evaluations: createEvaluationTable(pool),
+    reviews: createReviewQueue(pool),
+  };
+}
+
+declare module '../core/context.ts' {
+  interface Db {
+    readonly judging: ReturnType<typeof judgingTables>;
+  }
+  interface Context {
+    /** How the live traffic of each pipeline with `judged` is judged. */
+    readonly judgingPlans: readonly JudgingPlan[];
+  }
+}
