@@ -1,7 +1,7 @@
 /** Config -> pipelines that are ready for work. */
 import { createHash } from 'node:crypto';
 import { isThreshold, thresholdMeasure } from '../checks/config.ts';
-import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
+import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { createEmbedder } from '../connectors/embedders/open-embedder.ts';
 import { createRetriever } from '../connectors/retrievers/open-retriever.ts';
@@ -104,7 +104,7 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
       annRecall: { ...pipeline.ann_recall, queries: 0 },
       timeoutMs: retriever.timeout_ms,
       golden: [],
-      checks: { floors: [], regressions: [], staleLabels: [], forbidden: [] },
+      checks: [],
       thresholds: [],
       shadows: [],
       shadowOf: pipeline.name,
@@ -156,17 +156,15 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 }
 
 /** What the config expects of golden runs. */
-export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenChecks {
-  return {
-    floors: checks.flatMap((check) => ('below' in check && !isThreshold(check) ? [check] : [])),
-    regressions: checks.flatMap((check) => ('regression' in check ? [{ ...check, measure: check.regression }] : [])),
-    staleLabels: checks.flatMap((check) =>
-      'stale_labels_above' in check
-        ? [{ name: check.name, above: check.stale_labels_above, severity: check.severity }]
-        : [],
-    ),
-    forbidden: checks.filter((check) => 'forbidden_results' in check),
-  };
+export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenCheck[] {
+  return checks.flatMap((check): GoldenCheck[] => {
+    const { name, severity } = check;
+    if ('regression' in check) return [{ ...check, kind: 'regression', measure: check.regression }];
+    if ('stale_labels_above' in check)
+      return [{ kind: 'stale_labels', name, severity, above: check.stale_labels_above }];
+    if ('forbidden_results' in check) return [{ kind: 'forbidden_results', name, severity }];
+    return 'below' in check && !isThreshold(check) ? [{ ...check, kind: 'floor' }] : [];
+  });
 }
 
 /** What the config expects of everything but golden scores. */

@@ -2,30 +2,20 @@
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
-import type { RunLabels } from '../golden/rules/run.ts';
+import { failureSentence, type RunLabels } from '../golden/rules/run.ts';
 import { shiftsUpTo } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import { type ReplayedRun, replayRuns } from '../golden/sql/replayed-runs.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
-import { type MeasuredMoment, replayMeasure } from '../measures/measurement-history.ts';
+import { replayMeasure } from '../measures/measurement-history.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import { nextStanding, type Standing } from './rules/check-state.ts';
-import {
-  type GoldenChecks,
-  historyNeeded,
-  judgeGoldenRun,
-  listGoldenChecks,
-  type RunEvidence,
-} from './rules/golden-checks.ts';
+import { goldenChecksOf, thresholdOf } from './check-store.ts';
+import type { CheckStanding, ConfiguredCheck } from './rules/check-state.ts';
+import { type CheckFacts, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
+import { type GoldenCheck, historyNeeded, judgeGoldenRun, ofKind, type RunEvidence } from './rules/golden-checks.ts';
 import type { ComparedWithBaseline } from './rules/regression.ts';
-import {
-  type CheckResult,
-  type CheckShifts,
-  judgeThreshold,
-  NO_VALUE,
-  type ThresholdCheck,
-} from './rules/threshold.ts';
-import { type BacktestPeriod, type CheckBacktest, type CheckReplay, replayCheck } from './rules/verdict-episodes.ts';
+import type { CheckResult, ThresholdCheck } from './rules/threshold.ts';
+import { type BacktestPeriod, type CheckBacktest, replayCheck } from './rules/verdict-episodes.ts';
 
 export interface BacktestDeps {
   readonly pool: Pool;
@@ -35,7 +25,7 @@ export interface BacktestDeps {
 export interface BacktestedSet {
   readonly pipeline: string;
   readonly goldenSet: string;
-  readonly checks: GoldenChecks;
+  readonly checks: readonly GoldenCheck[];
   /** Only runs that ended at or after this. */
   readonly from: Date;
   readonly period: BacktestPeriod;
@@ -58,44 +48,58 @@ export async function backtestGoldenChecks(
   const rotated = await rotations.list({ pipeline, goldenSet });
   const shiftsOf = remember((version: number) => shiftsUpTo(rotated, version));
   const completed = latestCompleted(historyNeeded(checks));
-  const replays = new Map<string, CheckReplay>();
+  const replays = goldenChecksOf({ name: pipeline, checks }, goldenSet).map((check) => replayOf(check, period));
   const asked = {
     pipeline,
     goldenSet,
     from,
     until: period.until,
     earlier: historyNeeded(checks),
-    scored: checks.floors.map(({ measure }) => parseMetricKey(measure).measure),
-    compared: checks.regressions.map(({ measure }) => parseMetricKey(measure).measure),
+    scored: ofKind(checks, 'floor').map(({ measure }) => parseMetricKey(measure).measure),
+    compared: ofKind(checks, 'regression').map(({ measure }) => parseMetricKey(measure).measure),
   };
   for await (const run of replayRuns(pool, asked, signal)) {
+    const { finishedAt } = run;
     const compared = run.comparison === null ? null : toCompared(run.id, run.comparison);
     const earlier = completed.before(run.goldenSetVersion);
-    const results = judge(run, set, {
-      scores: run.scores,
-      compared: compared ?? withoutComparison(run),
-      history: earlier.flatMap((one) => one.compared ?? []),
-      before: earlier.findLast((one) => one.compared)?.results ?? [],
-      labels: labelsOf(run.labels),
-      forbidden: run.forbidden === null ? null : { ...run.forbidden, confirmed: run.returned },
-      shifts: shiftsOf(run.goldenSetVersion),
-    });
+    const results =
+      run.status === 'failed'
+        ? []
+        : judgeGoldenRun(checks, goldenSet, {
+            scores: run.scores,
+            compared: compared ?? withoutComparison(run),
+            history: earlier.flatMap((one) => one.compared ?? []),
+            before: earlier.findLast((one) => one.compared)?.results ?? [],
+            labels: labelsOf(run.labels),
+            forbidden: run.forbidden === null ? null : { ...run.forbidden, confirmed: run.returned },
+            shifts: shiftsOf(run.goldenSetVersion),
+          });
     if (run.status === 'completed') completed.add({ version: run.goldenSetVersion, compared, results });
-    if (run.finishedAt < from || isBesideAnother(run, rotated)) continue;
-    for (const result of results) replayOf(replays, period, result).add(run.finishedAt, result);
+    if (finishedAt < from || isBesideAnother(run, rotated)) continue;
+    const ended = {
+      checks: results,
+      evidence: { from: finishedAt, until: finishedAt },
+      failure: run.status === 'failed' ? failureSentence(run.id, run.reason) : null,
+      baseline: run.comparison?.against ?? null,
+      trustedSeconds: period.trustedSeconds,
+    };
+    for (const replay of replays) replay.add(factsOfRun(replay.check, ended), finishedAt);
   }
-  return [...replays.values()].flatMap((replay) => replay.end() ?? []);
+  return replays.flatMap((replay) => replay.end() ?? []);
 }
 
-function replayOf(
-  replays: Map<string, CheckReplay>,
-  period: BacktestPeriod,
-  { name, severity }: CheckResult,
-): CheckReplay {
-  const key = JSON.stringify([name, severity]);
-  const replay = replays.get(key) ?? replayCheck(period);
-  replays.set(key, replay);
-  return replay;
+/** A check that is evaluated as the daemon evaluates it, one time after the other. */
+function replayOf(check: ConfiguredCheck, period: BacktestPeriod) {
+  const replay = replayCheck(period);
+  let standing: CheckStanding | null = null;
+  return {
+    check,
+    add(facts: CheckFacts, at: Date): void {
+      standing = evaluate(check, facts, standing, at);
+      replay.add(at, standing);
+    },
+    end: () => replay.end(),
+  };
 }
 
 function remember<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
@@ -155,24 +159,6 @@ function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'
   return { kind: 'probed', probed, stale, lost: lost ?? 0 };
 }
 
-function judge(
-  run: ReplayedRun,
-  { checks, goldenSet }: BacktestedSet,
-  evidence: RunEvidence & { readonly shifts: CheckShifts },
-): CheckResult[] {
-  if (run.status !== 'failed') return judgeGoldenRun(checks, goldenSet, evidence);
-  const explanation = `The run ${run.id} failed: ${run.reason ?? 'no reason was stored.'}`;
-  return listGoldenChecks(checks, goldenSet, evidence.shifts).map(({ name, severity, threshold }) => ({
-    name,
-    severity,
-    threshold,
-    ...NO_VALUE,
-    verdict: 'no_data',
-    isBeyond: false,
-    explanation,
-  }));
-}
-
 export interface BacktestedThresholds {
   readonly pipeline: string;
   readonly thresholds: readonly ThresholdCheck[];
@@ -194,31 +180,16 @@ export async function backtestThresholds(
   signal: AbortSignal,
 ): Promise<CheckBacktest[]> {
   const found: CheckBacktest[] = [];
-  for (const check of thresholds) {
-    const isOfAll = check.segments === 'all' && judgedMeasure(check.measure).of === 'traffic';
-    const measure = { pipeline, measure: check.measure, segment: isOfAll ? ALL_SEGMENT : null };
-    const replay = replayCheck(period);
-    let standing: Standing | null = null;
-    for await (const moment of replayMeasure(pool, measure, from, period.until, signal)) {
-      standing = replayMoment(check, standing, moment, replay);
+  for (const rule of thresholds) {
+    const isOfAll = rule.segments === 'all' && judgedMeasure(rule.measure).of === 'traffic';
+    const measure = { pipeline, measure: rule.measure, segment: isOfAll ? ALL_SEGMENT : null };
+    const replay = replayOf(thresholdOf(pipeline, rule), period);
+    // Measurements of one moment are of the segments of one window, and judged together.
+    for await (const { at, values } of replayMeasure(pool, measure, from, period.until, signal)) {
+      replay.add(factsOfReadings(rule, values, { from: at, until: at }, at), at);
     }
     const backtest = replay.end();
     if (backtest !== null) found.push(backtest);
   }
   return found;
-}
-
-/** Measurements of one moment are of the segments of one window, and judged together. */
-function replayMoment(
-  check: ThresholdCheck,
-  before: Standing | null,
-  { at, values }: MeasuredMoment,
-  replay: CheckReplay,
-): Standing {
-  const found = judgeThreshold(check, values);
-  const standing = nextStanding(check, before, found, at, at);
-  const { name, severity, threshold } = found;
-  const { verdict, explanation } = standing;
-  replay.add(at, { name, severity, threshold, verdict, explanation });
-  return standing;
 }

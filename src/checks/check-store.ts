@@ -8,22 +8,20 @@ import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { alarmSince, alarmWords } from './rules/alarm-text.ts';
 import { type CheckStanding, type CheckState, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
+import { isPast } from './rules/evaluate.ts';
 import { listGoldenChecks } from './rules/golden-checks.ts';
 import { isBlind } from './rules/regression.ts';
-import { type CheckShifts, thresholdCheckName } from './rules/threshold.ts';
+import { type ThresholdCheck, thresholdCheckName } from './rules/threshold.ts';
 
 export interface StoredStanding extends CheckStanding {
   readonly revision: number;
 }
 
+/** One evaluation of a check. */
 export interface CheckStep {
+  /** Where it stood; null for a check that was never evaluated. */
+  readonly previous: Pick<StoredStanding, 'verdict' | 'revision'> | null;
   readonly standing: CheckStanding;
-  /** Of the standing that it started from; 0 for a check that was never evaluated. */
-  readonly revision: number;
-  /** What the verdict was before; null at first. */
-  readonly from: Verdict | null;
-  /** Why the verdict changes, if it does; one sentence. */
-  readonly because: string;
 }
 
 /** A change of the verdict of a check. */
@@ -65,16 +63,42 @@ declare module '../core/context.ts' {
   }
 }
 
-interface StandingRow extends Omit<StoredStanding, 'revision'> {
-  readonly revision: string;
-}
+/** The fields of a standing by the columns of check_states, and the types of these. */
+const columns = {
+  pipeline: ['pipeline', 'text'],
+  check_name: ['name', 'text'],
+  severity: ['severity', 'text'],
+  threshold: ['threshold', 'double precision'],
+  measure: ['measure', 'text'],
+  verdict: ['verdict', 'text'],
+  since: ['since', 'timestamptz'],
+  last_known: ['lastKnown', 'text'],
+  candidate: ['candidate', 'text'],
+  seen: ['seen', 'integer'],
+  value: ['value', 'double precision'],
+  ci_low: ['ciLow', 'double precision'],
+  ci_high: ['ciHigh', 'double precision'],
+  n: ['n', 'integer'],
+  smallest_detectable_drop: ['smallestDetectableDrop', 'double precision'],
+  compared_with: ['comparedWith', 'text'],
+  before: ['before', 'double precision'],
+  breached_since: ['breachedSince', 'timestamptz'],
+  outage_until: ['outageUntil', 'timestamptz'],
+  segment: ['segment', 'text'],
+  explanation: ['explanation', 'text'],
+  is_quiet: ['isQuiet', 'boolean'],
+  evidence_at: ['evidenceAt', 'timestamptz'],
+  judged_at: ['judgedAt', 'timestamptz'],
+  trusted_until: ['trustedUntil', 'timestamptz'],
+  evaluated_at: ['evaluatedAt', 'timestamptz'],
+} as const satisfies Readonly<Record<string, readonly [keyof CheckStanding, string]>>;
 
-/** Columns of check_states by the field that they hold. */
-const standingColumns = `pipeline, check_name as name, severity, threshold, verdict, since, last_known as "lastKnown",
-  candidate, seen, measure, value, ci_low as "ciLow", ci_high as "ciHigh", n,
-  smallest_detectable_drop as "smallestDetectableDrop", before, compared_with as "comparedWith",
-  breached_since as "breachedSince", outage_until as "outageUntil", segment, explanation, is_quiet as "isQuiet", evidence_at as "evidenceAt",
-  judged_at as "judgedAt", trusted_until as "trustedUntil", evaluated_at as "evaluatedAt", revision`;
+const names = Object.keys(columns);
+const fields = Object.values(columns).map(([field]) => `"${field}"`);
+const typedFields = Object.values(columns).map(([field, type]) => `"${field}" ${type}`);
+
+const standingsSql = `select ${names.map((name, index) => `${name} as ${fields[index]}`).join(', ')}, revision::integer
+  from check_states order by pipeline, check_name`;
 
 /**
  * Takes steps, each with its transition where the verdict changes. A step whose check was meanwhile advanced by another
@@ -83,29 +107,12 @@ const standingColumns = `pipeline, check_name as name, severity, threshold, verd
  */
 const advanceSql = `
   with steps as (
-    select * from jsonb_to_recordset($1::jsonb) as s (
-      pipeline text, name text, severity text, threshold double precision, verdict text, since timestamptz,
-      "lastKnown" text, candidate text, seen integer, measure text, value double precision, "ciLow" double precision,
-      "ciHigh" double precision, n integer, "smallestDetectableDrop" double precision, before double precision, "breachedSince" timestamptz,
-      "outageUntil" timestamptz, segment text, explanation text,
-      "comparedWith" text, "isQuiet" boolean, "evidenceAt" timestamptz, "judgedAt" timestamptz, "trustedUntil" timestamptz,
-      "evaluatedAt" timestamptz, revision bigint, "from" text, because text)
+    select * from jsonb_to_recordset($1::jsonb) as s (${typedFields.join(', ')}, revision bigint, "from" text, because text)
   ), taken as (
-    insert into check_states as old (pipeline, check_name, severity, threshold, verdict, since, last_known, candidate,
-      seen, measure, value, ci_low, ci_high, n, smallest_detectable_drop, before, breached_since, outage_until, segment, explanation, is_quiet,
-      evidence_at, judged_at, trusted_until, evaluated_at, compared_with, revision)
-    select pipeline, name, severity, threshold, verdict, since, "lastKnown", candidate,
-      seen, measure, value, "ciLow", "ciHigh", n, "smallestDetectableDrop", before, "breachedSince", "outageUntil", segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", "comparedWith", revision + 1
-      from steps order by pipeline, name
+    insert into check_states as old (${names.join(', ')}, revision)
+    select ${fields.join(', ')}, revision + 1 from steps order by pipeline, name
     on conflict (pipeline, check_name) do update
-      set severity = excluded.severity, threshold = excluded.threshold, verdict = excluded.verdict,
-        since = excluded.since, last_known = excluded.last_known, candidate = excluded.candidate, seen = excluded.seen,
-        measure = excluded.measure, value = excluded.value, ci_low = excluded.ci_low, ci_high = excluded.ci_high,
-        n = excluded.n, smallest_detectable_drop = excluded.smallest_detectable_drop, before = excluded.before, breached_since = excluded.breached_since,
-        outage_until = excluded.outage_until, segment = excluded.segment, explanation = excluded.explanation,
-        is_quiet = excluded.is_quiet, evidence_at = excluded.evidence_at, judged_at = excluded.judged_at,
-        trusted_until = excluded.trusted_until, evaluated_at = excluded.evaluated_at,
-        compared_with = excluded.compared_with, revision = excluded.revision
+      set (${names.join(', ')}, revision) = (${names.map((name) => `excluded.${name}`).join(', ')}, excluded.revision)
       where old.revision = excluded.revision - 1
     returning pipeline, check_name
   ), noted as (
@@ -138,16 +145,19 @@ export function createCheckStore(pool: Pool) {
   return {
     /** Of every check that was ever evaluated, by pipeline and name. */
     async standings(): Promise<readonly StoredStanding[]> {
-      const { rows } = await pool.query<StandingRow>(
-        `select ${standingColumns} from check_states order by pipeline, check_name`,
-      );
-      return rows.map((row) => ({ ...row, revision: Number(row.revision) }));
+      const { rows } = await pool.query<StoredStanding>(standingsSql);
+      return rows;
     },
 
     /** @returns the steps that were taken */
     async advance(steps: readonly CheckStep[]): Promise<readonly CheckStep[]> {
       if (steps.length === 0) return [];
-      const rows = steps.map(({ standing, ...step }) => ({ ...standing, ...step }));
+      const rows = steps.map((step) => ({
+        ...step.standing,
+        revision: step.previous?.revision ?? 0,
+        from: step.previous?.verdict ?? null,
+        because: reasonOf(step),
+      }));
       const { rows: taken } = await pool.query<{ pipeline: string; name: string }>(advanceSql, [JSON.stringify(rows)]);
       return steps.filter(({ standing }) =>
         taken.some(({ pipeline, name }) => pipeline === standing.pipeline && name === standing.name),
@@ -202,6 +212,11 @@ export function explain({ explanation, isTooOld }: Pick<CheckState, 'explanation
   return isTooOld ? `What judged it last is too old to trust: ${explanation}` : explanation;
 }
 
+/** Why the verdict is what it is after a step. */
+export function reasonOf({ standing }: CheckStep): string {
+  return explain({ ...standing, isTooOld: isPast(standing.trustedUntil, standing.evaluatedAt) });
+}
+
 export function statesOf(watched: WatchedChecks, standings: readonly CheckStanding[], now: Date): CheckState[] {
   const stored = new Map(standings.map((one) => [keyOf(one), one]));
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
@@ -216,43 +231,48 @@ export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly 
 export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
-    ...pipeline.thresholds.map((check) => ({
-      kind: 'threshold' as const,
-      measure: check.measure,
-      pipeline: pipeline.name,
-      goldenSet: null,
-      name: thresholdCheckName(check),
-      severity: check.severity,
-      threshold: check.threshold,
-      isQuietAtFirst: false,
-    })),
-    ...densityPlans.flatMap((plan) =>
-      plan.pipeline !== pipeline.name || plan.severity === null
-        ? []
-        : [
-            {
-              kind: 'density_drift' as const,
-              measure: 'density_drift',
-              pipeline: pipeline.name,
-              goldenSet: null,
-              name: plan.checkName,
-              severity: plan.severity,
-              threshold: DENSITY_CHECK_THRESHOLD,
-              // A baseline takes days to be learnt, and nothing is broken meanwhile.
-              isQuietAtFirst: true,
-            },
-          ],
-    ),
+    ...pipeline.thresholds.map((rule) => thresholdOf(pipeline.name, rule)),
+    ...densityPlans.flatMap((plan) => (plan.pipeline === pipeline.name ? densityChecksOf(plan) : [])),
   ]);
+}
+
+export function thresholdOf(pipeline: string, rule: ThresholdCheck): ConfiguredCheck {
+  return {
+    kind: 'threshold',
+    measure: rule.measure,
+    pipeline,
+    goldenSet: null,
+    name: thresholdCheckName(rule),
+    severity: rule.severity,
+    threshold: rule.threshold,
+    isQuietAtFirst: false,
+  };
+}
+
+/** One check, or none when the config expects nothing of the density. */
+export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): ConfiguredCheck[] {
+  if (plan.severity === null) return [];
+  return [
+    {
+      kind: 'density_drift',
+      measure: 'density_drift',
+      pipeline: plan.pipeline,
+      goldenSet: null,
+      name: plan.checkName,
+      severity: plan.severity,
+      threshold: DENSITY_CHECK_THRESHOLD,
+      // A baseline takes days to be learnt, and nothing is broken meanwhile.
+      isQuietAtFirst: true,
+    },
+  ];
 }
 
 /** The checks on one golden set of a pipeline. */
 export function goldenChecksOf(
   { name: pipeline, checks }: Pick<WatchedPipeline, 'name' | 'checks'>,
   goldenSet: string,
-  shifts?: CheckShifts,
 ): ConfiguredCheck[] {
-  return listGoldenChecks(checks, goldenSet, shifts).map((check) => ({
+  return listGoldenChecks(checks, goldenSet).map((check) => ({
     ...check,
     pipeline,
     goldenSet,

@@ -3,13 +3,11 @@
 import type { Logger } from '../core/logger.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import type { DensityPlan } from '../density/plan.ts';
-import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
+import { judgeDensityDrift, trustedUntil } from '../density/rules/density-check.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import { type MeasureRetrieversDeps, measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
-import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
-import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
@@ -26,21 +24,17 @@ import { defineCronJob } from '../platform/queue/job-queue.ts';
 import {
   type CheckStep,
   type CheckStore,
-  explain,
+  densityChecksOf,
   goldenChecksOf,
   keyOf,
+  reasonOf,
   type StoredStanding,
+  thresholdOf,
   type WatchedChecks,
 } from './check-store.ts';
-import { type CheckStanding, comparableBefore, type Look, nextStanding, rememberBreach } from './rules/check-state.ts';
-import {
-  type CheckShifts,
-  judgeThreshold,
-  type MeasuredValue,
-  NO_VALUE,
-  type Reading,
-  type ThresholdCheck,
-} from './rules/threshold.ts';
+import type { ConfiguredCheck, Look } from './rules/check-state.ts';
+import { type CheckFacts, type EvaluatedRun, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
+import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 export interface CheckJobDeps {
   /** Judges every check. */
@@ -56,12 +50,10 @@ export const evaluateChecksJob = defineCronJob({
 });
 
 /** What is stored of all pipelines, and how often it comes. */
-export interface CheckFacts {
+export interface StoredFacts {
   readonly latest: readonly LatestRun[];
   readonly density: ReadonlyMap<string, StoredDensityState>;
   readonly measurements: readonly LatestMeasurement[];
-  /** By how much the thresholds of each set have moved through rotations. */
-  readonly shiftsOf: (pipeline: string, goldenSet: string) => CheckShifts;
   readonly intervalSeconds: IntervalOf;
   readonly liveIntervalSeconds: number;
 }
@@ -88,7 +80,7 @@ const quietReasons: ReadonlySet<string> = new Set([
   'no_reference',
 ]);
 
-function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: CheckFacts, now: Date): Readings {
+function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: StoredFacts, now: Date): Readings {
   if (check.measure === 'golden_run_age_seconds') {
     return { readings: runAges(pipeline, facts.latest, now), evidence: { from: now, until: now } };
   }
@@ -112,7 +104,7 @@ function isJudged(check: ThresholdCheck, { golden }: ChecksOfPipeline, segment: 
   return segment === ALL_SEGMENT || check.segments === 'each';
 }
 
-function readingOf(one: LatestMeasurement, facts: CheckFacts): Reading {
+function readingOf(one: LatestMeasurement, facts: StoredFacts): Reading {
   const { segment, newest, gap } = one;
   const last = gap ?? newest;
   if (last === null || last.ageSeconds > trustSeconds(one, last, facts)) {
@@ -130,7 +122,7 @@ function readingOf(one: LatestMeasurement, facts: CheckFacts): Reading {
 function trustSeconds(
   { pipeline, measure, segment }: LatestMeasurement,
   { windowStart, windowEnd }: { readonly windowStart: Date; readonly windowEnd: Date },
-  { intervalSeconds, liveIntervalSeconds }: CheckFacts,
+  { intervalSeconds, liveIntervalSeconds }: StoredFacts,
 ): number {
   if (measure.startsWith('retriever_') || measure === STABILITY) {
     return runTrustSeconds(intervalSeconds(pipeline, goldenSetOf(segment) ?? ''));
@@ -162,7 +154,6 @@ export interface EvaluateChecksDeps extends WatchedChecks, Omit<MeasureRetriever
   readonly densityPlans: readonly DensityPlan[];
   readonly densityStates: Pick<WatchTable, 'all'>;
   readonly runs: MeasureRetrieversDeps['runs'] & Pick<GoldenRuns, 'latest'>;
-  readonly rotations: Pick<GoldenRotations, 'list'>;
   readonly checkStore: Pick<CheckStore, 'standings' | 'advance'>;
   readonly intervalSeconds: IntervalOf;
   readonly liveIntervalSeconds: number;
@@ -195,205 +186,99 @@ async function takeSteps(deps: EvaluateChecksDeps, asked: EvaluateChecksDeps['pi
     const now = deps.clock.now();
     // What it starts from is read first: what is written in between is then newer, and refuses the step.
     const previous = await deps.checkStore.standings();
-    const steps = judgeChecks({ ...deps, pipelines }, await readFacts(deps, now), previous, now);
+    const steps = evaluateAll({ ...deps, pipelines }, await readFacts(deps, now), previous, now);
     const taken = await deps.checkStore.advance(steps);
-    for (const { standing, from, because } of taken) {
-      if (standing.verdict === from) continue;
-      const { pipeline, name: check, verdict } = standing;
-      deps.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: because });
+    for (const step of taken) {
+      const { pipeline, name: check, verdict } = step.standing;
+      const from = step.previous?.verdict ?? null;
+      if (verdict === from) continue;
+      deps.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: reasonOf(step) });
     }
     const left = new Set(steps.filter((step) => !taken.includes(step)).map(({ standing }) => standing.pipeline));
     pipelines = pipelines.filter(({ name }) => left.has(name));
   }
 }
 
-async function readFacts(deps: EvaluateChecksDeps, now: Date): Promise<CheckFacts> {
-  const [latest, density, measurements, shiftsOf] = await Promise.all([
+async function readFacts(deps: EvaluateChecksDeps, now: Date): Promise<StoredFacts> {
+  const [latest, density, measurements] = await Promise.all([
     deps.runs.latest(),
     deps.densityStates.all(),
     deps.measurements.latest(now),
-    readCheckShifts(deps.rotations),
   ]);
   const { intervalSeconds, liveIntervalSeconds } = deps;
-  return { latest, density, measurements, shiftsOf, intervalSeconds, liveIntervalSeconds };
+  return { latest, density, measurements, intervalSeconds, liveIntervalSeconds };
 }
 
 type ChecksOfPipeline = WatchedChecks['pipelines'][number];
 
 /** One step of every check. Nothing but its arguments is looked at. */
-export function judgeChecks(
+export function evaluateAll(
   { pipelines, densityPlans }: Pick<EvaluateChecksDeps, 'pipelines' | 'densityPlans'>,
-  facts: CheckFacts,
+  stored: StoredFacts,
   previous: readonly StoredStanding[],
   now: Date,
 ): CheckStep[] {
-  const known = new Map(previous.map((one) => [keyOf(one), one]));
-  const previousOf = (pipeline: string, name: string): StoredStanding | null =>
-    known.get(keyOf({ pipeline, name })) ?? null;
+  const standings = new Map(previous.map((one) => [keyOf(one), one]));
   return pipelines.flatMap((pipeline) => {
-    const { name } = pipeline;
+    const { name, golden, thresholds } = pipeline;
+    const outageAt = isOut(name, stored) ? now : null;
+    const step = (check: ConfiguredCheck, facts: CheckFacts): CheckStep => {
+      const before = standings.get(keyOf(check)) ?? null;
+      return { previous: before, standing: evaluate(check, facts, before, now, outageAt) };
+    };
     const plan = densityPlans.find((one) => one.pipeline === name);
-    const outageAt = isOut(pipeline, facts) ? now : null;
     return [
-      ...pipeline.thresholds.map((check) => {
-        const { readings, evidence } = readingsOf(check, pipeline, facts, now);
-        const { isClear, isBeyond, ...found } = judgeThreshold(check, readings);
-        const stored = previousOf(name, found.name);
-        const before = sameMeasure(stored, check.measure);
-        const settled = nextStanding(check, before, { ...found, isClear, isBeyond }, evidence?.until ?? null, now);
-        const { verdict } = settled;
-        const standing = {
-          ...found,
-          ...settled,
-          ...rememberBreach(before, { verdict, isBeyond, value: found.value, evidence, outageAt }),
-          pipeline: name,
-          measure: check.measure,
-          smallestDetectableDrop: null,
-          comparedWith: null,
-          judgedAt: now,
-          trustedUntil: new Date(now.getTime() + THRESHOLD_TRUST_MS),
-          evaluatedAt: now,
-        };
-        return stepOf(standing, stored, standing.explanation);
+      ...thresholds.map((rule) => {
+        const { readings, evidence } = readingsOf(rule, pipeline, stored, now);
+        return step(thresholdOf(name, rule), factsOfReadings(rule, readings, evidence, now));
       }),
-      ...[...judgedByRuns(pipeline, facts), ...judgedByDensity(plan, facts, now)].map((judged) =>
-        follow(judged, previousOf(name, judged.name), outageAt, now),
-      ),
+      ...golden.flatMap(({ set }) => {
+        const run = latestRunOf(name, set, stored);
+        return goldenChecksOf(pipeline, set).map((check) => step(check, factsOfRun(check, run)));
+      }),
+      ...(plan === undefined
+        ? []
+        : densityChecksOf(plan).map((check) => step(check, factsOfDensity(check, plan, stored)))),
     ];
   });
 }
 
-/** Thresholds are judged each minute; one that was not for so long is known no more. */
-const THRESHOLD_TRUST_MS = 900_000;
-
-function stepOf(standing: CheckStanding, previous: StoredStanding | null, because: string): CheckStep {
-  return { standing, revision: previous?.revision ?? 0, from: previous?.verdict ?? null, because };
-}
-
-/** A check that keeps its name may come to watch something else; nothing of what was remembered is then of it. */
-function sameMeasure(stored: StoredStanding | null, measure: string): StoredStanding | null {
-  return stored === null || stored.measure === measure ? stored : null;
-}
-
 /** Whether the latest run of one of its sets found that the retriever does not answer. */
-function isOut({ name }: ChecksOfPipeline, { latest }: CheckFacts): boolean {
+function isOut(name: string, { latest }: StoredFacts): boolean {
   return latest.some(
     ({ pipeline, ended }) => pipeline === name && ended !== null && failedShare(ended.outcomes) >= OUTAGE_SHARE,
   );
 }
 
-/** What a golden run or the watch over density found, each of which comes to verdicts of its own. */
-type Judged = Pick<
-  CheckStanding,
-  | 'pipeline'
-  | 'name'
-  | 'severity'
-  | 'threshold'
-  | 'verdict'
-  | 'measure'
-  | 'explanation'
-  | 'judgedAt'
-  | 'trustedUntil'
-  | 'isQuiet'
-  | 'smallestDetectableDrop'
-  | 'comparedWith'
-> &
-  MeasuredValue &
-  Pick<Look, 'isBeyond' | 'evidence'>;
-
-function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSeconds }: CheckFacts): Judged[] {
-  const { name } = pipeline;
-  return pipeline.golden.flatMap(({ set }) => {
-    const found = latest.find((run) => run.pipeline === name && run.goldenSet === set);
-    const ended = found?.ended ?? null;
-    const baseline = found?.completed?.baseline?.against ?? null;
-    const trustedMs = runTrustSeconds(intervalSeconds(name, set)) * 1000;
-    const evidence = ended === null ? null : evidenceOf(ended);
-    return goldenChecksOf(pipeline, set, shiftsOf(name, set)).map((check) => {
-      const judged = ended?.checks.find((result) => result.name === check.name) ?? null;
-      const { value, ciLow, ciHigh, n } = judged ?? NO_VALUE;
-      return {
-        pipeline: name,
-        name: check.name,
-        measure: check.measure,
-        severity: check.severity,
-        // Thresholds move with the level of the set when a new version takes over.
-        threshold: judged?.threshold ?? check.threshold,
-        verdict: judged?.verdict ?? 'no_data',
-        value,
-        ciLow,
-        ciHigh,
-        n,
-        smallestDetectableDrop: judged?.smallestDetectableDrop ?? null,
-        comparedWith: check.kind === 'regression' && value !== null ? baseline : null,
-        isBeyond: judged?.isBeyond ?? false,
-        evidence,
-        explanation: judged?.explanation ?? null,
-        judgedAt: ended?.finishedAt ?? null,
-        trustedUntil: ended === null ? null : new Date(ended.finishedAt.getTime() + trustedMs),
-        isQuiet: false,
-      };
-    });
-  });
+function latestRunOf(name: string, set: string, { latest, intervalSeconds }: StoredFacts): EvaluatedRun | null {
+  const found = latest.find(({ pipeline, goldenSet }) => pipeline === name && goldenSet === set);
+  const ended = found?.ended ?? null;
+  if (ended === null) return null;
+  const { checks, failedBecause: failure, finishedAt: until, durationSeconds, outcomes } = ended;
+  // A run that no query failed is of its end alone; one that some failed may have met the last of an outage.
+  const from = failedShare(outcomes) > 0 ? new Date(until.getTime() - durationSeconds * 1000) : until;
+  const baseline = found?.completed?.baseline?.against ?? null;
+  const trustedSeconds = runTrustSeconds(intervalSeconds(name, set));
+  return { checks, failure, evidence: { from, until }, baseline, trustedSeconds };
 }
 
-/** A run that no query failed is of its end alone; one that some failed may have met the last of an outage. */
-function evidenceOf({ finishedAt, durationSeconds, outcomes }: EndedRun): Look['evidence'] {
-  const from = failedShare(outcomes) > 0 ? new Date(finishedAt.getTime() - durationSeconds * 1000) : finishedAt;
-  return { from, until: finishedAt };
-}
-
-type EndedRun = NonNullable<LatestRun['ended']>;
-
-function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: Date): Judged[] {
-  if (plan === undefined || plan.severity === null) return [];
-  const { pipeline, severity, checkName: name } = plan;
-  const stored = facts.density.get(pipeline) ?? null;
-  const page = facts.measurements.find(
-    (one) => one.pipeline === pipeline && one.measure === 'density_page_evidence_ratio',
+function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored: StoredFacts): CheckFacts {
+  const watch = stored.density.get(plan.pipeline) ?? null;
+  const ratio = stored.measurements.find(
+    ({ pipeline, measure }) => pipeline === plan.pipeline && measure === 'density_page_evidence_ratio',
   );
-  const evidence = page?.newest?.value ?? null;
-  const found = densityVerdict({ name, severity }, plan, stored?.state ?? null, evidence, now);
-  const phase = stored?.state.phase.kind;
-  return [
-    {
-      ...found,
-      pipeline,
-      measure: 'density_drift',
-      smallestDetectableDrop: null,
-      comparedWith: null,
-      evidence: stored === null ? null : { from: stored.updatedAt, until: stored.updatedAt },
-      judgedAt: stored?.updatedAt ?? null,
-      trustedUntil: stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),
-      // A baseline takes days to be learnt, and nothing is broken meanwhile.
-      isQuiet: found.verdict === 'no_data' && phase !== 'watching',
-    },
-  ];
-}
-
-function follow(
-  { evidence, isBeyond, ...judged }: Judged,
-  stored: StoredStanding | null,
-  outageAt: Date | null,
-  now: Date,
-): CheckStep {
-  const { trustedUntil: until, explanation, value } = judged;
-  const previous = sameMeasure(stored, judged.measure);
-  const remembered = previous === null ? null : { ...previous, before: comparableBefore(previous, judged) };
-  const isTooOld = until !== null && now > until;
-  const verdict = isTooOld ? 'no_data' : judged.verdict;
-  const standing: CheckStanding = {
-    ...judged,
-    ...rememberBreach(remembered, { verdict, isBeyond: isBeyond && !isTooOld, value, evidence, outageAt }),
-    verdict,
-    comparedWith: judged.comparedWith ?? previous?.comparedWith ?? null,
-    since: previous?.verdict === verdict ? previous.since : now,
-    lastKnown: verdict === 'no_data' ? (previous?.lastKnown ?? null) : verdict,
-    candidate: null,
-    seen: 0,
-    segment: null,
-    evidenceAt: judged.judgedAt,
-    evaluatedAt: now,
+  const found = judgeDensityDrift(severity, plan.needs, watch?.state ?? null, ratio?.newest?.value ?? null);
+  const isKnown = watch !== null && found.verdict !== 'no_data';
+  const at = watch?.updatedAt ?? null;
+  return {
+    ...found,
+    threshold: null,
+    comparedWith: null,
+    evidence: at === null ? null : { from: at, until: at },
+    judgedAt: at,
+    trustedUntil: isKnown ? trustedUntil(plan, watch.state.closedMs) : null,
+    // A baseline takes days to be learnt, and nothing is broken meanwhile.
+    isQuiet: !isKnown,
+    unconfirmed: null,
   };
-  return stepOf(standing, stored, explain({ explanation, isTooOld }));
 }

@@ -267,23 +267,35 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
 const MAX_STEPS = 48;
 
 /**
- * Takes the steps that are due in every pipeline. Any number of workers may do it at once and at any time: each step
+ * Takes the steps that are due in every pipeline, and then has its check evaluated. Any number of workers may do it at once and at any time: each step
  * starts from a revision of the state, and of two from the same revision one is stored.
  *
  * @throws as forEachPipeline
  */
-export async function evaluateDensity(deps: DensityDeps, signal: AbortSignal): Promise<void> {
+export async function evaluateDensity(
+  deps: DensityDeps,
+  evaluateChecks: (pipelines: readonly string[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   await forEachPipeline(deps.plans, signal, async (plan) => {
-    for (let steps = 0; steps < MAX_STEPS; steps++) {
-      signal.throwIfAborted();
-      const stored = (await deps.tables.watch.find(plan.pipeline)) ?? (await firstState(deps, plan));
-      const observed = await observe(deps, plan, stored.state, signal);
-      if (observed === null) return;
-      const step = transition(plan, stored.state, observed);
-      // Otherwise another worker is at it, and goes on.
-      if (!(await store(deps, plan, stored, step, signal))) return;
+    let isStored = false;
+    try {
+      for (let steps = 0; steps < MAX_STEPS; steps++) {
+        signal.throwIfAborted();
+        if (!(await takeStep(deps, plan, signal))) return;
+        isStored = true;
+      }
+    } finally {
+      if (isStored && plan.severity !== null) await evaluateChecks([plan.pipeline]);
     }
   });
+}
+
+/** @returns false when nothing is due, or another worker was faster and goes on */
+async function takeStep(deps: DensityDeps, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
+  const stored = (await deps.tables.watch.find(plan.pipeline)) ?? (await firstState(deps, plan));
+  const observed = await observe(deps, plan, stored.state, signal);
+  return observed !== null && store(deps, plan, stored, transition(plan, stored.state, observed), signal);
 }
 
 async function firstState(deps: DensityDeps, plan: DensityPlan): Promise<StoredDensityState> {

@@ -53,13 +53,10 @@ const evaluateDensityJob = defineCronJob({
   cron: '35 * * * * *',
   timeoutMs: 900_000,
   async handle({ density, evaluateChecks }: DensityJobDeps, signal) {
-    const { plans } = density;
-    const checked = plans.filter(({ severity }) => severity !== null).map(({ pipeline }) => pipeline);
     await attemptEach(
       [
-        () => evaluateDensity(density, signal),
-        () => forEachPipeline(plans, signal, (plan) => askAgain(density, plan, signal)),
-        async () => (checked.length > 0 ? evaluateChecks(checked) : undefined),
+        () => evaluateDensity(density, evaluateChecks, signal),
+        () => forEachPipeline(density.plans, signal, (plan) => askAgain(density, plan, signal)),
       ],
       signal,
     );

@@ -1,5 +1,5 @@
 /** One pipeline of the config, ready for work. */
-import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
+import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -15,7 +15,7 @@ export interface WatchedPipeline extends ProbedPipeline {
   /** Longest that one attempt at the retriever may take. */
   readonly timeoutMs: number;
   readonly golden: readonly GoldenSchedule[];
-  readonly checks: GoldenChecks;
+  readonly checks: readonly GoldenCheck[];
   /** Of measures that golden runs do not score. */
   readonly thresholds: readonly ThresholdCheck[];
   /** Retrievers that may take the place of its own, and are asked the same without users. */

@@ -52,7 +52,7 @@ describe('a simulated stream of golden runs', () => {
         const expected = { means: means?.['ndcg@10'] ?? [], unit, accepted: [...learned] } as const;
         last = compareMetric(keys[0], pinned, scored.ndcg, own, storedComparison, expected);
         const current = { runId: `${run}`, baselineRunId: 'baseline', metrics: [last] };
-        const { verdict } = judgeRegression(check, 'set', current, history, NO_SHIFT, stood);
+        const { verdict } = judgeRegression(check, current, history, NO_SHIFT, stood);
         const isBreached = verdict === 'critical';
         stood = verdict;
         history = [current];

@@ -1,6 +1,12 @@
 /** Things of the domain with values that do not matter, so that a test names only those that do. */
 
-import type { FloorCheck, GoldenChecks } from '../../src/checks/rules/golden-checks.ts';
+import type {
+  FloorCheck,
+  ForbiddenCheck,
+  GoldenCheck,
+  StaleLabelsCheck,
+} from '../../src/checks/rules/golden-checks.ts';
+import type { RegressionCheck } from '../../src/checks/rules/regression.ts';
 import type { GoldenQuery, RetrievedDocument } from '../../src/core/model.ts';
 import type { NewGoldenSet } from '../../src/golden/rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer, RunLabels, RunSettings, SegmentScore } from '../../src/golden/rules/run.ts';
@@ -176,8 +182,21 @@ export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
 export const noLabels: RunLabels = { probed: null, stale: null, lost: null, deadQueries: null, gap: null };
 
 /** No checks but those that are named. */
-export function goldenChecks(parts: Partial<GoldenChecks> = {}): GoldenChecks {
-  return { floors: [], regressions: [], staleLabels: [], forbidden: [], ...parts };
+export function goldenChecks(
+  parts: {
+    readonly floors?: readonly FloorCheck[];
+    readonly regressions?: readonly RegressionCheck[];
+    readonly staleLabels?: readonly StaleLabelsCheck[];
+    readonly forbidden?: readonly ForbiddenCheck[];
+  } = {},
+): GoldenCheck[] {
+  const { floors = [], regressions = [], staleLabels = [], forbidden = [] } = parts;
+  return [
+    ...floors.map((check) => ({ ...check, kind: 'floor' as const })),
+    ...regressions.map((check) => ({ ...check, kind: 'regression' as const })),
+    ...staleLabels.map((check) => ({ ...check, kind: 'stale_labels' as const })),
+    ...forbidden.map((check) => ({ ...check, kind: 'forbidden_results' as const })),
+  ];
 }
 
 /** The pipeline `docs`, whose retriever must not be asked. */
@@ -191,7 +210,7 @@ export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedP
     annRecall: { queries: 20, k: 10 },
     timeoutMs: 2000,
     golden: [aSchedule()],
-    checks: goldenChecks(),
+    checks: [],
     thresholds: [],
     shadows: [],
     shadowOf: null,
@@ -226,6 +245,7 @@ export function aLatestRun(parts: Partial<LatestRun> = {}): LatestRun {
       durationSeconds: 60,
       outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 },
       failure: null,
+      failedBecause: null,
       forbidden: null,
       checks: [],
       finishedAt: NOON,

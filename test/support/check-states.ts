@@ -1,6 +1,6 @@
 /** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
 import { type CheckStore, type StoredStanding, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
-import { type CheckFacts, type EvaluateChecksDeps, judgeChecks } from '../../src/checks/evaluate-checks.ts';
+import { type EvaluateChecksDeps, evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';
 import type { CheckState } from '../../src/checks/rules/check-state.ts';
 
 type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<EvaluateChecksDeps, 'densityPlans'>>;
@@ -8,19 +8,18 @@ type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<EvaluateChecksDep
 /** The standings that an evaluation at that time leaves, of hourly sets that nobody has rotated unless it is said. */
 export function evaluated(
   { pipelines, densityPlans = [] }: Watched,
-  facts: Partial<CheckFacts>,
+  facts: Partial<StoredFacts>,
   at: Date,
 ): Pick<CheckStore, 'standings'> {
-  const all: CheckFacts = {
+  const all: StoredFacts = {
     latest: [],
     density: new Map(),
     measurements: [],
-    shiftsOf: () => ({}),
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
     ...facts,
   };
-  const steps = judgeChecks({ pipelines, densityPlans }, all, [], at);
+  const steps = evaluateAll({ pipelines, densityPlans }, all, [], at);
   const standings = steps.map(({ standing }): StoredStanding => ({ ...standing, revision: 1 }));
   return { standings: async () => standings };
 }
@@ -28,7 +27,7 @@ export function evaluated(
 /** What such an evaluation is worth when it is read. */
 export async function statesAt(
   watched: Watched,
-  facts: Partial<CheckFacts>,
+  facts: Partial<StoredFacts>,
   { evaluatedAt, readAt = evaluatedAt }: { readonly evaluatedAt: Date; readonly readAt?: Date },
 ): Promise<CheckState[]> {
   const standings = await evaluated(watched, facts, evaluatedAt).standings();

@@ -202,7 +202,9 @@ export class WatchedStream {
   }
 
   async evaluate(signal: AbortSignal = SIGNAL): Promise<void> {
-    await Promise.all(Array.from({ length: this.workers }, () => evaluateDensity(this.deps, signal)));
+    await Promise.all(
+      Array.from({ length: this.workers }, () => evaluateDensity(this.deps, async () => undefined, signal)),
+    );
   }
 
   /** The search for uncovered topics, as it would be made at a quarter past. */

@@ -1,6 +1,7 @@
 /** Composes what the pages for people need beyond the API. */
 
 import type { ChecksDeps } from '../../checks/edge/routes.ts';
+import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { VectorisedComplaints } from '../../density/compute.ts';
 import { readComplaints } from '../../density/edge/complaints-reads.ts';
@@ -118,7 +119,7 @@ function consolePipelines({ config, pipelines }: Dependencies): ConsolePipeline[
     isIndexed: config.pipelines.find((one) => one.name === name)?.index !== undefined,
     isJudged: config.pipelines.find((one) => one.name === name)?.judged !== undefined,
     golden,
-    floors: checks.floors,
+    floors: ofKind(checks, 'floor'),
   }));
 }
 

@@ -28,8 +28,7 @@ import {
   NEXT_TO_NONE,
   roomNeeded,
 } from '../rules/false-pages.ts';
-import { type FloorCheck, floorCheckName, forbiddenCheckName, staleLabelsCheckName } from '../rules/golden-checks.ts';
-import { regressionCheckName } from '../rules/regression.ts';
+import { type FloorCheck, type GoldenCheck, goldenCheckName } from '../rules/golden-checks.ts';
 import { type ThresholdCheck, thresholdCheckName } from '../rules/threshold.ts';
 
 /** The checks of a config -> how many false pages to expect of them, held against what is accepted. */
@@ -49,30 +48,13 @@ const NOISY = 'when the retriever answers the same question differently; else th
 /** Expects the false pages of one pipeline. Warnings page nobody and are left out. */
 export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPipeline): ExpectedOfPipeline {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
-  const { floors, regressions, staleLabels, forbidden } = pipeline.checks;
   const checks = [
-    ...[...runs].flatMap(([set, looks]): ExpectedOfCheck[] => [
-      ...floors.filter(isCritical).map((check) => ({
-        name: floorCheckName(check, set),
-        looks,
-        ...ofFloor(deps, pipeline.name, set, check, looks),
-      })),
-      ...regressions.filter(isCritical).map((check) => ({
-        name: regressionCheckName(check, set),
-        looks,
-        expected: falseRegressions(check, looks),
-        proviso: looks === 0 ? UNSCHEDULED : NOISY,
-        remedy: 'raise `runs`, lower `alpha`',
-      })),
-      ...staleLabels.filter(isCritical).map((check) => ({
-        name: staleLabelsCheckName(check, set),
-        ...certain('because documents are counted, not estimated'),
-      })),
-      ...forbidden.filter(isCritical).map((check) => ({
-        name: forbiddenCheckName(check, set),
-        ...certain('because a document that came back twice came back'),
-      })),
-    ]),
+    ...[...runs].flatMap(([set, looks]) =>
+      pipeline.checks.filter(isCritical).map((check): ExpectedOfCheck => {
+        const name = goldenCheckName(check, set);
+        return { name, ...ofGolden(deps, { pipeline: pipeline.name, set, name }, check, looks) };
+      }),
+    ),
     ...pipeline.thresholds
       .filter(isCritical)
       .map((check) => ({ name: thresholdCheckName(check), ...ofThreshold(deps, pipeline, check, runs) })),
@@ -96,14 +78,38 @@ function isCritical({ severity }: { readonly severity: string }): boolean {
 
 type Expectation = Omit<ExpectedOfCheck, 'name'>;
 
+/** One check on one golden set. */
+interface JudgedOnSet {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly name: string;
+}
+
+function ofGolden(deps: ExpectFalsePagesDeps, where: JudgedOnSet, check: GoldenCheck, looks: number): Expectation {
+  switch (check.kind) {
+    case 'floor':
+      return { looks, ...ofFloor(deps, where, check, looks) };
+    case 'regression':
+      return {
+        looks,
+        expected: falseRegressions(check, looks),
+        proviso: looks === 0 ? UNSCHEDULED : NOISY,
+        remedy: 'raise `runs`, lower `alpha`',
+      };
+    case 'stale_labels':
+      return certain('because documents are counted, not estimated');
+    case 'forbidden_results':
+      return certain('because a document that came back twice came back');
+  }
+}
+
 function certain(proviso: string): Expectation {
   return { looks: null, expected: 0, proviso, remedy: '' };
 }
 
 function ofFloor(
   { latest }: ExpectFalsePagesDeps,
-  pipeline: string,
-  set: string,
+  { pipeline, set, name }: JudgedOnSet,
   check: FloorCheck,
   looks: number,
 ): Omit<Expectation, 'looks'> {
@@ -115,7 +121,6 @@ function ofFloor(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && measure === key.measure && k === key.k,
   );
   if (score === undefined) return { ...withRoom(bounded, 'score', 'above the floor'), remedy };
-  const name = floorCheckName(check, set);
   // The floor of a rotated set has moved with its level.
   const floor = run?.ended?.checks.find((one) => one.name === name)?.threshold ?? check.below;
   const above = score.mean - floor;

@@ -148,7 +148,7 @@ function lesser(from: Verdict, a: Verdict, b: Verdict): Verdict {
   return Math.abs(badness[a] - stood) <= Math.abs(badness[b] - stood) ? a : b;
 }
 
-function known(verdict: Verdict): Exclude<Verdict, 'no_data'> | null {
+export function known(verdict: Verdict): Exclude<Verdict, 'no_data'> | null {
   return verdict === 'no_data' ? null : verdict;
 }
 

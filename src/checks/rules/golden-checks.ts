@@ -6,22 +6,63 @@ import type { SegmentScore } from '../../golden/rules/run.ts';
 import type { ForbiddenResults } from '../../golden/rules/unwanted-answers.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { ConfiguredCheck } from './check-state.ts';
-import { type ComparedWithBaseline, judgeRegression, type RegressionCheck, regressionCheckName } from './regression.ts';
+import { type ComparedWithBaseline, judgeRegression, type RegressionCheck } from './regression.ts';
 import {
   type CheckResult,
   type CheckShift,
   type CheckShifts,
   decimals,
+  type JudgedCheck,
   NO_SHIFT,
   NO_VALUE,
   shiftOf,
 } from './threshold.ts';
 
-export interface GoldenChecks {
-  readonly floors: readonly FloorCheck[];
-  readonly regressions: readonly RegressionCheck[];
-  readonly staleLabels: readonly StaleLabelsCheck[];
-  readonly forbidden: readonly ForbiddenCheck[];
+/** A check of the config on golden runs; it is judged on every golden set of its pipeline. */
+export type GoldenCheck =
+  | ({ readonly kind: 'floor' } & FloorCheck)
+  | ({ readonly kind: 'regression' } & RegressionCheck)
+  | ({ readonly kind: 'stale_labels' } & StaleLabelsCheck)
+  | ({ readonly kind: 'forbidden_results' } & ForbiddenCheck);
+
+/** The checks of one kind. */
+export function ofKind<Kind extends GoldenCheck['kind']>(
+  checks: readonly GoldenCheck[],
+  kind: Kind,
+): Extract<GoldenCheck, { readonly kind: Kind }>[] {
+  return checks.filter((check): check is Extract<GoldenCheck, { readonly kind: Kind }> => check.kind === kind);
+}
+
+/** The name of a check in metrics and reports; it tells the same check on several sets apart. */
+export function goldenCheckName(check: GoldenCheck, goldenSet: string): string {
+  return `${check.name ?? expectationOf(check)} on ${goldenSet}`;
+}
+
+function expectationOf(check: GoldenCheck): string {
+  switch (check.kind) {
+    case 'floor':
+      return `${check.measure} below ${check.below}`;
+    case 'regression':
+      return `${check.measure} regression by ${check.drop}`;
+    case 'stale_labels':
+      return `stale labels above ${check.above}`;
+    case 'forbidden_results':
+      return 'forbidden results';
+  }
+}
+
+/** The threshold that a check is judged by, in the units of its value. */
+function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
+  switch (check.kind) {
+    case 'floor':
+      return check.below + mean;
+    case 'regression':
+      return mean - check.drop;
+    case 'stale_labels':
+      return check.above;
+    case 'forbidden_results':
+      return 0;
+  }
 }
 
 /** What the checks of a run are judged by. */
@@ -42,59 +83,56 @@ export interface RunEvidence {
 
 /** Judges every check of a pipeline on a run of one of its golden sets. */
 export function judgeGoldenRun(
-  { floors, regressions, staleLabels, forbidden: forbiddenChecks }: GoldenChecks,
+  checks: readonly GoldenCheck[],
   goldenSet: string,
-  { scores, compared, history, before = [], labels, forbidden, shifts = {} }: RunEvidence,
+  evidence: RunEvidence,
 ): CheckResult[] {
-  return [
-    ...floors.map((check) => judgeFloor(check, goldenSet, scores, shiftOf(shifts, floorCheckName(check, goldenSet)))),
-    ...regressions.map((check) => {
-      const name = regressionCheckName(check, goldenSet);
-      const stood = before.find((one) => one.name === name)?.verdict ?? null;
-      return judgeRegression(check, goldenSet, compared, history, shiftOf(shifts, name), stood);
-    }),
-    ...staleLabels.map((check) => judgeStaleLabels(check, goldenSet, labels)),
-    ...forbiddenChecks.map((check) => judgeForbidden(check, goldenSet, forbidden)),
-  ];
+  return checks.map((check) => {
+    const name = goldenCheckName(check, goldenSet);
+    const shift = shiftOf(evidence.shifts ?? {}, name);
+    const { severity } = check;
+    return { name, severity, threshold: thresholdOf(check, shift), ...judge(check, goldenSet, name, evidence, shift) };
+  });
 }
 
-/** Every check on a golden set with the name that its verdict carries and the threshold that it is judged by. */
-export function listGoldenChecks(
-  { floors, regressions, staleLabels, forbidden }: GoldenChecks,
+function judge(
+  check: GoldenCheck,
   goldenSet: string,
-  shifts: CheckShifts = {},
+  name: string,
+  { scores, compared, history, before = [], labels, forbidden }: RunEvidence,
+  shift: CheckShift,
+): JudgedCheck {
+  switch (check.kind) {
+    case 'floor':
+      return judgeFloor(check, scores, shift);
+    case 'regression': {
+      const stood = before.find((one) => one.name === name)?.verdict ?? null;
+      return judgeRegression(check, compared, history, shift, stood);
+    }
+    case 'stale_labels':
+      return judgeStaleLabels(check, goldenSet, labels);
+    case 'forbidden_results':
+      return judgeForbidden(check, goldenSet, forbidden);
+  }
+}
+
+/** Every check on a golden set, by the threshold that the config gives it. */
+export function listGoldenChecks(
+  checks: readonly GoldenCheck[],
+  goldenSet: string,
 ): Pick<ConfiguredCheck, 'kind' | 'measure' | 'name' | 'severity' | 'threshold'>[] {
-  return [
-    ...floors.map((check) => {
-      const name = floorCheckName(check, goldenSet);
-      const threshold = check.below + shiftOf(shifts, name).mean;
-      return { kind: 'floor' as const, measure: check.measure, name, severity: check.severity, threshold };
-    }),
-    ...regressions.map((check) => {
-      const name = regressionCheckName(check, goldenSet);
-      const threshold = -check.drop + shiftOf(shifts, name).mean;
-      return { kind: 'regression' as const, measure: check.measure, name, severity: check.severity, threshold };
-    }),
-    ...staleLabels.map((check) => ({
-      kind: 'stale_labels' as const,
-      measure: 'stale_labels',
-      name: staleLabelsCheckName(check, goldenSet),
-      severity: check.severity,
-      threshold: check.above,
-    })),
-    ...forbidden.map((check) => ({
-      kind: 'forbidden_results' as const,
-      measure: 'forbidden_results',
-      name: forbiddenCheckName(check, goldenSet),
-      severity: check.severity,
-      threshold: 0,
-    })),
-  ];
+  return checks.map((check) => ({
+    kind: check.kind,
+    measure: 'measure' in check ? check.measure : check.kind,
+    name: goldenCheckName(check, goldenSet),
+    severity: check.severity,
+    threshold: thresholdOf(check, NO_SHIFT),
+  }));
 }
 
 /** How many runs before the latest one the checks look at. */
-export function historyNeeded({ regressions }: GoldenChecks): number {
-  return Math.max(0, ...regressions.map(({ runs }) => runs - 1));
+export function historyNeeded(checks: readonly GoldenCheck[]): number {
+  return Math.max(0, ...ofKind(checks, 'regression').map(({ runs }) => runs - 1));
 }
 
 /** That a golden measure stays above a floor. */
@@ -110,11 +148,6 @@ export interface FloorCheck {
 /** A score that misses a moved floor only by rounding has reached it. */
 const ROUNDING = 1e-12;
 
-/** The name of a floor in metrics and reports; floors of one measure on several sets have different names. */
-export function floorCheckName(check: FloorCheck, goldenSet: string): string {
-  return `${check.name ?? `${check.measure} below ${check.below}`} on ${goldenSet}`;
-}
-
 /**
  * Judges a floor on the scores of all queries. A critical floor is critical only when even the upper 95 % bound is
  * below it, so that luck of the draw of queries pages nobody; a mean below it is a warning. A warning floor warns
@@ -122,31 +155,20 @@ export function floorCheckName(check: FloorCheck, goldenSet: string): string {
  *
  * @param shift by which the floor moved when new versions of the set took over
  */
-export function judgeFloor(
-  check: FloorCheck,
-  goldenSet: string,
-  scores: readonly SegmentScore[],
-  shift: CheckShift = NO_SHIFT,
-): CheckResult {
+function judgeFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): JudgedCheck {
   const key = parseMetricKey(check.measure);
   const score = scores.find((s) => s.segment === ALL_SEGMENT && s.measure === key.measure && s.k === key.k);
   const below = check.below + shift.mean;
-  const base = { name: floorCheckName(check, goldenSet), severity: check.severity, threshold: below };
   if (score === undefined) {
-    return {
-      ...base,
-      ...NO_VALUE,
-      verdict: 'no_data',
-      isBeyond: false,
-      explanation: `${check.measure} has no score, so nobody knows.`,
-    };
+    const explanation = `${check.measure} has no score, so nobody knows.`;
+    return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation };
   }
   const bounds = `${formatMetricKey(key)} is ${decimals(score.mean)} (95 % ${decimals(score.ciLow)} to ${decimals(score.ciHigh)}, n = ${score.n})`;
   const moved = shift.mean === 0 ? '' : ` (${decimals(check.below)} at the level of the version before)`;
   const floor = `${decimals(below)}${moved}`;
   const isBeyond = score.mean < below - ROUNDING;
   const { mean: value, ciLow, ciHigh, n } = score;
-  const judged = { ...base, value, ciLow, ciHigh, n, isBeyond };
+  const judged = { value, ciLow, ciHigh, n, isBeyond };
   if (!isBeyond) return { ...judged, verdict: 'ok', explanation: `${bounds}, not below ${floor}.` };
   const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
   if (check.severity === 'critical' && isUpperBelow) {
@@ -178,25 +200,16 @@ export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
 
-export function staleLabelsCheckName(check: StaleLabelsCheck, goldenSet: string): string {
-  return `${check.name ?? `stale labels above ${check.above}`} on ${goldenSet}`;
-}
-
 /** Evaluates the share of judged documents that are superseded. Without a probe of the store the verdict is `no_data`. */
-export function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): CheckResult {
-  const base = {
-    name: staleLabelsCheckName(check, goldenSet),
-    severity: check.severity,
-    threshold: check.above,
-  };
+function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): JudgedCheck {
   if (probe.kind === 'unknown') {
-    return { ...base, ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
+    return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
   }
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
   const lost = probe.lost === 0 ? '' : `; ${probe.lost} more are lost, which counts in the scores`;
   const counts = `${probe.stale} of ${probe.probed} judged documents (${decimals(ratio)}) are superseded${lost}`;
   const isBeyond = ratio > check.above;
-  const judged = { ...base, value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
+  const judged = { value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
   if (!isBeyond) {
     return {
       ...judged,
@@ -221,17 +234,12 @@ export interface ForbiddenCheck {
 /** Results that an explanation names; the run has them all. */
 const MAX_NAMED = 3;
 
-export function forbiddenCheckName(check: ForbiddenCheck, goldenSet: string): string {
-  return `${check.name ?? 'forbidden results'} on ${goldenSet}`;
-}
-
 /** Judges the forbidden documents that came back twice: one is a breach. No statistics, since what came back did. */
-export function judgeForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckResult {
-  const base = { name: forbiddenCheckName(check, goldenSet), severity: check.severity, threshold: 0 };
+function judgeForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): JudgedCheck {
   const counted = { ciLow: null, ciHigh: null };
   if (found === null) {
     const explanation = `${goldenSet} forbids no document.`;
-    return { ...base, ...counted, value: 0, n: 0, isBeyond: false, verdict: 'ok', explanation };
+    return { ...counted, value: 0, n: 0, isBeyond: false, verdict: 'ok', explanation };
   }
   const { asked, failed, confirmed, unconfirmed } = found;
   if (confirmed.length > 0) {
@@ -242,16 +250,16 @@ export function judgeForbidden(check: ForbiddenCheck, goldenSet: string, found: 
     const came = confirmed.length === 1 ? '1 forbidden document' : `${confirmed.length} forbidden documents`;
     const explanation = `${came} came back, asked twice: ${named.join(', ')}${rest}.`;
     const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity, explanation };
-    return { ...base, ...counted, ...breach };
+    return { ...counted, ...breach };
   }
   if (asked === 0 || unconfirmed > 0) {
     const explanation =
       unconfirmed > 0
         ? `${unconfirmed} forbidden ${unconfirmed === 1 ? 'document' : 'documents'} came back once, and the retriever failed the second asking, so nobody knows.`
         : `The retriever failed every query with forbidden documents (${failed}), so nobody knows.`;
-    return { ...base, ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
+    return { ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
   }
   const unasked = failed === 0 ? '' : `; ${failed} more failed`;
   const explanation = `No forbidden document came back to ${asked} queries${unasked}.`;
-  return { ...base, ...counted, value: 0, n: asked, isBeyond: false, verdict: 'ok', explanation };
+  return { ...counted, value: 0, n: asked, isBeyond: false, verdict: 'ok', explanation };
 }

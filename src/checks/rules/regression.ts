@@ -13,7 +13,15 @@ import {
 } from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import { type CheckResult, type CheckShift, decimals, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
+import {
+  type CheckResult,
+  type CheckShift,
+  decimals,
+  isBreach,
+  type JudgedCheck,
+  NO_SHIFT,
+  NO_VALUE,
+} from './threshold.ts';
 
 export interface RegressionCheck {
   /** Given by the config, so that it stays what it is called when its threshold changes. */
@@ -85,10 +93,6 @@ export interface ComparedWithBaseline {
   readonly metrics: readonly BaselineDifference[];
 }
 
-export function regressionCheckName(check: RegressionCheck, goldenSet: string): string {
-  return `${check.name ?? `${check.measure} regression by ${check.drop}`} on ${goldenSet}`;
-}
-
 /**
  * Judges a fall against the baseline: it must be as large as `drop`, significant at `alpha`, and shown by `runs` runs
  * in a row against the same baseline. It is over when as many runs in a row show none, so that an index which is rebuilt
@@ -102,19 +106,13 @@ export function regressionCheckName(check: RegressionCheck, goldenSet: string): 
  */
 export function judgeRegression(
   configured: RegressionCheck,
-  goldenSet: string,
   current: ComparedWithBaseline | string,
   history: readonly ComparedWithBaseline[],
   shift: CheckShift = NO_SHIFT,
   stood: Verdict | null = null,
-): CheckResult {
+): JudgedCheck {
   const check = { ...configured, drop: configured.drop - shift.mean };
-  const base = {
-    name: regressionCheckName(configured, goldenSet),
-    severity: check.severity,
-    threshold: -check.drop,
-  };
-  const unjudged = { ...base, ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
+  const unjudged = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
   if (typeof current === 'string') return { ...unjudged, explanation: current };
   const found = differenceOn(check, current);
   if (found === null) {
@@ -135,7 +133,7 @@ export function judgeRegression(
   const numbers = `${describe(found)}${since}`;
   const { difference: value, ciLow, ciHigh, n } = found;
   const smallestDetectableDrop = detectableBy(check, found);
-  const judged = { ...base, value, ciLow, ciHigh, n, smallestDetectableDrop, isBeyond: isRegression(check, found) };
+  const judged = { value, ciLow, ciHigh, n, smallestDetectableDrop, isBeyond: isRegression(check, found) };
   if (confirmation?.verdict === 'regression') {
     const rows = check.runs === 1 ? '' : ` in ${confirmation.consecutive} runs in a row`;
     const explanation = `${numbers}: it fell by ${decimals(check.drop)} or more${rows}.`;
@@ -151,18 +149,20 @@ export function judgeRegression(
     const explanation = `${numbers}: a fall, in ${confirmation.consecutive} of the ${check.runs} runs in a row that it takes.`;
     return { ...judged, verdict: 'ok', explanation };
   }
-  const passed = { ...judged, verdict: 'ok' } as const;
   const shown = isOneSided(found, { alpha: 2 * check.alpha })
     ? `${found.losses > found.wins ? 'more queries score worse than better, and' : 'more queries score better than worse;'} the mean shows no drop of ${decimals(check.drop)}`
     : 'no drop that matters is shown';
-  return { ...passed, explanation: `${numbers}: ${shown}.${powerOf(passed, check.drop)}` };
+  return {
+    ...judged,
+    verdict: 'ok',
+    explanation: `${numbers}: ${shown}.${powerOf(smallestDetectableDrop, check.drop)}`,
+  };
 }
 
-function powerOf(passed: Parameters<typeof isBlind>[0], drop: number): string {
-  const smallest = passed.smallestDetectableDrop ?? null;
+function powerOf(smallest: number | null, drop: number): string {
   if (smallest === null || smallest <= drop) return '';
   const found = `It finds drops of ${decimals(smallest)} or more; it watches for ${decimals(drop)}`;
-  return isBlind(passed)
+  return isBlind({ verdict: 'ok', threshold: drop, smallestDetectableDrop: smallest })
     ? ` The check is blind: ${found.charAt(0).toLowerCase()}${found.slice(1)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
     : ` ${found}.`;
 }

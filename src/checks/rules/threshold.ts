@@ -62,6 +62,9 @@ export interface CheckResult extends MeasuredValue {
   readonly explanation: string;
 }
 
+/** What judging found, without what the config says of the check. */
+export type JudgedCheck = Omit<CheckResult, 'name' | 'severity' | 'threshold'>;
+
 /** Whether a check stands beyond what is expected of it; not knowing is no breach. */
 export function isBreach(verdict: Verdict | null): verdict is Severity {
   return verdict === 'warning' || verdict === 'critical';

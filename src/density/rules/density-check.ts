@@ -1,35 +1,11 @@
 /** The check `density drift`: live queries must not be covered worse than they were in the baseline. */
 
-import { type CheckResult, decimals, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
+import { decimals, isBreach, type JudgedCheck, NO_VALUE } from '../../checks/rules/threshold.ts';
 import type { Severity } from '../../core/model.ts';
 import type { AlarmLevel } from './alarm.ts';
 import type { BaselineNeeds } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';
-import type { DensityState, WatchSettings } from './watch-state.ts';
-
-interface DensityDriftCheck {
-  readonly name: string;
-  readonly severity: Severity;
-}
-
-/** What is known of the density of a pipeline. */
-export type DensityEvidence =
-  | {
-      readonly kind: 'learning';
-      readonly days: number;
-      readonly sessions: number;
-      readonly needs: BaselineNeeds;
-    }
-  | { readonly kind: 'replaying'; readonly reason: string }
-  | { readonly kind: 'stale'; readonly closedAt: Date }
-  | {
-      readonly kind: 'watched';
-      readonly grade: 'page' | 'provisional';
-      /** Evidence divided by the evidence at which an alarm is raised; null before the first window. */
-      readonly evidenceRatio: number | null;
-      /** When each alarm that is not resolved was raised. */
-      readonly open: Readonly<Partial<Record<AlarmLevel, Date>>>;
-    };
+import type { BaselineProgress, DensityState, WatchingPhase, WatchSettings } from './watch-state.ts';
 
 /** What it is called unless the config gives it a name. */
 export const DENSITY_CHECK_NAME = 'density drift';
@@ -54,91 +30,48 @@ export function isStale(plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>, windo
 }
 
 /**
- * The check `density_drift` of a pipeline as it stands: from the state of its watch to the verdict.
+ * The verdict on the alarms of query density: an open page has the severity of the check, an open ticket is a warning.
+ * Without a baseline, and while one is replaced, it is `no_data`.
  *
- * @param state null before the first step
+ * @param state null before the first step of the watch
  * @param evidenceRatio of the page-level alarm at the last window; null before the first
  */
-export function densityVerdict(
-  check: DensityDriftCheck,
-  settings: WatchSettings,
-  state: DensityState | null,
+export function judgeDensityDrift(
+  severity: Severity,
+  needs: BaselineNeeds,
+  state: Pick<DensityState, 'phase'> | null,
   evidenceRatio: number | null,
-  now: Date,
-): CheckResult {
-  return judgeDensityDrift(check, densityEvidence(settings, state, evidenceRatio, now));
-}
-
-function densityEvidence(
-  settings: WatchSettings,
-  state: DensityState | null,
-  evidenceRatio: number | null,
-  now: Date,
-): DensityEvidence {
-  if (state === null) return { kind: 'learning', days: 0, sessions: 0, needs: settings.needs };
-  const { phase, closedMs } = state;
+): JudgedCheck {
+  const phase = state?.phase ?? { kind: 'learning', progress: { days: 0, sessions: 0 } };
+  const unknown = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
   switch (phase.kind) {
     case 'learning':
-      return { kind: 'learning', ...phase.progress, needs: settings.needs };
+      return { ...unknown, explanation: missingSentence(phase.progress, needs) };
     case 'replaying':
-      return { kind: 'replaying', reason: phase.reason };
+      return { ...unknown, explanation: `The baseline is being made anew after ${phase.reason}.` };
     case 'watching': {
-      if (isStale(settings, closedMs, now)) return { kind: 'stale', closedAt: new Date(closedMs) };
-      const open: Partial<Record<AlarmLevel, Date>> = {};
-      for (const level of ['page', 'ticket'] as const) {
-        const incident = phase.alarms[level]?.incident ?? null;
-        if (incident !== null) open[level] = new Date(incident.openedMs);
-      }
-      return { kind: 'watched', grade: phase.grade, evidenceRatio, open };
-    }
-  }
-}
-
-/**
- * Judges the alarms of query density: an open page has the severity of the check, an open ticket is a warning. Without
- * a baseline, while one is replaced, and when windows no longer close, the verdict is `no_data`.
- */
-export function judgeDensityDrift({ name, severity }: DensityDriftCheck, evidence: DensityEvidence): CheckResult {
-  const base = {
-    ...NO_VALUE,
-    name,
-    severity,
-    threshold: DENSITY_CHECK_THRESHOLD,
-    isBeyond: false,
-  };
-  switch (evidence.kind) {
-    case 'learning':
-      return { ...base, verdict: 'no_data', explanation: missingSentence(evidence) };
-    case 'replaying':
-      return {
-        ...base,
-        verdict: 'no_data',
-        explanation: `The baseline is being made anew after ${evidence.reason}.`,
-      };
-    case 'stale':
-      return {
-        ...base,
-        verdict: 'no_data',
-        explanation: `No window of live queries was closed since ${evidence.closedAt.toISOString()}; look at the jobs measure-query-coverage and evaluate-density.`,
-      };
-    case 'watched': {
-      const watched = watchedVerdict(severity, evidence);
-      return { ...base, value: evidence.evidenceRatio, isBeyond: isBreach(watched.verdict), ...watched };
+      const watched = watchedVerdict(severity, phase, evidenceRatio);
+      return { ...NO_VALUE, value: evidenceRatio, isBeyond: isBreach(watched.verdict), ...watched };
     }
   }
 }
 
 function watchedVerdict(
   severity: Severity,
-  { grade, evidenceRatio, open }: Extract<DensityEvidence, { kind: 'watched' }>,
-): Pick<CheckResult, 'verdict' | 'explanation'> {
+  { grade, alarms }: Pick<WatchingPhase, 'grade' | 'alarms'>,
+  evidenceRatio: number | null,
+): Pick<JudgedCheck, 'verdict' | 'explanation'> {
   const ratio = evidenceRatio === null ? '' : ` The evidence is ${decimals(evidenceRatio)} of what it takes.`;
-  if (open.page !== undefined) {
-    const explanation = `Live queries are covered worse than in the baseline since ${open.page.toISOString()}.`;
-    return { verdict: severity, explanation };
+  const openedAt = (level: AlarmLevel): string | null => {
+    const incident = alarms[level]?.incident ?? null;
+    return incident === null ? null : new Date(incident.openedMs).toISOString();
+  };
+  const [page, ticket] = [openedAt('page'), openedAt('ticket')];
+  if (page !== null) {
+    return { verdict: severity, explanation: `Live queries are covered worse than in the baseline since ${page}.` };
   }
-  if (open.ticket !== undefined) {
-    const explanation = `Live queries are covered a little worse than in the baseline since ${open.ticket.toISOString()}: a ticket, no page.${ratio}`;
+  if (ticket !== null) {
+    const explanation = `Live queries are covered a little worse than in the baseline since ${ticket}: a ticket, no page.${ratio}`;
     return { verdict: 'warning', explanation };
   }
   const provisional = grade === 'provisional' ? ' The baseline is provisional: tickets, no pages.' : '';
@@ -149,7 +82,10 @@ function watchedVerdict(
   return { verdict: 'ok', explanation: `${standing}${ratio}${provisional}` };
 }
 
-function missingSentence({ days, sessions, needs }: Extract<DensityEvidence, { kind: 'learning' }>): string {
+function missingSentence(
+  { days, sessions }: Pick<BaselineProgress, 'days' | 'sessions'>,
+  needs: BaselineNeeds,
+): string {
   const has = `There is no baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions were measured`;
   const missing = [
     ...(days < needs.days ? [`${needs.days - days} days`] : []),

@@ -1,12 +1,11 @@
 /** A new version of a golden set beside the old one: what its level is, and how far the checks move when it takes over. */
 
-import { floorCheckName, type GoldenChecks } from '../../checks/rules/golden-checks.ts';
+import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
   type ComparedWithBaseline,
   differenceOn,
   isRegression,
   type RegressionCheck,
-  regressionCheckName,
 } from '../../checks/rules/regression.ts';
 import type { CheckShift, CheckShifts } from '../../checks/rules/threshold.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -80,16 +79,17 @@ interface OverlapRegressions {
  * own, when the questions that it shares with the baseline fell by more than all questions did.
  */
 export function rotationShifts(
-  { floors, regressions }: GoldenChecks,
+  checks: readonly GoldenCheck[],
   goldenSet: string,
   pairs: readonly OverlapPair[],
   { from, to }: OverlapRegressions,
 ): CheckShifts {
+  const nameOf = (check: GoldenCheck): string => goldenCheckName(check, goldenSet);
   const moved = [
-    ...floors.map((check) => [floorCheckName(check, goldenSet), floorShift(check.measure, pairs)] as const),
-    ...regressions.map((check) => {
+    ...ofKind(checks, 'floor').map((check) => [nameOf(check), floorShift(check.measure, pairs)] as const),
+    ...ofKind(checks, 'regression').map((check) => {
       const mean = regressionShift(check, from, to);
-      return [regressionCheckName(check, goldenSet), { mean, upper: mean }] as const;
+      return [nameOf(check), { mean, upper: mean }] as const;
     }),
   ];
   return Object.fromEntries(moved.filter(([, { mean, upper }]) => mean !== 0 || upper !== 0));

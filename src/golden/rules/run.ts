@@ -129,6 +129,11 @@ export const ERRORS_SHARE = 0.05;
 /** And from this on that it does not answer. */
 export const OUTAGE_SHARE = 0.5;
 
+/** Why nothing is known by a run that failed. */
+export function failureSentence(runId: string | null, reason: string | null): string {
+  return `The run ${runId} failed: ${reason ?? 'no reason was stored.'}`;
+}
+
 /** Share of queries that the retriever failed, 0..1; 0 for no queries. */
 export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;

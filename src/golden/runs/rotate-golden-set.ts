@@ -1,10 +1,11 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
 
 import {
-  type GoldenChecks,
+  type GoldenCheck,
+  goldenCheckName,
   historyNeeded,
   judgeGoldenRun,
-  staleLabelsCheckName,
+  ofKind,
 } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/threshold.ts';
@@ -77,18 +78,6 @@ export async function shiftsOf(
   return shiftsUpTo(all, goldenSetVersion);
 }
 
-/** By how much the checks on the exported version of each set have moved. */
-export async function readCheckShifts(
-  rotations: Pick<GoldenRotations, 'list'>,
-): Promise<(pipeline: string, goldenSet: string) => CheckShifts> {
-  const all = await rotations.list({});
-  return (pipeline, goldenSet) =>
-    shiftsUpTo(
-      all.filter((one) => one.pipeline === pipeline && one.goldenSet === goldenSet),
-      Number.POSITIVE_INFINITY,
-    );
-}
-
 /** By how much the checks on a version have moved, from all rotations of its pipeline and set. */
 export function shiftsUpTo(rotations: readonly GoldenRotation[], version: number): CheckShifts {
   const done = rotations.filter(({ outcome, toVersion }) => outcome === 'completed' && toVersion <= version);
@@ -110,7 +99,7 @@ const MAX_PAIRS = 100;
 export async function overlappingRuns(
   runs: GoldenRuns,
   { pipeline, goldenSet, fromVersion, toVersion }: GoldenRotation,
-  { staleLabels }: GoldenChecks,
+  checks: readonly GoldenCheck[],
 ): Promise<CompletedPair[]> {
   const completed = (version: number) =>
     runs.list({ pipeline, goldenSet, version, status: 'completed', limit: MAX_PAIRS });
@@ -120,7 +109,7 @@ export async function overlappingRuns(
     const from = to.scheduledFor === null ? undefined : byTick.get(to.scheduledFor.getTime());
     return from === undefined ? [] : [{ from, to }];
   });
-  const names = new Set(staleLabels.map((check) => staleLabelsCheckName(check, goldenSet)));
+  const names = new Set(ofKind(checks, 'stale_labels').map((check) => goldenCheckName(check, goldenSet)));
   if (names.size === 0) return pairs;
   const stale = async ({ id }: GoldenRun): Promise<Verdict> =>
     worstVerdict((await runs.checks(id)).filter(({ name }) => names.has(name)).map(({ verdict }) => verdict));
@@ -183,7 +172,7 @@ async function comparedOf(runs: GoldenRuns, { id }: GoldenRun): Promise<Compared
 /** The checks of the run that is exported next, by the thresholds that hold from now on. */
 async function judgeAgain(
   runs: GoldenRuns,
-  checks: GoldenChecks,
+  checks: readonly GoldenCheck[],
   { from, to }: CompletedPair,
   shifts: CheckShifts,
 ): Promise<CheckResult[]> {

@@ -2,6 +2,7 @@
  * Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it
  * can find.
  */
+import { ofKind } from '../../checks/rules/golden-checks.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -95,7 +96,7 @@ export async function checkLatestVersion(
   const since = new Date(now.getTime() - 7 * DAY_MS);
   const check = await checkGoldenSet(deps, pipeline, queries, { relevanceLevel, since }, signal);
   const answers = await sampleAnswers(pipeline, set.name, queries, signal);
-  const use = { pipeline: pipeline.name, schedule, checks: pipeline.checks.regressions };
+  const use = { pipeline: pipeline.name, schedule, checks: ofKind(pipeline.checks, 'regression') };
   return { set, queries, check, answers, power: await powerOfSet(deps, use, queries.length, now) };
 }
 

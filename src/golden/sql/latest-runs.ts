@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type RunStatus, runStatuses } from '../../core/model.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import { failedShare, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';
+import { failedShare, failureSentence, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';
 import type { RunFailure } from '../rules/run-failure.ts';
 import { readComparisons } from './run-comparisons.ts';
 import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
@@ -34,6 +34,8 @@ export interface LatestRun {
     /** Why queries of it failed; null when none did. */
     readonly failure: RunFailure | null;
     readonly checks: readonly CheckResult[];
+    /** One sentence; null when it did not fail. */
+    readonly failedBecause: string | null;
     readonly finishedAt: Date;
   } | null;
   /** The latest run that completed. */
@@ -55,6 +57,8 @@ interface LatestRow {
   statuses: Record<RunStatus, number>;
   ended_id: string | null;
   ended_at: Date | null;
+  ended_status: RunStatus | null;
+  ended_reason: string | null;
   forbidden_asked: number | null;
   duration_seconds: number | null;
   completed_id: string | null;
@@ -81,6 +85,7 @@ const latestSql = `
   )
   select sets.pipeline, sets.golden_set, attempt.started_at as last_attempt_at, sets.statuses,
          ended.id as ended_id, ended.finished_at as ended_at, ended.forbidden_asked,
+         ended.status as ended_status, ended.reason as ended_reason,
          extract(epoch from ended.finished_at - ended.started_at)::double precision as duration_seconds,
          completed.id as completed_id, completed.started_at as completed_started_at, completed.finished_at as completed_at,
          completed.segments_overflow, ${selectLabels('completed')}
@@ -175,6 +180,7 @@ function toLatest(
             failure: came.failure,
             forbidden: (row.forbidden_asked ?? 0) === 0 ? null : came.results,
             checks,
+            failedBecause: row.ended_status === 'failed' ? failureSentence(row.ended_id, row.ended_reason) : null,
             finishedAt: row.ended_at,
           },
     completed:

@@ -1,5 +1,7 @@
 /** Looks at a pipeline: what is in alarm, and what is likely behind it. */
+
 import { type CheckStore, readCheckStates } from '../../checks/check-store.ts';
+import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Clock, DAY_MS } from '../../core/time.ts';
 import type { DensityPlan } from '../../density/plan.ts';
@@ -218,7 +220,7 @@ async function lookInto(
   const { name } = pipeline;
   const run = await latestEnded(deps, pipeline, alarms);
   const firstBad = await firstBadMeasurement(deps, pipeline, facts, deps.clock.now());
-  const { regressions } = pipeline.checks;
+  const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
   const around = run === null ? noRuns : await runsAround(deps, run, { regressions, firstBad, known });
   const observed = await observe(deps, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });

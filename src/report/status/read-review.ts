@@ -1,5 +1,6 @@
 /** Reads what a weekly review of one pipeline is about: scores, incidents and causes, coverage, golden sets, pages. */
 
+import { ofKind } from '../../checks/rules/golden-checks.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { DensityPlan } from '../../density/plan.ts';
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
@@ -161,7 +162,7 @@ async function readSet(
     runs,
     last: last === undefined ? null : await readLast(deps, last.runId),
     representativeness: representativeness.at(-1) ?? null,
-    floors: new Map(pipeline.checks.floors.map(({ measure, below }) => [measure, below])),
+    floors: new Map(ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [measure, below])),
   };
 }
 

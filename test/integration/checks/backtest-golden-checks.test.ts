@@ -1,21 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { backtestGoldenChecks } from '../../../src/checks/backtest.ts';
-import type { GoldenChecks } from '../../../src/checks/rules/golden-checks.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
-import { aNewGoldenSet, aScore, goldenQueries } from '../../support/builders.ts';
+import { aNewGoldenSet, aScore, goldenChecks, goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aDifference, anEnd, importSet, minutes, putRun } from '../../support/golden-runs.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const checks: GoldenChecks = {
+const checks = goldenChecks({
   floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'critical' }],
   regressions: [{ measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 2 }],
   staleLabels: [{ above: 0.02, severity: 'warning' }],
-  forbidden: [],
-};
+});
 
 const MINUTES_BETWEEN = 60;
 

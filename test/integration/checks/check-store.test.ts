@@ -39,12 +39,7 @@ function aStanding(pipeline: string, parts: Partial<CheckStanding> = {}): CheckS
   };
 }
 
-const first = (standing: CheckStanding): CheckStep => ({
-  standing,
-  revision: 0,
-  from: null,
-  because: 'It began.',
-});
+const first = (standing: CheckStanding): CheckStep => ({ standing, previous: null });
 
 describe('the history of checks', () => {
   it('keeps where a check stands, whole, and each change of its verdict', async () => {
@@ -61,9 +56,9 @@ describe('the history of checks', () => {
       explanation: 'It is 0.2.',
       evaluatedAt: hours(1),
     });
-    await history.advance([{ standing: after, revision: 1, from: 'ok', because: 'It rose to 0.2.' }]);
+    await history.advance([{ standing: after, previous: { revision: 1, verdict: 'ok' } }]);
     const again = { ...after, candidate: 'ok', seen: 1, evaluatedAt: hours(2) } as const;
-    await history.advance([{ standing: again, revision: 2, from: 'critical', because: 'It stays.' }]);
+    await history.advance([{ standing: again, previous: { revision: 2, verdict: 'critical' } }]);
     const own = (await history.standings()).filter((one) => one.pipeline === pipeline);
     expect(own).toEqual([{ ...again, revision: 3 }]);
     expect(await history.transitions({ pipeline, limit: 10 })).toMatchObject([
@@ -73,9 +68,9 @@ describe('the history of checks', () => {
         occurredAt: hours(1),
         value: 0.2,
         segment: 'tenant=acme',
-        explanation: 'It rose to 0.2.',
+        explanation: 'It is 0.2.',
       },
-      { from: null, to: 'ok', occurredAt: hours(0), explanation: 'It began.' },
+      { from: null, to: 'ok', occurredAt: hours(0), explanation: 'It is 0.01.' },
     ]);
   });
 
@@ -92,9 +87,11 @@ describe('the history of checks', () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     for (const [hour, verdict] of (['ok', 'warning', 'ok', 'critical'] as const).entries()) {
-      const from = hour === 0 ? null : ((['ok', 'warning', 'ok'] as const)[hour - 1] ?? null);
+      const before = (['ok', 'warning', 'ok'] as const)[hour - 1];
       const standing = aStanding(pipeline, { verdict, since: hours(hour) });
-      await history.advance([{ standing, revision: hour, from, because: 'It changed.' }]);
+      await history.advance([
+        { standing, previous: before === undefined ? null : { revision: hour, verdict: before } },
+      ]);
     }
     const page = await history.transitions({ pipeline, limit: 3 });
     expect(page.map(({ to }) => to)).toEqual(['critical', 'ok', 'warning']);
@@ -114,7 +111,7 @@ describe('the history of checks', () => {
     await history.advance([first(aStanding(pipeline))]);
     await history.advance([first(other)]);
     const fell = aStanding(pipeline, { verdict: 'warning', since: hours(3) });
-    await history.advance([{ standing: fell, revision: 1, from: 'ok', because: 'It fell.' }]);
+    await history.advance([{ standing: fell, previous: { revision: 1, verdict: 'ok' } }]);
     const listed = await history.transitions({ pipeline, limit: 10 });
     expect(listed.map(({ check, to, endedAt }) => [check, to, endedAt])).toEqual([
       [fell.name, 'warning', null],

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { closePipelines, createPipelines } from '../../../src/app/pipelines.ts';
-import { judgeFloor } from '../../../src/checks/rules/golden-checks.ts';
 import { findPipeline, scheduleOf, type WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { json, startFaultServer } from '../../support/fault-server.ts';
@@ -26,7 +25,7 @@ describe('a pipeline of the config', () => {
     expect(pipeline).toMatchObject({
       name: 'docs',
       timeoutMs: 2000,
-      checks: { floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'warning' }] },
+      checks: [{ kind: 'floor', measure: 'ndcg@10', below: 0.8, severity: 'warning' }],
       golden: [
         {
           set: 'faq',
@@ -59,11 +58,11 @@ describe('a pipeline of the config', () => {
     );
   });
 
-  it('has only floors that a golden run can judge', () => {
+  it('has every check on golden runs in the order of the config', () => {
     const [pipeline] = pipelinesOf(
       'golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}, {regression: mrr@5, drop: 0.1}, {stale_labels_above: 0.1}]',
     );
-    expect(pipeline?.checks.floors.map((floor) => judgeFloor(floor, 'faq', []).verdict)).toEqual(['no_data']);
+    expect(pipeline?.checks.map(({ kind }) => kind)).toEqual(['floor', 'regression', 'stale_labels']);
   });
 });
 

@@ -147,7 +147,7 @@ describe('the report', () => {
 
   it('sums the checks up and is content within the budget', () => {
     const text = report(expected('{regression: ndcg@10, drop: 0.02}, {measure: ndcg@10, below: 0.8}'));
-    expect(text).toMatch(/^docs +ndcg@10 below 0\.8 on faq +2160 +0\.01$/m);
+    expect(text).toMatch(/^ +ndcg@10 below 0\.8 on faq +2160 +0\.01$/m);
     expect(text).toMatch(/^ +all, of 1\.00 accepted +0\.76$/m);
     expect(text).not.toContain('Warning');
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { StoredStanding } from '../../../src/checks/check-store.ts';
-import { type CheckFacts, judgeChecks } from '../../../src/checks/evaluate-checks.ts';
-import { regressionCheckName } from '../../../src/checks/rules/regression.ts';
+import { evaluateAll, type StoredFacts } from '../../../src/checks/evaluate-checks.ts';
+import { goldenCheckName } from '../../../src/checks/rules/golden-checks.ts';
 import type { Verdict } from '../../../src/core/model.ts';
 import { aCompletedRun, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 
@@ -18,10 +18,10 @@ function evaluate(
   const { against, value, verdict } = run;
   const latest = aLatestRun();
   if (latest.ended === null) throw new Error('the builder makes a run that ended');
-  const name = regressionCheckName(regression, 'faq');
+  const name = goldenCheckName({ ...regression, kind: 'regression' }, 'faq');
   const measured = { value, ciLow: null, ciHigh: null, n: 40, isBeyond: verdict === 'critical', explanation: '' };
   const checks = [{ name, severity: 'critical', threshold: -0.02, verdict, ...measured }] as const;
-  const facts: CheckFacts = {
+  const facts: StoredFacts = {
     latest: [
       {
         ...latest,
@@ -31,12 +31,11 @@ function evaluate(
     ],
     density: new Map(),
     measurements: [],
-    shiftsOf: () => ({}),
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
   };
   const known = previous === null ? [] : [previous];
-  const [step] = judgeChecks({ pipelines: [pipeline], densityPlans: [] }, facts, known, finishedAt);
+  const [step] = evaluateAll({ pipelines: [pipeline], densityPlans: [] }, facts, known, finishedAt);
   if (step === undefined) throw new Error('there is one check');
   return { ...step.standing, revision: minute };
 }

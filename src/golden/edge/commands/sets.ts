@@ -1,8 +1,10 @@
 /** `recalld golden list`, `show`, `import` and `export`. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import type { Config } from '../../../app/config/schema.ts';
 import { createGoldenSchedule, goldenChecks } from '../../../app/pipelines.ts';
+import { ofKind } from '../../../checks/rules/golden-checks.ts';
 import {
   type ConfiguredOptions,
   configuredCommand,
@@ -326,7 +328,7 @@ export function usesOf({ pipelines }: Config, name: string): SetUse[] {
       .map((golden) => ({
         pipeline: pipeline.name,
         schedule: createGoldenSchedule(golden, pipeline),
-        checks: goldenChecks(pipeline).regressions,
+        checks: ofKind(goldenChecks(pipeline), 'regression'),
       })),
   );
 }

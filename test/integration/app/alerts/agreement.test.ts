@@ -156,6 +156,7 @@ const agreements: readonly Agreement[] = [
         ended: {
           durationSeconds: 9,
           failure: null,
+          failedBecause: null,
           forbidden: null,
           outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 },
           checks: [],
@@ -263,7 +264,6 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
       baselines: createGoldenBaselines(database.pool),
       measurements,
       checkStore,
-      rotations: { list: async () => [] },
       clock,
       logger: new MemoryLogger(),
       intervalSeconds: () => HOUR,
@@ -292,7 +292,15 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   const outcomes = { ok: 40, empty: 0, error: 0, timeout: 0 };
   const latest = agreement.latest ?? [
     aLatestRun({
-      ended: { durationSeconds: 60, failure: null, forbidden: null, outcomes, checks: judged, finishedAt: NOON },
+      ended: {
+        durationSeconds: 60,
+        failure: null,
+        failedBecause: null,
+        forbidden: null,
+        outcomes,
+        checks: judged,
+        finishedAt: NOON,
+      },
       completed: aCompletedRun({ scores }),
     }),
   ];

@@ -40,7 +40,7 @@ function pages(check: RegressionCheck, stream: readonly ComparedWithBaseline[]):
   let stood: Verdict | null = null;
   for (const [index, run] of stream.entries()) {
     const history = stream.slice(Math.max(0, index - check.runs + 1), index);
-    const { verdict } = judgeRegression(check, 'faq', run, history, NO_SHIFT, stood);
+    const { verdict } = judgeRegression(check, run, history, NO_SHIFT, stood);
     if (verdict === 'critical' && stood !== 'critical') found++;
     stood = verdict;
   }

@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import {
-  floorCheckName,
+  type ForbiddenCheck,
+  goldenCheckName,
   historyNeeded,
-  judgeFloor,
-  judgeForbidden,
   judgeGoldenRun,
-  judgeStaleLabels,
   listGoldenChecks,
+  type RunEvidence,
+  type StaleLabelsCheck,
 } from '../../../../src/checks/rules/golden-checks.ts';
 import { addShifts, NO_SHIFT, shiftOf, worstVerdict } from '../../../../src/checks/rules/threshold.ts';
 import type { Severity, Verdict } from '../../../../src/core/model.ts';
 import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
+import { judgeCheck, judgeFloor } from '../../../support/judge-check.ts';
 
 const probe = (stale: number, probed: number): LabelProbe => ({
   kind: 'probed',
@@ -22,7 +23,11 @@ const probe = (stale: number, probed: number): LabelProbe => ({
   touched: new Set(),
   dead: new Set(),
 });
-const check = { above: 0.02, severity: 'warning' } as const;
+const check: StaleLabelsCheck = { above: 0.02, severity: 'warning' };
+const judgeStaleLabels = (stale: StaleLabelsCheck, labels: RunEvidence['labels']) =>
+  judgeCheck({ ...stale, kind: 'stale_labels' }, { labels });
+const judgeForbidden = (forbids: ForbiddenCheck, forbidden: RunEvidence['forbidden']) =>
+  judgeCheck({ ...forbids, kind: 'forbidden_results' }, { forbidden });
 
 describe('the check on stale labels', () => {
   it.each([
@@ -31,11 +36,11 @@ describe('the check on stale labels', () => {
     [3, 100, 'warning'],
     [0, 0, 'ok'],
   ] as const)('of %d gone of %d is %s', (stale, probed, verdict) => {
-    expect(judgeStaleLabels(check, 'faq', probe(stale, probed)).verdict).toBe(verdict);
+    expect(judgeStaleLabels(check, probe(stale, probed)).verdict).toBe(verdict);
   });
 
   it('says how many are gone and what to do', () => {
-    expect(judgeStaleLabels({ ...check, severity: 'critical' }, 'faq', probe(7, 50))).toEqual({
+    expect(judgeStaleLabels({ ...check, severity: 'critical' }, probe(7, 50))).toEqual({
       name: 'stale labels above 0.02 on faq',
       severity: 'critical',
       verdict: 'critical',
@@ -51,7 +56,7 @@ describe('the check on stale labels', () => {
   });
 
   it('has no data, and says why, when nobody could look', () => {
-    const result = judgeStaleLabels(check, 'faq', { kind: 'unknown', reason: 'The store did not answer.' });
+    const result = judgeStaleLabels(check, { kind: 'unknown', reason: 'The store did not answer.' });
     expect(result).toMatchObject({
       verdict: 'no_data',
       value: null,
@@ -67,7 +72,7 @@ describe('the check on forbidden documents', () => {
   const well = { asked: 40, failed: 0, unconfirmed: 0, confirmed: [] };
 
   it('is critical at one result, and names query, document and rank', () => {
-    expect(judgeForbidden(check, 'faq', { ...well, confirmed: [leak(3)] })).toMatchObject({
+    expect(judgeForbidden(check, { ...well, confirmed: [leak(3)] })).toMatchObject({
       name: 'forbidden results on faq',
       verdict: 'critical',
       value: 1,
@@ -78,24 +83,24 @@ describe('the check on forbidden documents', () => {
   });
 
   it('names three of many, and is what its severity says', () => {
-    const found = judgeForbidden({ severity: 'warning' }, 'faq', { ...well, confirmed: [1, 2, 3, 4, 5].map(leak) });
+    const found = judgeForbidden({ severity: 'warning' }, { ...well, confirmed: [1, 2, 3, 4, 5].map(leak) });
     expect(found).toMatchObject({ verdict: 'warning', value: 5 });
     expect(found.explanation).toMatch(/tenant-b\/3 at rank 3 of q7 and 2 more\.$/);
   });
 
   it('holds when none came back, and when the set forbids none', () => {
-    expect(judgeForbidden(check, 'faq', well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
-    expect(judgeForbidden(check, 'faq', null)).toMatchObject({ verdict: 'ok', n: 0 });
+    expect(judgeForbidden(check, well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
+    expect(judgeForbidden(check, null)).toMatchObject({ verdict: 'ok', n: 0 });
   });
 
   it('does not know when every query failed, or a second asking did', () => {
-    expect(judgeForbidden(check, 'faq', { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
-    expect(judgeForbidden(check, 'faq', { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
+    expect(judgeForbidden(check, { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
+    expect(judgeForbidden(check, { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
   });
 
   it('is critical by what is confirmed, whatever is not', () => {
     const found = { ...well, unconfirmed: 2, confirmed: [leak(1)] };
-    expect(judgeForbidden(check, 'faq', found).verdict).toBe('critical');
+    expect(judgeForbidden(check, found).verdict).toBe('critical');
   });
 });
 
@@ -126,7 +131,7 @@ describe('the checks of a pipeline', () => {
     const [score] = [aScore({ mean: 0.78, ciLow: 0.7, ciHigh: 0.85 })];
     const shifts = { 'quality on faq': { mean: -0.05, upper: -0.05 } };
     const named = (below: number) => goldenChecks({ floors: [aFloor({ name: 'quality', below })] });
-    expect(listGoldenChecks(named(0.8), 'faq', shifts)).toMatchObject([{ name: 'quality on faq', threshold: 0.75 }]);
+    expect(listGoldenChecks(named(0.8), 'faq')).toMatchObject([{ name: 'quality on faq', threshold: 0.8 }]);
     const evidence = {
       scores: [score],
       compared: '',
@@ -147,7 +152,7 @@ describe('the checks of a pipeline', () => {
 });
 
 function explain(mean: number, ciLow: number, ciHigh: number): string {
-  return judgeFloor(aFloor({ below: 0.8 }), 'faq', [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
+  return judgeFloor(aFloor({ below: 0.8 }), [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
 }
 
 describe('a floor', () => {
@@ -188,7 +193,7 @@ describe('a floor', () => {
   ];
 
   it.each(cases)('%s', (_, severity, bounds, verdict) => {
-    const result = judgeFloor(aFloor({ below: 0.8, severity }), 'faq', [aScore(bounds)]);
+    const result = judgeFloor(aFloor({ below: 0.8, severity }), [aScore(bounds)]);
     expect(result).toMatchObject({
       verdict,
       severity,
@@ -199,7 +204,7 @@ describe('a floor', () => {
   });
 
   it('without a score has no data, which is not the same as ok', () => {
-    expect(judgeFloor(aFloor(), 'faq', [])).toMatchObject({
+    expect(judgeFloor(aFloor(), [])).toMatchObject({
       verdict: 'no_data',
       value: null,
       explanation: 'ndcg@10 has no score, so nobody knows.',
@@ -211,7 +216,7 @@ describe('a floor', () => {
     ['another measure', aScore({ measure: 'mrr' })],
     ['a segment', aScore({ segment: 'lang=en' })],
   ])('is not judged by %s', (_, score) => {
-    expect(judgeFloor(aFloor(), 'faq', [score]).verdict).toBe('no_data');
+    expect(judgeFloor(aFloor(), [score]).verdict).toBe('no_data');
   });
 
   it('explains its verdict with the numbers behind it', () => {
@@ -225,14 +230,15 @@ describe('a floor', () => {
   });
 
   it('does not speak of doubt when a warning floor is certainly breached', () => {
-    const { explanation } = judgeFloor(aFloor({ severity: 'warning' }), 'faq', [
+    const { explanation } = judgeFloor(aFloor({ severity: 'warning' }), [
       aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7 }),
     ]);
     expect(explanation).toBe('ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): the mean is below 0.8000.');
   });
 
   it('has a name of its own on each golden set', () => {
-    expect(floorCheckName(aFloor(), 'a')).not.toBe(floorCheckName(aFloor(), 'b'));
+    const floor = { ...aFloor(), kind: 'floor' } as const;
+    expect(goldenCheckName(floor, 'a')).not.toBe(goldenCheckName(floor, 'b'));
   });
 });
 

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { judgeFloor } from '../../../../src/checks/rules/golden-checks.ts';
-import { judgeRegression } from '../../../../src/checks/rules/regression.ts';
 import { compareGoldenRuns } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import { anAnswer, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';
+import { judgeFloor, judgeRegression } from '../../../support/judge-check.ts';
 
 const QUERIES = 100_000;
 
@@ -17,7 +16,7 @@ it('a set of 100,000 queries is scored, compared and judged as any other', () =>
     );
   const [before, after] = [answersWrong(10), answersWrong(8)];
   const { scores } = scoreRun(queries, after, settings);
-  const floor = judgeFloor({ measure: 'ndcg@10', below: 0.9, severity: 'critical' }, 'faq', scores);
+  const floor = judgeFloor({ measure: 'ndcg@10', below: 0.9, severity: 'critical' }, scores);
   expect(floor).toMatchObject({ verdict: 'critical', value: 0.875 });
   expect(floor.explanation).toContain('n = 100000');
 
@@ -25,7 +24,6 @@ it('a set of 100,000 queries is scored, compared and judged as any other', () =>
   const metrics = compareGoldenRuns(side(before), side(after), new Set()) ?? [];
   const regression = judgeRegression(
     { measure: 'ndcg@10', drop: 0.02, alpha: 0.01, severity: 'critical', runs: 1 },
-    'faq',
     { runId: 'run-2', baselineRunId: 'run-1', metrics },
     [],
   );

@@ -89,6 +89,7 @@ function aJudgedRun(verdict: CheckResult['verdict'], parts: Partial<LatestRun> =
     ended: {
       durationSeconds: 60,
       failure: null,
+      failedBecause: null,
       forbidden: null,
       outcomes,
       checks: [aCheck({ verdict })],
@@ -151,6 +152,7 @@ describe('the scores that are exported', () => {
     const ended = {
       durationSeconds: 9,
       failure: null,
+      failedBecause: null,
       forbidden: null,
       outcomes,
       checks: [],
@@ -331,6 +333,7 @@ const someRuns = fc
             : {
                 durationSeconds: 1,
                 failure: null,
+                failedBecause: null,
                 forbidden: null,
                 outcomes: { ok: 40 - failed, empty: 0, error: failed, timeout: 0 },
                 checks: checks.map(aCheck),

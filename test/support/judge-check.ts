@@ -1,0 +1,48 @@
+/** One check on a golden run of `faq`, judged as the run judges it. */
+import {
+  type FloorCheck,
+  type GoldenCheck,
+  goldenCheckName,
+  judgeGoldenRun,
+  type RunEvidence,
+} from '../../src/checks/rules/golden-checks.ts';
+import type { ComparedWithBaseline, RegressionCheck } from '../../src/checks/rules/regression.ts';
+import { type CheckResult, type CheckShift, NO_SHIFT } from '../../src/checks/rules/threshold.ts';
+import type { Verdict } from '../../src/core/model.ts';
+import type { SegmentScore } from '../../src/golden/rules/run.ts';
+
+export function judgeCheck(check: GoldenCheck, evidence: Partial<RunEvidence>): CheckResult {
+  const [result] = judgeGoldenRun([check], 'faq', {
+    scores: [],
+    compared: 'No baseline is pinned.',
+    history: [],
+    labels: { kind: 'unknown', reason: 'There is no store.' },
+    forbidden: null,
+    ...evidence,
+  });
+  if (result === undefined) throw new Error('there is one check');
+  return result;
+}
+
+export function judgeFloor(
+  check: FloorCheck,
+  scores: readonly SegmentScore[],
+  shift: CheckShift = NO_SHIFT,
+): CheckResult {
+  const floor = { ...check, kind: 'floor' } as const;
+  return judgeCheck(floor, { scores, shifts: { [goldenCheckName(floor, 'faq')]: shift } });
+}
+
+/** @param history the completed runs before it, oldest first; @param stood the verdict on the latest of them */
+export function judgeRegression(
+  check: RegressionCheck,
+  compared: ComparedWithBaseline | string,
+  history: readonly ComparedWithBaseline[],
+  shift: CheckShift = NO_SHIFT,
+  stood: Verdict | null = null,
+): CheckResult {
+  const regression = { ...check, kind: 'regression' } as const;
+  const name = goldenCheckName(regression, 'faq');
+  const before = stood === null ? [] : [{ name, verdict: stood }];
+  return judgeCheck(regression, { compared, history, before, shifts: { [name]: shift } });
+}
