@@ -49,6 +49,7 @@ describe('the latest run of a pipeline and set', () => {
       runsByStatus: { running: 0, completed: 1, void: 0, failed: 0, cancelled: 0 },
       ended: {
         durationSeconds: 120,
+        failedBecause: null,
         forbidden: null,
         outcomes: { ok: 1, empty: 0, error: 0, timeout: 1 },
         failure: { message: 'It did not answer.', code: 'timeout', queries: 1, others: 0, notAsked: 0, total: 2 },
