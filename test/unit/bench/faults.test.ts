@@ -55,6 +55,7 @@ function world(over: Partial<WorldRecord>, ...said: (Partial<IncidentRecord> | n
     evaluations,
     messages: [],
     resolvedAfter: 1,
+    firingAtEnd: [],
     failedJobs: [],
     seconds: 1,
     processSeconds: 1,
