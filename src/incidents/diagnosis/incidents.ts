@@ -182,7 +182,7 @@ async function look(
       where id = $1::bigint`,
     [known.id, JSON.stringify(course), worstOf(course), at, isFinal(known.openedAt, at) ? at : null],
   );
-  if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing))) return 'unchanged';
+  if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing, at))) return 'unchanged';
   await client.query(say, saidValues(known.id, diagnosis, at));
   return 'said';
 }

@@ -8,6 +8,8 @@ export interface RepeatedAnswers {
   readonly changed: number;
   /** Of those: changed in one of the two alone, and as before in the other. */
   readonly inOne: number;
+  /** Of those: changed in the first, and back in the second. */
+  readonly back: number;
   /** Of those: changed in both, to the same answer. */
   readonly alike: number;
   /** Of those: changed in both, to two different answers. */
@@ -24,9 +26,11 @@ export function repeatedAnswers(
   now: ComparedSide,
 ): RepeatedAnswers | null {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
-  const shared = [...second.keys()].filter((id) => good.has(id) && first.has(id));
+  // An empty list is no answer of another index.
+  const isFull = (lists: Lists, id: string): boolean => (lists.get(id)?.length ?? 0) > 0;
+  const shared = [...second.keys()].filter((id) => [good, first, second].every((lists) => isFull(lists, id)));
   if (shared.length < MIN_SHARED) return null;
-  const counts = { changed: 0, inOne: 0, alike: 0, unlike: 0 };
+  const counts = { changed: 0, inOne: 0, back: 0, alike: 0, unlike: 0 };
   let changedFirst = 0;
   for (const id of shared) {
     const [was, before, after] = [good.get(id) ?? [], first.get(id) ?? [], second.get(id) ?? []];
@@ -34,6 +38,7 @@ export function repeatedAnswers(
     if (isOldFirst && isOldSecond) continue;
     counts.changed += 1;
     if (!isOldFirst) changedFirst += 1;
+    if (isOldSecond) counts.back += 1;
     if (isOldFirst || isOldSecond) counts.inOne += 1;
     else if (isAlike(before, after)) counts.alike += 1;
     else counts.unlike += 1;

@@ -22,7 +22,7 @@ export interface ChangedAnswers {
   readonly answered: number;
   /** Of those whose labels are alive; null without any. */
   readonly score: ScoreChange | null;
-  /** Mean share of the documents of a query that it still gets, over queries that had any; null without. */
+  /** Mean share of the documents of a query that it still gets, over queries that got some in both runs; null without. */
   readonly kept: number | null;
   /** Mean share of the pairs of documents of a query that stand the other way round, of those it got before and now; null without. */
   readonly disorder: number | null;
@@ -77,14 +77,15 @@ export function changedAnswers(
   const idsOf = (answers: ReadonlyMap<string, QueryAnswer>, { id }: GoldenQuery): string[] =>
     (answers.get(id)?.documents ?? []).slice(0, k).map((document) => document.id);
   const lists = both.map((query) => ({ old: idsOf(old, query), now: idsOf(now, query) }));
-  const poolBefore = new Set(lists.flatMap((list) => list.old));
-  const pool = new Set(lists.flatMap((list) => list.now));
+  // An empty answer says nothing of the documents that it lacks.
   const full = lists.filter((list) => list.old.length > 0 && list.now.length > 0);
+  const poolBefore = new Set(full.flatMap((list) => list.old));
+  const pool = new Set(full.flatMap((list) => list.now));
   const alive = both.filter(({ id }) => !stale.has(id));
   return {
     answered: both.length,
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
-    kept: meanOf(lists.filter((list) => list.old.length > 0).map(keptOf)),
+    kept: meanOf(full.map(keptOf)),
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
     length:
       full.length === 0

@@ -106,6 +106,8 @@ const unaffectedBy: Readonly<
   // The documents are there, so that counts and labels still speak against lost ones.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
+  // The calls that take long are those that are given up.
+  failure_kind: ['timeouts', { live_latency: 'steady' }],
 };
 
 /**

@@ -3,7 +3,7 @@
  * over.
  */
 import type { Severity } from '../../../core/model.ts';
-import { MINUTE_MS } from '../../../core/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
@@ -176,14 +176,31 @@ function isSameBaseline(comparedWith: Alarm['comparedWith'], than: AlarmCourse['
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
+/** Measures of a window, such as query density, show a fault until so long after its end. */
+const ECHO_MS = 2 * HOUR_MS;
+
 /**
  * Where it goes with what rings: `worse` when something is worse than ever before, `recovering` when everything is known
- * and better than it was at its worst. What is seen then is the repair and not the fault.
+ * and better than it was at its worst. What is seen then is the repair and not the fault. So is a new warning when all
+ * that fired before it is fixed: a window that still holds the fault, or answers that have changed back.
  */
-export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[]): Trend {
+export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[], at: Date): Trend {
+  const isNewCritical = ringing.some(
+    ({ name, severity }) => severity === 'critical' && course.every((known) => known.name !== name),
+  );
+  if (course.length > 0 && !isNewCritical && course.every((known) => isFixed(known, ringing, at))) return 'recovering';
   const trends = new Set(ringing.map((alarm) => trendOfAlarm(course, alarm)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
+}
+
+/** Whether an alert has ended lately, or is held open while what it measures is good again. */
+function isFixed({ name, endedAt, worst }: AlarmCourse, ringing: readonly Alarm[], at: Date): boolean {
+  const alarm = ringing.find((one) => one.name === name);
+  if (alarm === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
+  const { value, threshold } = alarm;
+  if (value === null || threshold === null || worst.value === null) return false;
+  return worst.value < threshold ? value >= threshold : value <= threshold;
 }
 
 function trendOfAlarm(course: readonly AlarmCourse[], alarm: Alarm): Trend {
@@ -209,10 +226,10 @@ type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs
 export function isSaid(last: Said, next: Said, trend: Trend): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
-  const isMore = next.alarms.some((name) => !last.alarms.includes(name));
-  if (isMore) return next.cause !== 'unknown' || last.confidence === 'low';
   const isEasing = trend === 'steady' && last.alarms.some((name) => !next.alarms.includes(name));
-  if (trend === 'recovering' || isEasing) return last.confidence === 'low' && isSameRun;
+  const isMore = next.alarms.some((name) => !last.alarms.includes(name));
+  if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
+  if (isMore) return next.cause !== 'unknown' || last.confidence === 'low';
   if (last.confidence === 'low' || last.cause === next.cause) return true;
   return !isSameRun && next.cause !== 'unknown';
 }

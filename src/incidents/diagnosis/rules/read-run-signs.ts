@@ -65,9 +65,18 @@ const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
 
+/** From this share of timeouts on, the 95th percentile of all calls is beyond the time limit. */
+const TIMED_OUT = 0.05;
+
 function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRun): Sign[] {
   const before = reference?.latency95Ms ?? null;
   if (now === null || before === null) return [];
+  const { ok, empty, error, timeout } = outcomes;
+  const timedOut = timeout / (ok + empty + error + timeout);
+  if (timedOut >= TIMED_OUT) {
+    const sentence = `${percent(timedOut)} of the calls took longer than the time limit.`;
+    return [sign('latency', 'rose', sentence), ...readWarming(now, slow, reference)];
+  }
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
   const fell = SLOWER * now <= before && before - now >= FASTER_MS;
   const sentence = `Answers took ${Math.round(now)} ms (95th percentile), ${Math.round(before)} ms before.`;
@@ -230,12 +239,16 @@ function readStages(loss: StageLoss): Sign[] {
 const MIN_CHANGED = 6;
 const MOST = 0.75;
 
-function readAgain({ changed, inOne, alike, unlike }: RepeatedAnswers): Sign[] {
+/** Of answers that alternate, the part that does so in each direction at least: those that all came back were repaired. */
+const EACH_WAY = 0.2;
+
+function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
   const sentence = `Of ${changed} queries that changed in the last two bad runs, ${alike} got the same answer twice, ${inOne} the old one once, ${unlike} two new ones.`;
   if (alike >= MOST * changed) return [sign('again', 'repeats', sentence)];
   if (unlike >= MOST * changed) return [sign('again', 'differs', sentence)];
-  return inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
+  const isBothWays = Math.min(back, inOne - back) >= EACH_WAY * inOne;
+  return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
 }
 
 /** Answers that are those of long ago are so for most queries, and for far more than those of the last good run. */

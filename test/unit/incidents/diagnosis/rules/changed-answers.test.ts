@@ -53,7 +53,7 @@ describe('answers of a golden run against those before', () => {
       score: null,
       empty: 10,
       emptyBefore: 0,
-      kept: 0,
+      kept: null,
     });
   });
 

@@ -83,19 +83,27 @@ describe('how an alarm goes', () => {
 describe('the trend', () => {
   it('is recovery when all that rings is better than at its worst', () => {
     const course = looks([floor(0.04)]);
-    expect(trendOf(course, [floor(0.65)])).toBe('recovering');
-    expect(trendOf(course, [floor(0.04)])).toBe('steady');
+    expect(trendOf(course, [floor(0.65)], hours(1))).toBe('recovering');
+    expect(trendOf(course, [floor(0.04)], hours(1))).toBe('steady');
   });
 
   it('is worse when something is beyond all before, escalates, or is new', () => {
-    expect(trendOf(looks([floor(0.04)]), [floor(0.02)])).toBe('worse');
-    expect(trendOf(looks([floor(0.04)]), [floor(0.65), anAlarm()])).toBe('worse');
-    expect(trendOf(looks([floor(0.5, 'warning')]), [floor(0.6, 'critical')])).toBe('worse');
+    expect(trendOf(looks([floor(0.04)]), [floor(0.02)], hours(1))).toBe('worse');
+    expect(trendOf(looks([floor(0.04)]), [floor(0.65), anAlarm()], hours(1))).toBe('worse');
+    expect(trendOf(looks([floor(0.5, 'warning')]), [floor(0.6, 'critical')], hours(1))).toBe('worse');
+  });
+
+  it('is recovery while a warning follows what is fixed already, and no longer two hours later', () => {
+    const echo = anAlarm({ name: 'drift', severity: 'warning' });
+    expect(trendOf(looks([floor(0.04)]), [floor(0.81), echo], hours(1))).toBe('recovering');
+    expect(trendOf(looks([floor(0.04)], []), [echo], hours(2))).toBe('recovering');
+    expect(trendOf(looks([floor(0.04)], []), [echo], hours(4))).toBe('worse');
+    expect(trendOf(looks([floor(0.04)], []), [{ ...echo, severity: 'critical' }], hours(2))).toBe('worse');
   });
 
   it('is steady without values: an alarm without any may be as bad as before', () => {
     const overdue = anAlarm({ value: null, threshold: null });
-    expect(trendOf(looks([overdue]), [overdue])).toBe('steady');
+    expect(trendOf(looks([overdue]), [overdue], hours(1))).toBe('steady');
   });
 });
 

@@ -15,13 +15,23 @@ const good = side((index) => list('good', index));
 describe('two bad runs, one after the other', () => {
   it('repeat themselves when the same is wrong in the same way', () => {
     const bad = side((index) => list(index < 12 ? 'bad' : 'good', index));
-    expect(repeatedAnswers(good, bad, bad)).toEqual({ changed: 12, inOne: 0, alike: 12, unlike: 0 });
+    expect(repeatedAnswers(good, bad, bad)).toEqual({ changed: 12, inOne: 0, back: 0, alike: 12, unlike: 0 });
   });
 
   it('alternate when a query is answered now as before and now otherwise', () => {
     const first = side((index) => list(index % 2 === 0 ? 'bad' : 'good', index));
     const second = side((index) => list(index % 4 < 2 ? 'bad' : 'good', index));
-    expect(repeatedAnswers(good, first, second)).toEqual({ changed: 15, inOne: 10, alike: 5, unlike: 0 });
+    expect(repeatedAnswers(good, first, second)).toEqual({ changed: 15, inOne: 10, back: 5, alike: 5, unlike: 0 });
+  });
+
+  it('are told apart from a repair, after which all are as before', () => {
+    const bad = side((index) => list(index < 12 ? 'bad' : 'good', index));
+    expect(repeatedAnswers(good, bad, good)).toEqual({ changed: 12, inOne: 12, back: 12, alike: 0, unlike: 0 });
+  });
+
+  it('leave out empty answers, which are those of no other index', () => {
+    const first = side((index) => (index % 2 === 0 ? [] : list('good', index)));
+    expect(repeatedAnswers(good, first, good)).toMatchObject({ changed: 0 });
   });
 
   it('differ when each has answers of its own', () => {
