@@ -26,6 +26,8 @@ export interface ChangedAnswers {
   readonly kept: number | null;
   /** Mean share of the pairs of documents of a query that stand the other way round, of those it got before and now; null without. */
   readonly disorder: number | null;
+  /** Of answers that still hold their first document of before, the share that has it at a later place; null without. */
+  readonly firstMoved: number | null;
   /** Mean number of documents in the answers that had some in both runs; null without. */
   readonly length: { readonly before: number; readonly now: number } | null;
   /** Mean share of the documents of a query that it still gets, of those that any query still gets; null without. */
@@ -87,6 +89,9 @@ export function changedAnswers(
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
     kept: meanOf(full.map(keptOf)),
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
+    firstMoved: meanOf(
+      full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
+    ),
     length:
       full.length === 0
         ? null

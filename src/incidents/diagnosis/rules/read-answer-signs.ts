@@ -86,13 +86,17 @@ function readThoseLeft({ kept, keptOfThere }: ChangedAnswers): Sign[] {
 
 /** Half of the pairs stand the other way round where the order is another one altogether. */
 const DISORDERED = 0.15;
+/** Where the best document of most answers moved down, few pairs of all may stand the other way round. */
+const FIRST_MOVED = 0.5;
 /** Of documents that are others for the most part, the rest have no order of their own. */
 const ENOUGH_KEPT = 0.4;
 
-function readOrder({ disorder, kept }: ChangedAnswers, usual: number): Sign[] {
+function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
   if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
-  const isChanged = disorder >= DISORDERED + (1 - usual) / 4;
-  const sentence = `Of the documents that a query still gets, ${percent(disorder)} of all pairs stand the other way round.`;
+  const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
+  const isChanged = isFirstMoved || disorder >= DISORDERED + (1 - usual) / 4;
+  const first = isFirstMoved ? ` In ${percent(firstMoved)} of the answers the first one moved down.` : '';
+  const sentence = `Of the documents that a query still gets, ${percent(disorder)} of all pairs stand the other way round.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 

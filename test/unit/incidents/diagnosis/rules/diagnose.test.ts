@@ -19,6 +19,7 @@ const unchanged: ChangedAnswers = {
   kept: 1,
   keptOfThere: 1,
   disorder: 0,
+  firstMoved: 0,
   length: { before: 10, now: 10 },
   cut: null,
   renamed: null,
@@ -192,6 +193,8 @@ describe('a diagnosis', () => {
       },
     ],
     ['ranking', { answers: { ...fallen, disorder: 0.5 } }],
+    // The first document alone moved to the fifth place.
+    ['ranking', { answers: { ...fallen, disorder: 0.09, firstMoved: 1 } }],
     [
       'one_segment',
       {
