@@ -1,6 +1,6 @@
 /**
- * The worlds of the two splits. They are drawn once and stored; the test split differs from training in corpora, in the
- * combinations of shape, in seeds and so in everything that a fault draws.
+ * The worlds of the splits. They are drawn once and stored; the test split differs from training in corpora, in the
+ * combinations of shape, in seeds and so in everything that a fault draws. In the split `quiet` nothing happens.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { type FaultKind, type Size, sizes } from './fault.ts';
 import type { WorldPlan } from './run-world.ts';
 import { materialOf, type Shape } from './shape.ts';
 
-export const splitNames = ['training', 'test'] as const;
+export const splitNames = ['training', 'test', 'quiet'] as const;
 export type SplitName = (typeof splitNames)[number];
 
 export interface Split {
@@ -18,11 +18,11 @@ export interface Split {
 }
 
 const folder = path.join(import.meta.dirname, 'splits');
-/** The file of one of the two splits, or the path of a split of one's own. */
+/** The file of one of the splits, or the path of a split of one's own. */
 export const splitFile = (name: string): string => (name.endsWith('.json') ? name : path.join(folder, `${name}.json`));
 export const sealFile = path.join(folder, 'SEAL');
 
-const shapes: Readonly<Record<SplitName, readonly Shape[]>> = {
+const shapes: Readonly<Record<Exclude<SplitName, 'quiet'>, readonly Shape[]>> = {
   training: [
     {
       corpus: 'xquad-en',
@@ -137,13 +137,13 @@ const pairs: readonly (readonly [string, string])[] = [
   ['new-documents-late', 'unauthorised'],
 ];
 
-/** Worlds in which nothing happens, of each shape. */
-const QUIET = 4;
+/** Worlds in which nothing happens, of each shape; those of the split `quiet` add up to a hundred days. */
+const QUIET = { training: 4, test: 4, quiet: 40 } as const;
 
 /** Draws the worlds of a split: every kind in every size, pairs, and quiet worlds. */
 export function drawSplit(name: SplitName, seed: number, kinds: ReadonlyMap<string, FaultKind>): Split {
   const random = randomNumbers(seed);
-  const own = shapes[name];
+  const own = shapes[name === 'quiet' ? 'test' : name];
   const shapeFor = (names: readonly string[]): Shape | null => {
     const fitting = own.filter((shape) =>
       names.every((one) => kinds.get(one)?.fits?.(materialOf(shape)) ?? kinds.has(one)),
@@ -158,12 +158,12 @@ export function drawSplit(name: SplitName, seed: number, kinds: ReadonlyMap<stri
     worlds.push({ id, seed: random.below(1_000_000), shape, faults });
   };
   const large = (): Size => (random.uniform() < 0.5 ? 'medium' : 'large');
-  for (const { name: kind } of kinds.values()) {
+  for (const { name: kind } of name === 'quiet' ? [] : kinds.values()) {
     if (kind === 'quiet') continue;
     for (const size of sizes) add([kind], () => size);
   }
-  for (const pair of pairs) add(pair, large);
-  for (const shape of own) for (let at = 0; at < QUIET; at++) add(['quiet'], () => 'small', shape);
+  for (const pair of name === 'quiet' ? [] : pairs) add(pair, large);
+  for (const shape of own) for (let at = 0; at < QUIET[name]; at++) add(['quiet'], () => 'small', shape);
   return { worlds };
 }
 

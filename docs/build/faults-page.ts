@@ -14,11 +14,11 @@ interface FaultsResult {
 }
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
-const titles = { test: 'Test split', training: 'Training split' } as const;
+const titles = { test: 'Test split', quiet: 'Quiet days', training: 'Training split' } as const;
 
 /** The page, or none while nothing was measured. */
 export function faultsPages(): Page[] {
-  const found = (['test', 'training'] as const).flatMap((split) => {
+  const found = (['test', 'quiet', 'training'] as const).flatMap((split) => {
     const file = path.join(results, `faults-${split}.json`);
     return existsSync(file)
       ? [{ title: titles[split], result: JSON.parse(readFileSync(file, 'utf8')) as FaultsResult }]
@@ -49,9 +49,12 @@ function countsText(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-function sectionOf(title: string, { provenance, seal, summary }: FaultsResult): string[] {
+function sectionOf(title: string, { provenance, split, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
+  const opened = `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`;
+  const run = `${code(provenance.command)}, ${provenance.date}, ${summary.worlds} worlds, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
+  if (split === 'quiet') return [`## ${title}`, run, `${opened}. The shapes are those of the test split.`];
   const rows: [string, string][] = [
     ['right, of diagnoses with high confidence', percent(summary.byConfidence.high)],
     ['right, of diagnoses with medium confidence', percent(summary.byConfidence.medium)],
@@ -66,10 +69,7 @@ function sectionOf(title: string, { provenance, seal, summary }: FaultsResult): 
     ['losses of documents named as such within two golden runs', percent(summary.lossesWithinTwo)],
     ['pairs of faults of which both were named', percent(summary.pairsBothNamed)],
     ['pairs of faults of which at least one was named', percent(summary.pairsOneNamed)],
-    [
-      'quiet worlds and harmless changes',
-      `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`,
-    ],
+    ['quiet worlds and harmless changes', opened],
     ['worlds left out, since something else disturbed the machine', String(summary.disturbed)],
     ['worlds whose healthy history ended with an open incident', String(summary.unhealthyHistories)],
     ['messages after the repair that did not say that it is over', String(summary.messagesAfterRepair)],
@@ -77,7 +77,7 @@ function sectionOf(title: string, { provenance, seal, summary }: FaultsResult): 
   ];
   return [
     `## ${title}`,
-    `${code(provenance.command)}, ${provenance.date}, ${summary.worlds} worlds, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`,
+    run,
     table(['What', 'Result'], rows),
     '### Calibration',
     table(

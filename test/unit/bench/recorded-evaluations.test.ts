@@ -71,7 +71,7 @@ const world: WorldRecord = {
   ],
   messages: [],
   resolvedAfter: 1,
-    firingAtEnd: [],
+  firingAtEnd: [],
   failedJobs: [],
   seconds: 1,
   processSeconds: 1,
