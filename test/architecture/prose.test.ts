@@ -75,7 +75,7 @@ const notMetrics = /^recalld_(test_|slo_errors|owner|app|grafana)/;
 
 /** What a variable of an example may hold, by its name. */
 function valueOf(variable: string): string {
-  if (/REDIS|QUEUE/.test(variable)) return 'redis://127.0.0.1:6379';
+  if (/REDIS|QUEUE/.test(variable) && !variable.endsWith('PASSWORD')) return 'redis://127.0.0.1:6379';
   if (/WEBHOOK/.test(variable)) return 'https://127.0.0.1/hook';
   return /KEY|TOKEN|PASSWORD|SECRET/.test(variable) ? 'a value of an example' : 'postgres://127.0.0.1/rag';
 }

@@ -11,10 +11,12 @@ import {
   type AlarmCourse,
   type ClosingReason,
   type Diagnosis,
+  ECHO_MS,
   followAlarms,
   type Incident,
   isFinal,
   isSaid,
+  looksBack,
   type Recoveries,
   topicIdsIn,
   trendOf,
@@ -160,6 +162,9 @@ async function look(
   at: Date,
 ): Promise<LookStored> {
   const { pipeline } = diagnosis;
+  // What shows up again of a fault that was fixed a while ago is no new incident.
+  if (ringing.every(looksBack) && (await closedSince(client, pipeline, new Date(at.getTime() - ECHO_MS))))
+    return 'unchanged';
   const first = await client.query<{ id: string }>(open, [
     pipeline,
     at,
@@ -185,6 +190,17 @@ async function look(
   if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing, at))) return 'unchanged';
   await client.query(say, saidValues(known.id, diagnosis, at));
   return 'said';
+}
+
+/** Whether no incident is open, and one was resolved after a time. */
+async function closedSince(client: PoolClient, pipeline: string, since: Date): Promise<boolean> {
+  const { rows } = await client.query<{ closed: boolean }>(
+    `select coalesce(bool_and(closed_at is not null) and bool_or(closed_at > $2::timestamptz and closed_because = 'resolved'), false)
+              as closed
+       from incidents where pipeline = $1::text and (closed_at is null or closed_at > $2::timestamptz)`,
+    [pipeline, since],
+  );
+  return rows[0]?.closed === true;
 }
 
 interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'course'> {

@@ -4,6 +4,7 @@
  */
 import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
+import { MEASURE_CHANGED } from '../../../measures/rules/measure-change.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
@@ -176,19 +177,22 @@ function isSameBaseline(comparedWith: Alarm['comparedWith'], than: AlarmCourse['
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** Measures of a window, such as query density, show a fault until so long after its end. */
-const ECHO_MS = 2 * HOUR_MS;
+/** So long after the end of a fault its window still holds it, where an alert looks back. */
+export const ECHO_MS = 2 * HOUR_MS;
+
+/** Whether an alert looks back over hours or holds runs against those before: it may begin when its fault has ended. */
+export function looksBack({ alert }: Pick<Alarm, 'alert'>): boolean {
+  return alert === MEASURE_CHANGED || alert === 'RecalldFeedbackFell' || alert.startsWith('RecalldDensity');
+}
 
 /**
  * Where it goes with what rings: `worse` when something is worse than ever before, `recovering` when everything is known
- * and better than it was at its worst. What is seen then is the repair and not the fault. So is a new warning when all
- * that fired before it is fixed: a window that still holds the fault, or answers that have changed back.
+ * and better than it was at its worst. What is seen then is the repair and not the fault. So is a new alert that looks
+ * back, when all that fired before it is fixed.
  */
 export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[], at: Date): Trend {
-  const isNewCritical = ringing.some(
-    ({ name, severity }) => severity === 'critical' && course.every((known) => known.name !== name),
-  );
-  if (course.length > 0 && !isNewCritical && course.every((known) => isFixed(known, ringing, at))) return 'recovering';
+  const hasNews = ringing.some((alarm) => !looksBack(alarm) && course.every(({ name }) => name !== alarm.name));
+  if (course.length > 0 && !hasNews && course.every((known) => isFixed(known, ringing, at))) return 'recovering';
   const trends = new Set(ringing.map((alarm) => trendOfAlarm(course, alarm)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';

@@ -93,12 +93,12 @@ describe('the trend', () => {
     expect(trendOf(looks([floor(0.5, 'warning')]), [floor(0.6, 'critical')], hours(1))).toBe('worse');
   });
 
-  it('is recovery while a warning follows what is fixed already, and no longer two hours later', () => {
-    const echo = anAlarm({ name: 'drift', severity: 'warning' });
+  it('is recovery while an alert that looks back follows what is fixed already, and no longer two hours later', () => {
+    const echo = anAlarm({ name: 'drift', alert: 'RecalldDensityDrift', severity: 'warning' });
     expect(trendOf(looks([floor(0.04)]), [floor(0.81), echo], hours(1))).toBe('recovering');
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(2))).toBe('recovering');
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(4))).toBe('worse');
-    expect(trendOf(looks([floor(0.04)], []), [{ ...echo, severity: 'critical' }], hours(2))).toBe('worse');
+    expect(trendOf(looks([floor(0.04)], []), [{ ...echo, alert: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
   });
 
   it('is steady without values: an alarm without any may be as bad as before', () => {
