@@ -11,12 +11,19 @@
 import { pathToFileURL } from 'node:url';
 import type { Cause } from '../src/incidents/diagnosis/rules/cause.ts';
 import { diagnose } from '../src/incidents/diagnosis/rules/diagnose.ts';
-import { besideOf } from '../src/incidents/diagnosis/rules/rank-causes.ts';
 import { demoCorpus, evenCorpus, unevenCorpus } from './diagnosis/corpus.ts';
 import type { Fault } from './diagnosis/fault.ts';
 import { faults, quietStreams } from './diagnosis/faults.ts';
 import { evaluationOf, type World, writeEvaluations } from './diagnosis/fit/evaluation.ts';
-import { isRight, type Level, levelsOf, type Ranked, type Stated, statedIn } from './diagnosis/fit/reliability.ts';
+import {
+  besideIn,
+  isRight,
+  type Level,
+  levelsOf,
+  type Ranked,
+  type Stated,
+  statedIn,
+} from './diagnosis/fit/reliability.ts';
 import type { Shape, Worlds } from './diagnosis/shape.ts';
 import { drawWorld } from './diagnosis/world.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
@@ -138,7 +145,7 @@ function kindOf(fault: Fault, all: readonly Drawn[]): Kind {
     isQuiet: quietStreams.includes(fault),
     draws: drawn.length,
     right: right.length,
-    inPair: right.filter(({ ranking }) => besideOf(ranking.ranked, ranking.cause) !== null).length,
+    inPair: right.filter((one) => besideIn(one) !== null).length,
     unknown: missed.length - wrong.length,
     wrong: wrong.length,
     named: [...new Set(wrong.map(({ ranking }) => ranking.cause))],

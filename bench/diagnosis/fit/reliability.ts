@@ -1,7 +1,12 @@
 /** What rankings are worth: how often they are right, by what they state. */
 import { type Cause, type Confidence, confidences } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
-import { besideOf, type CauseRanking, rankCauses } from '../../../src/incidents/diagnosis/rules/rank-causes.ts';
+import {
+  besideOf,
+  type CauseRanking,
+  type RankedCause,
+  rankCauses,
+} from '../../../src/incidents/diagnosis/rules/rank-causes.ts';
 import type { Sign } from '../../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from './evaluation.ts';
 
@@ -103,13 +108,20 @@ function countsOf(all: readonly Ranked[], isIn: (one: Ranked) => boolean): Omit<
   return { named: own.length, right: own.filter(isRight).length, stated: rounded(stated) };
 }
 
-function statedOf({ ranking: { ranked, cause, probability } }: Ranked): number {
-  return probability + (besideOf(ranked, cause)?.probability ?? 0);
+function statedOf(one: Ranked): number {
+  return one.ranking.probability + (besideIn(one)?.probability ?? 0);
+}
+
+/** The cause that was not told from the one that was named. */
+export function besideIn({ evaluation, ranking }: Ranked): RankedCause | null {
+  const { effects, failedShare } = evaluation;
+  return besideOf({ ...ranking, effects, failedShare });
 }
 
 /** Whether what was named holds a right cause. */
-export function isRight({ right, ranking }: Ranked): boolean {
-  const named = [ranking.cause, besideOf(ranking.ranked, ranking.cause)?.cause];
+export function isRight(one: Ranked): boolean {
+  const { right, ranking } = one;
+  const named = [ranking.cause, besideIn(one)?.cause];
   return named.some((cause) => cause !== undefined && right.includes(cause));
 }
 

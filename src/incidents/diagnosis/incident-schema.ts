@@ -120,7 +120,7 @@ export type IncidentJson = z.infer<typeof incidentSchema>;
 /** What a diagnosis is over the wire, beside the record that it stands in. */
 function findingsOf(diagnosis: Diagnosis) {
   const { cause, ranked } = diagnosis;
-  const beside = besideOf(ranked, cause);
+  const beside = besideOf(diagnosis);
   return {
     ...diagnosis,
     alternatives: beside === null ? [] : [beside],

@@ -1,6 +1,6 @@
 /** Two faults at once: a cause for the firing alerts that the likeliest cause cannot explain. */
 import type { Cause, Confidence, NamedCause } from './cause.ts';
-import { canExplain, type Effect, type EffectKind, effectTitles } from './effects.ts';
+import { canExplain, type Effect, type EffectKind, effectTitles, leftBy } from './effects.ts';
 import { movedBy } from './moved-by.ts';
 import { besideOf, type CauseRanking, rankCauses, weigh } from './rank-causes.ts';
 import { isHealthy } from './samples.ts';
@@ -38,11 +38,9 @@ export function alsoCauses(
   effects: readonly Effect[],
   failedShare: number | null,
 ): AlsoCause[] {
-  const named: readonly Cause[] = [cause, besideOf(ranked, cause)?.cause ?? cause];
+  const named: readonly Cause[] = [cause, besideOf({ cause, ranked, effects, failedShare })?.cause ?? cause];
   const first = named.filter((one) => one !== 'unknown');
-  const left = effects.filter(
-    (effect) => effect.size > 0 && !first.some((one) => canExplain(one, effect, failedShare)),
-  );
+  const left = effects.flatMap((effect) => leftBy(first, effect, failedShare) ?? []);
   if (left.length === 0 || (first.length === 0 && left.length < 2)) return [];
   const together = first.length === 0 ? null : causeOf(left, first, signs, failedShare);
   if (together !== null || left.length < 2) return together === null ? [] : [together];
@@ -66,7 +64,8 @@ function causeOf(
     left,
     failedShare,
   );
-  if (cause === 'unknown' || first.includes(cause) || besideOf(ranked, cause) !== null) return null;
+  if (cause === 'unknown' || first.includes(cause) || besideOf({ cause, ranked, effects: left, failedShare }) !== null)
+    return null;
   // Nothing more general was found before, so that a guess is worth less.
   if (first.length === 0 && confidence === 'low') return null;
   const own = left.filter((effect) => canExplain(cause, effect, failedShare)).map(({ kind }) => kind);

@@ -41,7 +41,7 @@ export function diagnose(observed: Observations): Findings {
   const ranking = rankCauses(weighed, effects, failedShare);
   const also = alsoCauses(ranking, weighed, effects, failedShare);
   const { title, action } = causeTexts[ranking.cause];
-  const summary = summarise({ ...ranking, also }, effects, signs);
+  const summary = summarise({ ...ranking, also, failedShare }, effects, signs);
   const names = weighed.map(({ name }) => name);
   return { ...ranking, title, action, summary, also, signs, weighed: names, effects, failedShare };
 }
@@ -123,12 +123,12 @@ function undenied(signs: readonly Sign[]): readonly Sign[] {
 }
 
 function summarise(
-  ranking: CauseRanking & Pick<Findings, 'also'>,
+  ranking: CauseRanking & Pick<Findings, 'also' | 'failedShare'>,
   effects: readonly Effect[],
   signs: readonly Sign[],
 ): string {
-  const { cause, ranked, also } = ranking;
-  const beside = besideOf(ranked, cause);
+  const { cause, ranked, also, failedShare } = ranking;
+  const beside = besideOf({ ...ranking, effects, failedShare });
   const trust = `${ranking.confidence} confidence, ${probabilityText(ranking.probability)}`;
   const others = also.map(
     (one) =>

@@ -188,6 +188,28 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
   return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
 }
 
+/** Less of an effect than this share, and less of a score than this drop, is no second effect. */
+const MIN_LEFT = 0.25;
+const MIN_SCORE_LEFT = 0.02;
+
+/**
+ * What causes together leave of an effect: all of it, the parts that none of them moves (failed calls leave the drop of
+ * the queries that were answered), or nothing.
+ */
+export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
+  const { kind, size, parts } = effect;
+  if (size <= 0) return null;
+  const able = causes.filter((cause) => explains(cause, effect, failedShare) > 0);
+  if (able.length === 0) return effect;
+  if (parts === null) return null;
+  const moved = new Set(able.flatMap((cause) => reaches[cause].through));
+  const left = Object.fromEntries(
+    Object.entries(parts).filter(([part, of]) => of > 0 && !moved.has(part as EffectPart)),
+  );
+  const sum = Object.values(left).reduce((total, of) => total + of, 0);
+  return sum < MIN_LEFT * size || (kind === 'score' && sum < MIN_SCORE_LEFT) ? null : { kind, size: sum, parts: left };
+}
+
 /** True if a cause can explain at least one firing effect; without effects, every cause can. */
 export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
   return effects.length === 0 || effects.some((effect) => canExplain(cause, effect, failedShare));

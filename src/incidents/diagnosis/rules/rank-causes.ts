@@ -1,7 +1,7 @@
 /** Signs -> causes with their probabilities, and which of them to name. */
 import { logAdd } from '../../../math/stats/distributions.ts';
 import { type Cause, type Confidence, causes, type NamedCause, namedCauses } from './cause.ts';
-import { type Effect, isPossible, unexplainedBy } from './effects.ts';
+import { type Effect, isPossible, leftBy, unexplainedBy } from './effects.ts';
 import { type Estimates, isOwnSign, judgedWeightOf, priorOf, weightOf } from './estimates.ts';
 import { fittedEstimates } from './fitted-weights.ts';
 import { isHealthy, mostNats } from './samples.ts';
@@ -153,9 +153,24 @@ function named(ranked: readonly RankedCause[]): Pick<CauseRanking, 'cause' | 'co
   return { cause, confidence, probability };
 }
 
-/** The cause that what was measured does not tell from the one that is named; null when it does, or names none. */
-export function besideOf(ranked: readonly RankedCause[], cause: Cause): RankedCause | null {
-  return cause === 'unknown' ? null : (plausible(ranked).find((one) => one.cause !== cause) ?? null);
+/** A ranking, and what fired. */
+export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
+  readonly effects: readonly Effect[];
+  readonly failedShare: number | null;
+}
+
+/**
+ * The cause that what was measured does not tell from the one that is named; null when it does, or names none. Two causes
+ * of which each explains what the other cannot are no alternatives: both are at work.
+ */
+export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
+  if (cause === 'unknown') return null;
+  const beside = plausible(ranked).find((one) => one.cause !== cause) ?? null;
+  if (beside === null || beside.cause === 'unknown') return null;
+  const leaves = (one: NamedCause): readonly Effect[] =>
+    effects.flatMap((effect) => leftBy([one], effect, failedShare) ?? []);
+  const together = effects.flatMap((effect) => leftBy([cause, beside.cause as NamedCause], effect, failedShare) ?? []);
+  return leaves(cause).length > together.length && leaves(beside.cause).length > together.length ? null : beside;
 }
 
 /** The first, and whatever is likely beside it. Three are too many to name. */

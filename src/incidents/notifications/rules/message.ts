@@ -179,7 +179,8 @@ function spanText(ms: number): string {
 const MAX_EVIDENCE = 2;
 
 /** Titles, evidence and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
-function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): string {
+function diagnosisOf(incident: Incident): string {
+  const { settledAt, cause, confidence, ranked, also } = incident;
   if (settledAt === null) return 'Cause not yet known.';
   const { title, action } = causeTexts[cause];
   const own = ranked.find((one) => one.cause === cause)?.supporting ?? [];
@@ -191,7 +192,7 @@ function diagnosisOf({ settledAt, cause, confidence, ranked, also }: Incident): 
   );
   if (cause === 'unknown')
     return others.length === 0 ? `Cause unknown.${because} ${action}` : [noOneCause, ...others].join('');
-  const beside = besideOf(ranked, cause);
+  const beside = besideOf(incident);
   const first =
     beside === null
       ? `Likely cause: ${title} (${confidence} confidence).${because} ${action}`

@@ -38,7 +38,7 @@ const MIN_SHOWN = 0.01;
 export function DiagnosisPanel({ diagnosis, range, isBrief = false, isRecord = false }: DiagnosisProps) {
   const { cause, ranked, alarms, openedAt, closedAt, settledAt } = diagnosis;
   const first = ranked.find((one) => one.cause === cause);
-  const beside = besideOf(ranked, cause);
+  const beside = besideOf(diagnosis);
   const supporting = first?.supporting ?? [];
   const opposing = isBrief ? [] : (first?.opposing ?? []);
   return (
@@ -82,8 +82,9 @@ export function DiagnosisPanel({ diagnosis, range, isBrief = false, isRecord = f
   );
 }
 
-function CauseLine({ diagnosis: { cause, confidence, probability, ranked } }: Pick<DiagnosisProps, 'diagnosis'>) {
-  const beside = besideOf(ranked, cause);
+function CauseLine({ diagnosis }: Pick<DiagnosisProps, 'diagnosis'>) {
+  const { cause, confidence, probability, ranked } = diagnosis;
+  const beside = besideOf(diagnosis);
   if (cause !== 'unknown') {
     return (
       <p class="cause">

@@ -373,7 +373,7 @@ describe('a diagnosis', () => {
     ['another embedding model or the index, where its recall is unknown', { annRecall: null }],
   ])('names %s, for documents that are stored but not retrieved', (_, parts) => {
     const found = diagnose(observing({ alarmed: ['index_retrieval'], index: [whole, notRetrieved], ...parts }));
-    const named = new Set([found.cause, besideOf(found.ranked, found.cause)?.cause]);
+    const named = new Set([found.cause, besideOf(found)?.cause]);
     expect(named).toContain('embedding_model');
     expect(named).not.toContain('index_lost_documents');
     expect(found.signs).toContainEqual(expect.objectContaining({ name: 'index_retrieval', state: 'not_found' }));
@@ -497,6 +497,18 @@ describe('a diagnosis', () => {
     expect(found.cause).toBe('index_lost_documents');
     expect(found.also).toEqual([expect.objectContaining({ cause: 'retriever_slow', effects: ['latency'] })]);
     expect(found.summary).toContain('Likely cause of the slow answers: the retriever is slow');
+  });
+
+  it('names a cause for the lower scores of answered queries beside the one of failed calls', () => {
+    const { cause, also } = diagnose(
+      observing({
+        alarmed: ['score', 'failures'],
+        run: { outcomes: outcomes(30, 0), failure: failedWith('http_429') },
+        answers: { ...fallen, disorder: 0.5 },
+        reference: { loss: { ...loss, parts: { ...loss.parts, failed: 0.15, answers: 0.15 } } },
+      }),
+    );
+    expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['rate_limited', 'ranking']));
   });
 
   it('names a cause for lower scores beside the one of slow answers', () => {
@@ -635,8 +647,9 @@ describe('a diagnosis', () => {
   const twoCauses: Parts = { answers: { ...fallen, empty: 100, kept: 0 } };
 
   it('names two causes that are not told apart, and the look that tells them', () => {
-    const { cause, ranked, summary } = diagnose(observing(twoCauses));
-    expect(new Set([cause, besideOf(ranked, cause)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
+    const found = diagnose(observing(twoCauses));
+    const { summary } = found;
+    expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
     expect(summary).toContain('the search answers with empty lists');
     expect(summary).toContain('a filter drops documents');
     expect(summary).toContain('Tell them apart: if a call without');

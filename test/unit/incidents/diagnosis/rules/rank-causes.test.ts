@@ -46,7 +46,7 @@ describe('causes that are ranked by signs', () => {
         }
         const strongest = Math.max(...signs.map((sign) => judgedWeightOf(sign, cause)));
         expect(strongest).toBeGreaterThanOrEqual(2);
-        const together = probability + (besideOf(ranked, cause)?.probability ?? 0);
+        const together = probability + (besideOf({ cause, ranked, effects: [], failedShare: null })?.probability ?? 0);
         expect(together).toBeGreaterThan({ high: 0.9, medium: 0.6, low: 0.5 }[confidence] - 1e-12);
       }),
     );
@@ -87,7 +87,9 @@ describe('causes that are ranked by signs', () => {
   it('are named together when what was measured does not tell them apart', () => {
     const signs = [aSign('empty_answers', 'most'), aSign('store_size', 'steady'), aSign('labels', 'alive')];
     const { cause, confidence, ranked } = rankCauses(signs);
-    expect(new Set([cause, besideOf(ranked, cause)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
+    expect(new Set([cause, besideOf({ cause, ranked, effects: [], failedShare: null })?.cause])).toEqual(
+      new Set(['empty_lists', 'filter']),
+    );
     expect(confidence).not.toBe('high');
   });
 
