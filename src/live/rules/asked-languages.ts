@@ -21,7 +21,7 @@ interface LanguageShare {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Texts whose language or script is detected. */
+  /** Texts in one of the two languages. */
   readonly n: number;
   readonly usual: UsualLanguage;
 }
@@ -35,8 +35,10 @@ export function languageOrScript(text: string): string | null {
 }
 
 /**
- * Weighted share of the usual language, with 95 % bounds (Wilson, over the effective sample size of Kish). The usual
- * language is the most frequent one when it is first measured.
+ * Weighted share of the usual language beside the most frequent other one, with 95 % bounds (Wilson, over the effective
+ * sample size of Kish). Texts in further languages are left out: a few words are taken for one language or another, each
+ * seldom, while people who ask in another language share it. The usual language is the most frequent one when it is first
+ * measured.
  *
  * @returns null for fewer than 30 texts that tell
  */
@@ -47,19 +49,23 @@ export function languageShare(
 ): LanguageShare | null {
   const told = asked.filter(({ language }) => language !== null);
   if (told.length < MIN_TOLD) return null;
-  const weights = new Map<string, number>();
-  let [sum, squares] = [0, 0];
+  const languages = new Map<string, { weight: number; squares: number; n: number }>();
+  let total = 0;
   for (const { language, probability } of told) {
+    const one = languages.get(language ?? '') ?? { weight: 0, squares: 0, n: 0 };
     const weight = 1 / probability;
-    weights.set(language ?? '', (weights.get(language ?? '') ?? 0) + weight);
-    sum += weight;
-    squares += weight ** 2;
+    languages.set(language ?? '', { weight: one.weight + weight, squares: one.squares + weight ** 2, n: one.n + 1 });
+    total += weight;
   }
-  const shareOf = (language: string): number => (weights.get(language) ?? 0) / sum;
-  const [[most] = ['']] = [...weights].toSorted(([, a], [, b]) => b - a);
+  const byWeight = [...languages].toSorted(([, a], [, b]) => b.weight - a.weight);
+  const shareOf = (language: string): number => (languages.get(language)?.weight ?? 0) / total;
   const isKept = known !== null && (shareOf(known.language) >= 0.5 || now.getTime() - known.since.getTime() < KEPT_MS);
-  const usual = isKept ? known : { language: most, since: now };
-  const value = shareOf(usual.language);
-  const { low, high } = wilsonInterval(value, sum ** 2 / squares, 0.95);
-  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), n: told.length, usual };
+  const usual = isKept ? known : { language: byWeight[0]?.[0] ?? '', since: now };
+  const none = { weight: 0, squares: 0, n: 0 };
+  const own = languages.get(usual.language) ?? none;
+  const [, other] = byWeight.find(([language]) => language !== usual.language) ?? ['', none];
+  const weight = own.weight + other.weight;
+  const value = own.weight / weight;
+  const { low, high } = wilsonInterval(value, weight ** 2 / (own.squares + other.squares), 0.95);
+  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), n: own.n + other.n, usual };
 }

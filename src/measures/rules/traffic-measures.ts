@@ -90,12 +90,12 @@ export const trafficMeasures = {
   main_language_ratio: {
     title: 'Usual language',
     means: 'the share of live queries in the usual language',
-    note: 'Of up to 300 sampled texts whose language or script is detected; the usual language is the most frequent one when it was first measured.',
+    note: 'Of up to 300 sampled texts, those in the usual language and in the most frequent other one; the usual language is the most frequent one when it was first measured.',
     scale: 'share',
     every: 'live',
     gauge: {
       name: 'recalld_query_main_language_ratio',
-      help: 'Share of the live queries of the trailing window that are in the usual language of the pipeline, of those whose language or script is detected.',
+      help: 'Share of the live queries of the trailing window that are in the usual language of the pipeline, of those that are in it or in the most frequent other language.',
       labels: ['pipeline'],
       bounds: true,
     },

@@ -23,6 +23,13 @@ it('gives a language up that has been in the minority for two weeks', () => {
   expect(languageShare(asked(60, 40), usual, days(15))).toMatchObject({ value: 0.6, usual: { language: 'English' } });
 });
 
+it('leaves out what a few words are taken for, each language seldom', () => {
+  const scattered = ['Dutch', 'French', 'Italian', 'Polish', 'Danish'].flatMap((language) =>
+    Array.from({ length: 4 }, () => ({ language, probability: 1 })),
+  );
+  expect(languageShare([...asked(36, 4), ...scattered], null, NOON)).toMatchObject({ value: 0.9, n: 40 });
+});
+
 it('weighs by inclusion probability, and says nothing of fewer than 30 texts that tell', () => {
   const weighed = asked(50, 50).map((one) => ({ ...one, probability: one.language === 'German' ? 0.25 : 1 }));
   expect(languageShare(weighed, null, NOON)).toMatchObject({ value: 0.8, usual: { language: 'German' } });
