@@ -154,7 +154,15 @@ function watchStreams(usual: number, changesPerDay: number, streams: number, ran
   const pages = (arrivals: readonly Arrival[]): boolean => {
     if (arrivals.length < MIN_ARRIVALS) return false;
     const { value, bounds } = lagOf(arrivals, QUANTILE);
-    return isLate({ seconds: value, atLeast: bounds?.low ?? value, allowed, n: arrivals.length, waiting: 0 });
+    // Whether something still waits is another question.
+    return isLate({
+      seconds: value,
+      atLeast: bounds?.low ?? value,
+      allowed,
+      n: arrivals.length,
+      waiting: 1,
+      overdue: 1,
+    });
   };
   const quietDays = streams * 10;
   const quiet = stream({ days: quietDays + 1, changesPerDay, usual, stopsAt: null }, random);

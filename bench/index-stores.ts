@@ -218,8 +218,9 @@ async function followDays(
     const { value, ciLow, ciHigh, n, details } = lag;
     const atLeast = ciLow ?? value;
     if (atLeast <= truth && truth <= (ciHigh ?? Number.POSITIVE_INFINITY)) held++;
-    const { late_after_seconds: allowed, waiting } = details;
-    if (isLate({ seconds: value, atLeast, allowed: Number(allowed), n, waiting: Number(waiting) })) paged++;
+    const { late_after_seconds: allowed, waiting, overdue } = details;
+    const lag = { seconds: value, atLeast, allowed: Number(allowed), n };
+    if (isLate({ ...lag, waiting: Number(waiting), overdue: Number(overdue) })) paged++;
   }
   return {
     measure: 'index_lag_seconds',

@@ -137,7 +137,8 @@ function lag(
   }: Frame & { readonly measure: string; readonly segment: string; readonly lateAfterMs: number },
 ): MeasurementOutcome {
   const { value, bounds } = lagOf(arrivals, share);
-  const waiting = arrivals.filter(({ hasCome }) => !hasCome).length;
+  const waiting = arrivals.filter(({ hasCome }) => !hasCome);
+  const overdue = waiting.filter(({ by }) => by > lateAfterMs / 1000).length;
   return {
     kind: 'value',
     ...about,
@@ -146,7 +147,12 @@ function lag(
     ciHigh: bounds?.high ?? null,
     ciMethod: bounds === null ? null : 'brookmeyer-crowley',
     n: arrivals.length,
-    details: { is_at_least: bounds === null, waiting, late_after_seconds: lateAfterMs / 1000 },
+    details: {
+      is_at_least: bounds === null,
+      waiting: waiting.length,
+      overdue,
+      late_after_seconds: lateAfterMs / 1000,
+    },
   };
 }
 
@@ -172,8 +178,15 @@ export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): Arr
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;
   const { value, ciLow, n, details } = newest;
-  const { waiting, late_after_seconds: allowed } = details;
-  return { seconds: value, atLeast: ciLow ?? value, allowed: Number(allowed ?? Infinity), n, waiting: Number(waiting) };
+  const { waiting, overdue, late_after_seconds: allowed } = details;
+  return {
+    seconds: value,
+    atLeast: ciLow ?? value,
+    allowed: Number(allowed ?? Infinity),
+    n,
+    waiting: Number(waiting),
+    overdue: Number(overdue),
+  };
 }
 
 function ofAllDocuments(latest: readonly LatestMeasurement[], measure: string, now: Date): LatestMeasurement['newest'] {
@@ -215,6 +228,8 @@ export async function readIndexGauges(
 }
 
 function findingSamples({ pipeline, segment, measure, newest }: LatestMeasurement): GaugeSample[] {
+  if (measure === INDEX_LAG && segment === ALL_SEGMENT && newest !== null)
+    return [sample('recalld_index_changes_overdue', { pipeline }, Number(newest.details['overdue'] ?? 0))];
   const kind = findingKinds.find((one) => shareOfKind[one].measure === measure);
   if (kind === undefined || segment !== ALL_SEGMENT || newest === null) return [];
   return [sample('recalld_index_findings', { pipeline, kind }, Number(newest.details['known'] ?? 0))];

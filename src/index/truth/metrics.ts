@@ -11,6 +11,10 @@ export const indexMetrics = {
     'How long a change may take to arrive in the vector store, as the config says (late_after).',
     ['pipeline'],
   ),
+  recalld_index_changes_overdue: storedGauge(
+    'Changes of the last day that wait for longer than late_after to arrive in the vector store.',
+    ['pipeline'],
+  ),
   recalld_index_check_last_success_timestamp_seconds: storedGauge(
     'When the index was last held against its manifest as a whole round.',
     ['pipeline'],

@@ -47,13 +47,13 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexLate',
     severity: 'warning',
-    expr: `${late}\n> on (pipeline) group_left ()\n${maxBy(pipeline, 'recalld_index_late_after_seconds')}`,
+    expr: `${late}\n> on (pipeline) group_left ()\n${maxBy(pipeline, 'recalld_index_late_after_seconds')}\nand on (pipeline)\n${maxBy(pipeline, 'recalld_index_changes_overdue')} > 0`,
     for: '0m',
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'density',
     summary: `Changes took too long to arrive in the index of ${name}.`,
-    description: `One in twenty changes of the last day took at least {{ $value | humanizeDuration }} (lower 95 % bound of the 95th percentile) to arrive in the store of ${name}, longer than late_after of its config allows.`,
+    description: `One in twenty changes of the last day took at least {{ $value | humanizeDuration }} (lower 95 % bound of the 95th percentile) to arrive in the store of ${name}, longer than late_after of its config allows, and some still wait.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',

@@ -65,13 +65,15 @@ export interface ArrivalLag {
   readonly atLeast: number;
   /** `late_after` of the config. */
   readonly allowed: number;
-  /** Changes behind it, and those of them that have not come. */
+  /** Changes behind it, those of them that have not come, and those that wait for longer than is allowed. */
   readonly n: number;
   readonly waiting: number;
+  readonly overdue: number;
 }
 
-export function isLate({ atLeast, allowed }: ArrivalLag): boolean {
-  return atLeast > allowed;
+/** Once all that was late has come it is over, whatever the last day was like. */
+export function isLate({ atLeast, allowed, overdue }: ArrivalLag): boolean {
+  return atLeast > allowed && overdue > 0;
 }
 
 /** `One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h 0 min is allowed.` */

@@ -46,15 +46,17 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_lag_seconds_ci_low', all, always(7200)),
       signal('recalld_index_lag_seconds', all, always(9000)),
       signal('recalld_index_late_after_seconds', docs, always(3600)),
+      signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     healthy: [
       // Above by chance alone: its bounds hold what is allowed.
       signal('recalld_index_lag_seconds_ci_low', all, always(3000)),
       signal('recalld_index_lag_seconds', all, always(9000)),
       signal('recalld_index_late_after_seconds', docs, always(3600)),
+      signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     minutes: 30,
-    says: 'One in twenty changes of the last day took at least 2h 0m 0s (lower 95 % bound of the 95th percentile) to arrive in the store of docs, longer than late_after of its config allows.',
+    says: 'One in twenty changes of the last day took at least 2h 0m 0s (lower 95 % bound of the 95th percentile) to arrive in the store of docs, longer than late_after of its config allows, and some still wait.',
   },
   {
     alert: 'RecalldIndexCheckStopped',

@@ -222,12 +222,14 @@ describe('what is in alarm on a pipeline', () => {
         value: 9000,
         ciLow: 7200,
         ciHigh: 12_000,
-        details: { waiting: 3, late_after_seconds: 3600 },
+        details: { waiting: 3, overdue: 3, late_after_seconds: 3600 },
         ...parts,
       });
     const alarms = (parts: Parameters<typeof aMeasurement>[0]) =>
       alarmsAt(NOON, { measurements: latestAt(NOON, lag(parts)) });
     expect(alarms({})).toEqual(['changes reach the index late']);
+    // All that was late has come.
+    expect(alarms({ details: { waiting: 1, overdue: 0, late_after_seconds: 3600 } })).toEqual([]);
     expect(alarms({ ciLow: 3000 })).toEqual([]);
     // Fewer than 19 of 20 have come: it is the longest wait, without bounds.
     expect(alarms({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);

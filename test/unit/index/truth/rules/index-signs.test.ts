@@ -11,11 +11,12 @@ it('is wrong by the lower bound, and says how many documents, of how many', () =
 });
 
 it('is late by the lower bound, and says how long it takes beside what is allowed', () => {
-  const lag = { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3 };
+  const lag = { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 };
   expect(isLate(lag)).toBe(true);
   expect(lagSentence(lag)).toBe(
     'One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h 0 min is allowed.',
   );
   expect(lagSentence({ ...lag, waiting: 0 })).toContain('(n = 40)');
   expect(isLate({ ...lag, atLeast: 3600 })).toBe(false);
+  expect(isLate({ ...lag, overdue: 0 })).toBe(false);
 });
