@@ -194,11 +194,17 @@ async function diagnose(lapse: TimeLapse): Promise<void> {
 /** Holds the event loop up for so long at a time, with as long between; as a machine that is short of processor time. */
 function stallLoop(ms: number): () => void {
   if (ms === 0) return () => undefined;
-  const timer = setInterval(() => {
-    const until = performance.now() + ms;
-    while (performance.now() < until);
-  }, ms);
-  return () => clearInterval(timer);
+  let timer: NodeJS.Timeout;
+  // A repeating timer would be due again at once.
+  const wait = (): void => {
+    timer = setTimeout(() => {
+      const until = performance.now() + ms;
+      while (performance.now() < until);
+      wait();
+    }, ms);
+  };
+  wait();
+  return () => clearTimeout(timer);
 }
 
 interface TrafficSettings {
