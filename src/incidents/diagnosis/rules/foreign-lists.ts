@@ -9,7 +9,10 @@ export interface Lists {
 export interface ForeignLists {
   /** Answers that are long enough to be told apart. */
   readonly compared: number;
-  /** Of those, not what the query got before, and the list that another query got before or gets now. */
+  /**
+   * Of those, not what the query got before, and what another query got before. Lists that several queries share now and
+   * none had before are of a search that no longer sees the queries, not of a cache.
+   */
   readonly foreign: number;
   /** Of those, the list of another query before already: of queries that ask the same. */
   readonly usual: number;
@@ -23,7 +26,6 @@ export function foreignLists(lists: readonly Lists[]): ForeignLists {
   const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
   const lengths = [...new Set(compared.map(({ now }) => now.length))];
   const before = countLists(compared.flatMap(({ old }) => lengths.map((length) => keyOf(old.slice(0, length)))));
-  const now = countLists(compared.map((list) => keyOf(list.now)));
   let [foreign, usual] = [0, 0];
   for (const list of compared) {
     const own = keyOf(list.old.slice(0, list.now.length));
@@ -31,7 +33,7 @@ export function foreignLists(lists: readonly Lists[]): ForeignLists {
     const cut = Math.min(list.now.length, list.old.length);
     const ofItself = lengths.filter((length) => Math.min(length, list.old.length) === cut).length;
     if ((before.get(own) ?? 0) > ofItself) usual += 1;
-    if (key !== own && (before.has(key) || (now.get(key) ?? 0) > 1)) foreign += 1;
+    if (key !== own && before.has(key)) foreign += 1;
   }
   return { compared: compared.length, foreign, usual };
 }
