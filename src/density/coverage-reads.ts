@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { firstDayOf } from '../live/sql/live-windows.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { ChanceGroup } from './rules/sessions.ts';
 
@@ -42,10 +43,7 @@ export interface PeriodTally {
   readonly last: Date | null;
 }
 
-interface CoveredRow extends Omit<CoveredQuery, 'vector'> {
-  readonly receivedOn: string;
-  readonly vector: Buffer | null;
-}
+type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; readonly vector: Buffer | null };
 
 /** A vector of 1,536 numbers is 6 kB. */
 const BATCH_ROWS = 1_000;
@@ -60,18 +58,17 @@ const occurred = `
 const coverage = `query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
    and c.received_on >= ${firstDay}`;
 
-interface TallyRow {
-  readonly status: 'measured' | 'not_measurable' | 'open' | 'untouched';
-  readonly chance: number | null;
-  readonly reason: string | null;
-  readonly queries: number;
-  readonly sessions: number;
-  readonly first: Date;
-  readonly last: Date;
-}
-
 export async function tallyPeriod(pool: Pool, period: CoveragePeriod): Promise<PeriodTally> {
-  const { rows } = await pool.query<TallyRow>(
+  const rows = await queryRows<{
+    readonly status: 'measured' | 'not_measurable' | 'open' | 'untouched';
+    readonly chance: number | null;
+    readonly reason: string | null;
+    readonly queries: number;
+    readonly sessions: number;
+    readonly first: Date;
+    readonly last: Date;
+  }>(
+    pool,
     `select coalesce(c.status, 'untouched') as status,
             case c.status when 'measured' then q.rate_probability * c.thinning end as chance,
             case c.status when 'not_measurable' then coalesce(c.reason, 'unknown') end as reason,
@@ -83,7 +80,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod): Promise<P
       group by 1, 2, 3`,
     [period.pipeline, period.from, period.until, period.scoredSince],
   );
-  const queriesOf = (status: TallyRow['status']): number =>
+  const queriesOf = (status: 'open' | 'untouched'): number =>
     rows.reduce((sum, row) => (row.status === status ? sum + row.queries : sum), 0);
   const measured = rows.filter(({ status }) => status === 'measured');
   return {
@@ -121,10 +118,10 @@ async function readBatch(
   chance: number,
   after: { readonly receivedOn: string; readonly id: string } | null,
 ): Promise<CoveredRow[]> {
-  const { rows } = await namingOutage(pool, () =>
-    pool.query<CoveredRow>(
-      `select q.received_on::text as "receivedOn", q.id, q.occurred_at as "occurredAt", q.session_hash as "sessionHash",
-              q.user_hash as "userHash", q.segments, c.nearest,
+  return namingOutage(pool, () =>
+    queryRows<CoveredRow>(
+      pool,
+      `select q.received_on::text, q.id, q.occurred_at, q.session_hash, q.user_hash, q.segments, c.nearest,
               coalesce((c.nearest->0->>1)::double precision, -1) as similarity,
               case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end as vector
          from live_queries q join ${coverage} ${occurred}
@@ -135,7 +132,6 @@ async function readBatch(
       [pipeline, from, until, scoredSince, chance, after?.receivedOn ?? null, after?.id ?? null],
     ),
   );
-  return rows;
 }
 
 function toCovered(row: CoveredRow): CoveredQuery {

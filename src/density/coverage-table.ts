@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { type Admission, admissionChance } from '../live/rules/sampling/admission.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
+import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfVector, vectorOfBytes } from '../platform/postgres/values.ts';
 import { type CoveragePeriod, type CoveredQuery, type PeriodTally, readPeriod, tallyPeriod } from './coverage-reads.ts';
@@ -93,10 +94,7 @@ const withoutRow = `
    and not exists (select 1 from query_coverage c
                     where c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id)`;
 
-interface ClaimedRow extends Omit<ClaimedQuery, 'vector'> {
-  readonly embedding: Buffer | null;
-  readonly fromText: boolean;
-}
+type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | null; readonly fromText: boolean };
 
 /**
  * How well the store covers sampled live queries, one row for each. Every call rejects with RecalldError
@@ -118,7 +116,13 @@ export function coverageTable(pool: Pool) {
     admit: (request: AdmissionRequest): Promise<number | null> =>
       namingOutage(pool, () => inTransaction(pool, (client) => admit(client, request))),
 
-    admissions: (): Promise<readonly CoverageAdmission[]> => namingOutage(pool, () => readAdmissions(pool)),
+    admissions: (): Promise<readonly CoverageAdmission[]> =>
+      namingOutage(pool, () =>
+        queryRows<CoverageAdmission>(
+          pool,
+          'select pipeline, level, settled_until as until, left_out::double precision from coverage_admissions',
+        ),
+      ),
 
     /**
      * Takes queries that nobody else holds: the oldest first. Whatever their worker does, each has one row, and one
@@ -171,7 +175,8 @@ async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimReq
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
   const waiting = await pool.query(`select 1 from ${due} limit 1`, [pipeline, now]);
   if (waiting.rows.length === 0) return [];
-  const { rows } = await pool.query<ClaimedRow>(
+  return queryRows<ClaimedRow>(
+    pool,
     `with due as (
        select received_on, id from ${due} order by due_at limit $3::integer for update skip locked
      ), retaken as (
@@ -183,7 +188,6 @@ async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimReq
        from retaken c join live_queries q on q.received_on = c.received_on and q.pipeline = $1::text and q.id = c.id`,
     [pipeline, now, limit, leaseUntil],
   );
-  return rows;
 }
 
 async function takeFresh(
@@ -191,7 +195,8 @@ async function takeFresh(
   { pipeline, from, until, limit, leaseUntil }: Omit<ClaimRequest, 'now'>,
 ): Promise<ClaimedRow[]> {
   if (limit <= 0) return [];
-  const { rows } = await pool.query<ClaimedRow>(
+  return queryRows<ClaimedRow>(
+    pool,
     `with fresh as (
        select q.received_on, q.id ${withoutRow} order by q.received_at limit $4::integer
      ), taken as (
@@ -206,11 +211,9 @@ async function takeFresh(
       where ${receivedBetween('q')}`,
     [pipeline, from, until, limit, leaseUntil],
   );
-  return rows;
 }
 
-const claimedColumns =
-  'q.received_on::text as "receivedOn", q.id, q.text, q.embedding, c.from_text as "fromText", c.attempts - 1 as attempts';
+const claimedColumns = 'q.received_on::text, q.id, q.text, q.embedding, c.from_text, c.attempts - 1 as attempts';
 
 function toClaimed({ embedding, fromText, ...query }: ClaimedRow): ClaimedQuery {
   return { ...query, vector: embedding === null || fromText ? null : vectorOfBytes(embedding) };
@@ -248,25 +251,20 @@ async function recordOutcomes(
   );
 }
 
-interface AdmissionRow {
-  settled_until: Date;
-  level: number;
-  waiting: number;
-  is_overdue: boolean;
-  calm_since: Date | null;
-}
-
 async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> {
-  const [admissions, arrived, admitted] = await Promise.all([
-    pool.query<AdmissionRow>(
+  const [stored, arrived, admitted] = await Promise.all([
+    queryRow<Omit<Admission, 'calmSinceMs'> & { readonly settledUntil: Date; readonly calmSince: Date | null }>(
+      pool,
       `select settled_until, level, waiting, is_overdue, calm_since from coverage_admissions where pipeline = $1::text`,
       [pipeline],
     ),
-    pool.query<{ n: number; oldest: Date | null }>(
+    queryRow<{ n: number; oldest: Date | null }>(
+      pool,
       `select count(*)::integer as n, min(q.received_at) as oldest ${withoutRow}`,
       [pipeline, from, until],
     ),
-    pool.query<{ n: number; oldest: Date | null }>(
+    queryRow<{ n: number; oldest: Date | null }>(
+      pool,
       `select count(*)::integer as n, min(q.received_at) as oldest
          from query_coverage c join live_queries q on (q.received_on, q.pipeline, q.id) = (c.received_on, c.pipeline, c.id)
         where c.pipeline = $1::text and c.status = 'open' and c.attempts = 0
@@ -275,25 +273,15 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
       [pipeline, from, until],
     ),
   ]);
-  const [stored] = admissions.rows;
-  const times = [...arrived.rows, ...admitted.rows].flatMap(({ oldest }) =>
-    oldest === null ? [] : [oldest.getTime()],
-  );
+  const times = [arrived, admitted].flatMap((waiting) => waiting?.oldest?.getTime() ?? []);
+  const decisionOf = ({ settledUntil, calmSince, ...admission }: NonNullable<typeof stored>) => ({
+    until: settledUntil,
+    admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
+  });
   return {
-    decided:
-      stored === undefined
-        ? null
-        : {
-            until: stored.settled_until,
-            admission: {
-              level: stored.level,
-              waiting: stored.waiting,
-              isOverdue: stored.is_overdue,
-              calmSinceMs: stored.calm_since?.getTime() ?? null,
-            },
-          },
-    arrived: arrived.rows[0]?.n ?? 0,
-    admitted: admitted.rows[0]?.n ?? 0,
+    decided: stored && decisionOf(stored),
+    arrived: arrived?.n ?? 0,
+    admitted: admitted?.n ?? 0,
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }
@@ -339,11 +327,4 @@ async function admit(
     [pipeline, from, until, admissionChance(admission), now],
   );
   return rows[0]?.left_out ?? 0;
-}
-
-async function readAdmissions(pool: Pool): Promise<readonly CoverageAdmission[]> {
-  const { rows } = await pool.query<{ pipeline: string; level: number; until: Date; left_out: string }>(
-    'select pipeline, level, settled_until as until, left_out from coverage_admissions',
-  );
-  return rows.map(({ left_out: leftOut, ...row }) => ({ ...row, leftOut: Number(leftOut) }));
 }

@@ -171,14 +171,7 @@ export async function compareCoverage(request: CoverageRequest) {
   return { regions, density, coverage, scores, referenceScores };
 }
 
-interface Inputs {
-  readonly store: Matrix;
-  readonly reference: Matrix;
-  readonly current: Matrix;
-  readonly sessions: Uint32Array;
-}
-
-async function readInputs(request: OfflineDriftRequest): Promise<Inputs> {
+async function readInputs(request: OfflineDriftRequest) {
   const { storePath, referencePath, currentPath, sessionsPath } = request;
   const store = await readVectors(storePath);
   const reference = await readVectors(referencePath);

@@ -41,22 +41,15 @@ export interface EventFilter {
 /** Windows are pooled over a week at most; the rest is for people who look back. */
 const KEPT_MS = 30 * DAY_MS;
 
-interface StateRow extends Omit<StoredDensityState, 'revision'> {
-  readonly pipeline: string;
-  readonly revision: string;
-}
-
 /** The watch over query density, advanced one step at a time. */
 export function watchTable(pool: Pool) {
   const read = async (pipeline: string | null): Promise<Map<string, StoredDensityState>> => {
-    const rows = await queryRows<StateRow>(
+    const rows = await queryRows<StoredDensityState & { readonly pipeline: string }>(
       pool,
-      `select pipeline, revision, state, updated_at from density_states where $1::text is null or pipeline = $1::text`,
+      `select pipeline, revision::double precision, state, updated_at from density_states where $1::text is null or pipeline = $1::text`,
       [pipeline],
     );
-    return new Map(
-      rows.map(({ pipeline: name, revision, ...stored }) => [name, { ...stored, revision: Number(revision) }]),
-    );
+    return new Map(rows.map(({ pipeline: name, ...stored }) => [name, stored]));
   };
   return {
     /** Of every pipeline that was ever watched. */

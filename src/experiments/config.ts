@@ -66,14 +66,11 @@ export const shadowsSchema = z
 
 export type ShadowConfig = z.infer<typeof shadow>;
 
-interface ShadowedPipeline {
-  readonly shadow: readonly ShadowConfig[];
-  readonly vector_store?: unknown;
-  readonly embedder?: unknown;
-}
-
 /** A shadow that embeds and searches by itself stands on its own parts, or on those of its pipeline. */
-export function refuseShadowWithoutParts(pipeline: ShadowedPipeline, context: z.core.$RefinementCtx): void {
+export function refuseShadowWithoutParts(
+  pipeline: { readonly shadow: readonly ShadowConfig[]; readonly vector_store?: unknown; readonly embedder?: unknown },
+  context: z.core.$RefinementCtx,
+): void {
   for (const [index, one] of pipeline.shadow.entries()) {
     for (const part of partsNeededBy(one.retriever)) {
       if (one[part] !== undefined || pipeline[part] !== undefined) continue;

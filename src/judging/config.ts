@@ -91,21 +91,22 @@ export const judgedSchema = z
 
 export type JudgedConfig = z.infer<typeof judgedSchema>;
 
-interface JudgedPipeline {
-  readonly judged?: JudgedConfig | undefined;
-  readonly privacy: { readonly text: 'redact' | 'hash' | 'keep' };
-  readonly retriever: RetrieverConfig;
-  readonly vector_store?: VectorStoreConfig | undefined;
-  readonly embedder?: unknown;
-}
-
 /** Whether the store gives the texts of chunks. */
 export function hasContent(store: VectorStoreConfig | undefined): boolean {
   return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
 }
 
 /** A judge reads the question and the documents, so that both must be there to be read. */
-export function refuseUnjudgeableTraffic(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
+export function refuseUnjudgeableTraffic(
+  pipeline: {
+    readonly judged?: JudgedConfig | undefined;
+    readonly privacy: { readonly text: 'redact' | 'hash' | 'keep' };
+    readonly retriever: RetrieverConfig;
+    readonly vector_store?: VectorStoreConfig | undefined;
+    readonly embedder?: unknown;
+  },
+  context: z.core.$RefinementCtx,
+): void {
   const { judged, privacy, retriever, vector_store: store, embedder } = pipeline;
   if (judged === undefined || judged.judge.kind === 'none') return;
   const refuse = (path: readonly string[], message: string): void => {

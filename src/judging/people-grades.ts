@@ -1,6 +1,7 @@
 /** Grades of people in PostgreSQL: of one for each drawn document, and of a second one where two are asked. */
 import type { Pool } from 'pg';
 import { recordActs } from '../platform/access/audit-log.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { columnsOf } from '../platform/postgres/values.ts';
 
@@ -43,7 +44,8 @@ export function recordPeople(
       [pipeline, ...columns],
     );
     const known = new Set(rows.map(({ place }) => place));
-    const { rows: earlier } = await client.query<{ query_id: string; document_id: string; grade: number }>(
+    const earlier = await queryRows<PersonGrade>(
+      client,
       `delete from judgments p using ${givenOf('$2::text[], $3::text[], $4::smallint[]')}
         where p.pipeline = $1::text and p.query_id = g.query_id and p.document_id = g.document_id
           and p.judge in ('person', 'second') and (not j.is_for_two or p.graded_by = $5::text)
@@ -73,7 +75,7 @@ export function recordPeople(
           set grade = excluded.grade, graded_by = excluded.graded_by, judged_at = excluded.judged_at`,
       [pipeline, ...columns, person, now],
     );
-    const gradeBefore = new Map(earlier.map((one) => [JSON.stringify([one.query_id, one.document_id]), one.grade]));
+    const gradeBefore = new Map(earlier.map((one) => [JSON.stringify([one.queryId, one.documentId]), one.grade]));
     await recordActs(
       client,
       grades

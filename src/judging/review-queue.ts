@@ -148,7 +148,8 @@ export function createReviewQueue(pool: Pool) {
 
     /** Counts grades of the model since a time, and of these the flagged ones. */
     async flagged(pipeline: string, since: Date): Promise<FlaggedGrades> {
-      const { rows } = await pool.query<FlaggedGrades>(
+      const rows = await queryRows<FlaggedGrades>(
+        pool,
         `select count(*)::integer as graded, count(*) filter (where is_flagged)::integer as flagged
            from judgments where pipeline = $1::text and judge = 'model' and judged_at > $2::timestamptz`,
         [pipeline, since],

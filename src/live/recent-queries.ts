@@ -28,19 +28,17 @@ export interface Judged {
   readonly traceId: string | null;
 }
 
-interface RecentLimits {
-  readonly queries: number;
-  /** Of texts and vectors, estimated. */
-  readonly bytes: number;
-}
-
 interface Weighed {
   readonly one: HeldQuery;
   readonly weight: number;
 }
 
 /** The oldest leave first when a limit is reached. */
-export function createRecentQueries(limits: RecentLimits): RecentQueries {
+export function createRecentQueries(limits: {
+  readonly queries: number;
+  /** Of texts and vectors, estimated. */
+  readonly bytes: number;
+}): RecentQueries {
   const held = new Map<string, Weighed>();
   /** Keys of the held queries of a trace. */
   const ofTrace = new Map<string, Set<string>>();

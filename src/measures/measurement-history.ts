@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';
 import { finiteOrNull } from '../math/stats/descriptive.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
 import { streamRows } from '../platform/postgres/stream-rows.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 
@@ -33,12 +34,6 @@ const trendOfHoursSql = trendSql(`
   select m.measure, m.lowest, m.highest from measurement_hours m
    where ${ofSeries} and m.hour >= date_trunc('hour', $4::timestamptz, 'UTC') and m.hour < $5::timestamptz`);
 
-interface TrendRow {
-  readonly measure: string;
-  readonly lowest: readonly number[];
-  readonly highest: readonly number[];
-}
-
 export interface TrendedSeries extends Pick<MeasurementSeries, 'pipeline' | 'segment'> {
   readonly measures: readonly string[];
 }
@@ -51,14 +46,11 @@ export async function readTrends(
   until: Date,
 ): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> {
   const lengthMs = until.getTime() - from.getTime();
-  const { rows } = await pool.query<TrendRow>(lengthMs > MAX_BY_ROW_MS ? trendOfHoursSql : trendOfRowsSql, [
-    pipeline,
-    measures,
-    segment,
-    from,
-    until,
-    lengthMs / 1000 / TREND_BUCKETS,
-  ]);
+  const rows = await queryRows<{ measure: string; lowest: number[]; highest: number[] }>(
+    pool,
+    lengthMs > MAX_BY_ROW_MS ? trendOfHoursSql : trendOfRowsSql,
+    [pipeline, measures, segment, from, until, lengthMs / 1000 / TREND_BUCKETS],
+  );
   const trends = new Map(measures.map((measure) => [measure, [] as MeasuredPoint[]]));
   for (const { measure, lowest, highest } of rows) {
     const extremes = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());

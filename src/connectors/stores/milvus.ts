@@ -100,15 +100,9 @@ type Milvus = MilvusConfig & {
   readonly shapes: RememberedShape<MilvusShape>;
 };
 
-interface EntityQuery {
-  readonly filter: string;
-  readonly limit: number;
-  readonly outputFields: readonly string[];
-}
-
 async function query(
   { calls, collection: collectionName }: Milvus,
-  asked: EntityQuery,
+  asked: { readonly filter: string; readonly limit: number; readonly outputFields: readonly string[] },
   purpose: string,
   attempt: Attempt,
 ): Promise<Fields[]> {

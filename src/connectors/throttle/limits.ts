@@ -3,14 +3,9 @@
  * is the only one that counts.
  */
 import type { Pool } from 'pg';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import { shareOf } from './backoff.ts';
-
-interface ShareRow {
-  holder: string;
-  slots: number;
-  failures_in_a_row: number;
-}
 
 export type ThrottleLimits = ReturnType<typeof createThrottleLimits>;
 
@@ -27,7 +22,8 @@ export function createThrottleLimits(pool: Pool) {
       const { concurrency, using, failuresInARow } = state;
       return inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'retriever', pipeline);
-        const { rows } = await client.query<ShareRow>(
+        const rows = await queryRows<{ holder: string; slots: number; failuresInARow: number }>(
+          client,
           `select holder, slots, failures_in_a_row from retriever_shares
             where pipeline = $1::text and holder <> $2::text and until >= clock_timestamp()`,
           [pipeline, holder],
@@ -42,7 +38,7 @@ export function createThrottleLimits(pool: Pool) {
               set slots = excluded.slots, failures_in_a_row = excluded.failures_in_a_row, until = excluded.until`,
           [pipeline, holder, counted, failuresInARow, leaseSeconds],
         );
-        const failuresElsewhere = rows.reduce((sum, row) => sum + row.failures_in_a_row, 0);
+        const failuresElsewhere = rows.reduce((sum, row) => sum + row.failuresInARow, 0);
         return { slots, failuresElsewhere };
       });
     },

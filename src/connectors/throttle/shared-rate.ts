@@ -9,20 +9,18 @@ const BOOKED_SECONDS = 0.25;
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 
-interface SharedRate {
-  /** What is asked, such as the retriever of a pipeline: all who give this name share the rate. */
-  readonly name: string;
-  /** May change from one booking to the next. */
-  perSecond(): number;
-}
-
 /**
  * Returns what waits for the next turn. A turn that no call took in time is let go, so that waiting is never followed by
  * a burst, or of 50 ms at most where turns are close; then fewer are booked at a time.
  */
 export function createSharedRate(
   { limits, clock }: { readonly limits: Pick<ThrottleLimits, 'reserve'>; readonly clock: Clock },
-  rate: SharedRate,
+  rate: {
+    /** What is asked, such as the retriever of a pipeline: all who give this name share the rate. */
+    readonly name: string;
+    /** May change from one booking to the next. */
+    perSecond(): number;
+  },
 ): (signal: AbortSignal) => Promise<void> {
   let next = 0;
   let gapMs = 0;

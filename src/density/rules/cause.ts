@@ -12,19 +12,6 @@ import type { CanaryVerdict } from './measurement-change.ts';
  */
 export type CoverageCause = 'embedding_changed' | 'content_gap' | 'lost_content' | 'topic_mix' | 'steady';
 
-interface CoverageSigns {
-  /** The upper bound of the density of live queries is below the floor. */
-  readonly densityFell: boolean;
-  /** The questions changed: a test between baseline and live queries says so. */
-  readonly trafficChanged: boolean;
-  /** The golden queries are covered worse than before; null when there are none. */
-  readonly goldenFell: boolean | null;
-  /** Chunks that baseline queries found are gone from the store; null when nobody could look. */
-  readonly chunksMissing: boolean | null;
-  /** Null without a canary. */
-  readonly canary: CanaryVerdict | null;
-}
-
 /** `high`: all signs agree. `medium`: most do. `low`: the signs that matter are unknown or contradict each other. */
 type ReadingConfidence = 'high' | 'medium' | 'low';
 
@@ -45,7 +32,18 @@ export interface CauseReading {
  * traffic cannot tell apart: a content gap too, with low confidence. Changed traffic at a steady density is a change of
  * the topic mix.
  */
-export function readCause(signs: CoverageSigns): CauseReading {
+export function readCause(signs: {
+  /** The upper bound of the density of live queries is below the floor. */
+  readonly densityFell: boolean;
+  /** The questions changed: a test between baseline and live queries says so. */
+  readonly trafficChanged: boolean;
+  /** The golden queries are covered worse than before; null when there are none. */
+  readonly goldenFell: boolean | null;
+  /** Chunks that baseline queries found are gone from the store; null when nobody could look. */
+  readonly chunksMissing: boolean | null;
+  /** Null without a canary. */
+  readonly canary: CanaryVerdict | null;
+}): CauseReading {
   const { densityFell, trafficChanged, goldenFell, chunksMissing, canary } = signs;
   if (canary === 'changed') return { cause: 'embedding_changed', confidence: 'high', confirmed: true };
   if (!densityFell) return { cause: trafficChanged ? 'topic_mix' : 'steady', confidence: null, confirmed: null };

@@ -5,7 +5,7 @@
 import { logShareEvidence } from '../../math/stats/sequential.ts';
 import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stats/session-sums.ts';
 import { type DaysStatus, differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
-import { type ExperimentVerdict, FALSE_CALLS, levelOf, verdictOnArm } from './verdict.ts';
+import { FALSE_CALLS, levelOf, verdictOnArm } from './verdict.ts';
 
 /** Arms are compared by these; all of them are shares or scores in [0, 1], and more is better. */
 export const armMeasures = ['positive_feedback', 'clicked_queries', 'ndcg'] as const;
@@ -124,15 +124,6 @@ interface Split {
   }[];
 }
 
-interface ComparedArms {
-  readonly split: Split;
-  readonly arms: readonly {
-    readonly name: string;
-    readonly verdict: ExperimentVerdict;
-    readonly comparisons: readonly ArmStatus[];
-  }[];
-}
-
 /** Prior of shares that differ: those of two equal arms would be about 0.016 off. */
 const CONCENTRATION = 1000;
 
@@ -142,7 +133,7 @@ const CONCENTRATION = 1000;
  *
  * @param days rising
  */
-export function compareArms(days: readonly SummedDay[], { arms, measures, difference }: ArmsDesign): ComparedArms {
+export function compareArms(days: readonly SummedDay[], { arms, measures, difference }: ArmsDesign) {
   const split = splitOf(days, arms);
   const [first, ...others] = arms;
   if (first === undefined || split.verdict === 'mismatch') return { split, arms: [] };

@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import type { GoldenTest } from '../rules/golden-tests.ts';
 import type { SummedDay } from '../rules/summed-days.ts';
 
@@ -34,8 +35,9 @@ const placeOf = (day: string): number => Math.floor(Date.parse(day) / DAY_MS);
 export function createInterimAnalyses(pool: Pool) {
   async function list<Result>(key: ExperimentKey, series: string): Promise<readonly Result[]> {
     const { pipeline, experiment, fingerprint } = key;
-    const { rows } = await pool.query<{ result: object; analysedAt: Date }>(
-      `select result, analysed_at as "analysedAt" from interim_analyses
+    const rows = await queryRows<{ result: object; analysedAt: Date }>(
+      pool,
+      `select result, analysed_at from interim_analyses
         where pipeline = $1::text and experiment = $2::text and fingerprint = $3::text and series = $4::text order by place`,
       [pipeline, experiment, fingerprint, series],
     );

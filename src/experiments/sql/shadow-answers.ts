@@ -1,6 +1,7 @@
 /** Live queries that shadows are asked, and what they answered, in PostgreSQL. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { columnsOf, wellFormed } from '../../platform/postgres/values.ts';
 import type { LivePair, WeightedSums } from '../rules/live-pairs.ts';
 import type { ExperimentKey } from './interim-analyses.ts';
@@ -71,7 +72,8 @@ export function createShadowAnswers(pool: Pool) {
       { pipeline, experiment }: ExperimentKey,
       { since, rate, limit }: { readonly since: Date; readonly rate: number; readonly limit: number },
     ): Promise<readonly UnaskedQuery[]> {
-      const { rows } = await pool.query<UnaskedQuery>(
+      return queryRows<UnaskedQuery>(
+        pool,
         `select q.id, q.received_at as "receivedAt", q.unit_hash as cluster, q.probability * $4::double precision as probability,
                 q.text, q.segments as tags, q.top_k as "topK", q.outcome,
                 coalesce((select jsonb_agg(jsonb_build_object('id', e.document ->> 0, 'hash', null, 'grade', null) order by e.rank)
@@ -86,7 +88,6 @@ export function createShadowAnswers(pool: Pool) {
           order by q.received_at, q.id limit $5::integer`,
         [pipeline, experiment, since, rate, limit],
       );
-      return rows;
     },
 
     /**
@@ -97,7 +98,8 @@ export function createShadowAnswers(pool: Pool) {
       { pipeline, experiment }: ExperimentKey,
       { since, judge, limit }: { readonly since: Date; readonly judge: string; readonly limit: number },
     ): Promise<readonly UnaskedQuery[]> {
-      const { rows } = await pool.query<UnaskedQuery>(
+      return queryRows<UnaskedQuery>(
+        pool,
         `select j.query_id as id, j.received_at as "receivedAt", j.cluster, j.shadow_probability as probability, q.text,
                 j.segments as tags, q.top_k as "topK", j.outcome,
                 coalesce((select jsonb_agg(jsonb_build_object('id', d.document ->> 0, 'hash', d.document ->> 1, 'grade', m.grade)
@@ -115,7 +117,6 @@ export function createShadowAnswers(pool: Pool) {
           order by j.people_draw, j.query_id limit $5::integer`,
         [pipeline, experiment, since, judge, limit],
       );
-      return rows;
     },
 
     /** A query that has its answer keeps it; one that was erased meanwhile gets none. */
@@ -177,7 +178,8 @@ export function createShadowAnswers(pool: Pool) {
 
     /** Of the live queries that it was asked for their overlap since a time; null without one. */
     async summary({ pipeline, experiment, fingerprint }: ExperimentKey, since: Date): Promise<OverlapSummary | null> {
-      const { rows } = await pool.query<OverlapSummary>(
+      return queryRow<OverlapSummary>(
+        pool,
         `with asked as (
            select cluster, 1 / probability as weight, outcome, overlap, is_changed, latency_ms from shadow_answers
             where pipeline = $1::text and shadow = $2::text and fingerprint = $3::text and purpose = 'overlap'
@@ -195,7 +197,6 @@ export function createShadowAnswers(pool: Pool) {
            from asked`,
         [pipeline, experiment, fingerprint, since],
       );
-      return rows[0] ?? null;
     },
 
     /** Those of the same time that have least in common with what users got. */
@@ -204,7 +205,8 @@ export function createShadowAnswers(pool: Pool) {
       since: Date,
       limit: number,
     ): Promise<readonly ChangedAnswer[]> {
-      const { rows } = await pool.query<ChangedAnswer>(
+      return queryRows<ChangedAnswer>(
+        pool,
         `select a.query_id as "queryId", a.overlap, a.document_ids as "documentIds", q.text,
                 array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
                        order by e.rank) as "shownIds"
@@ -216,7 +218,6 @@ export function createShadowAnswers(pool: Pool) {
           order by a.overlap, a.asked_at desc, a.query_id limit $5::integer`,
         [pipeline, experiment, fingerprint, since, limit],
       );
-      return rows;
     },
 
     /** Days (UTC) that ended before then and have judged queries at this cut-off, rising. */
@@ -236,7 +237,8 @@ export function createShadowAnswers(pool: Pool) {
       k: number,
       day: string,
     ): Promise<{ readonly pairs: readonly LivePair[]; readonly leftOut: number }> {
-      const { rows } = await pool.query<LivePair & { baseline: number | null }>(
+      const rows = await queryRows<LivePair & { baseline: number | null }>(
+        pool,
         `select cluster, probability, baseline, candidate from shadow_answers
           where pipeline = $1::text and shadow = $2::text and fingerprint = $3::text and k = $4::integer
             and received_at >= $5::timestamptz and received_at < $5::timestamptz + interval '24 hours'

@@ -245,11 +245,6 @@ export function goldenSetOf(segment: string): string | null {
 /** Holds what did not fit under the cap. */
 export const OTHER_SEGMENT = 'other';
 
-/** What can be in a segment. */
-interface Tagged {
-  readonly tags: Readonly<Record<string, string>>;
-}
-
 export interface Segment {
   /** `key=value`, or `other`. */
   readonly name: string;
@@ -262,7 +257,7 @@ export interface Segment {
  * of the rest form `other`. Queries without the tag are in no segment of that key.
  */
 export function groupBySegment(
-  queries: readonly Tagged[],
+  queries: readonly { readonly tags: Readonly<Record<string, string>> }[],
   keys: readonly string[],
   max: number,
 ): { readonly segments: readonly Segment[]; readonly overflow: number } {

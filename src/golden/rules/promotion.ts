@@ -31,14 +31,6 @@ export interface ChosenQuery {
   readonly judged: number | null;
 }
 
-export interface ChoiceSettings {
-  readonly most: number;
-  /** The golden set that the questions are to join: what is nearly there already is left out. */
-  readonly golden: readonly Question[];
-  /** Ids of live queries in topics without a golden query. */
-  readonly uncovered: ReadonlySet<string>;
-}
-
 /** Jaccard similarity of words from which a question counts as one that is there. */
 const NEAR = 0.8;
 /** A question that was asked once is not frequent. */
@@ -52,7 +44,16 @@ const RELEVANT_GRADE = 2;
  * feedback, without a golden query near by, with positive feedback, with clicks, and asked often; within a turn the one
  * that was asked most, or judged worst. Questions with none of these reasons are not chosen.
  */
-export function chooseQueries(candidates: readonly CandidateQuery[], settings: ChoiceSettings): ChosenQuery[] {
+export function chooseQueries(
+  candidates: readonly CandidateQuery[],
+  settings: {
+    readonly most: number;
+    /** The golden set that the questions are to join: what is nearly there already is left out. */
+    readonly golden: readonly Question[];
+    /** Ids of live queries in topics without a golden query. */
+    readonly uncovered: ReadonlySet<string>;
+  },
+): ChosenQuery[] {
   const groups = groupEqual(candidates, settings.uncovered).filter(({ reasons }) => reasons.length > 0);
   const ordered = groups.toSorted((a, b) => b.asked - a.asked || (a.source.id < b.source.id ? -1 : 1));
   const known = withoutKnown(ordered, settings.golden);

@@ -16,12 +16,6 @@ export interface WeighedQuery {
   readonly cluster: string;
 }
 
-export interface RepresentativenessInput {
-  readonly live: readonly WeighedQuery[];
-  readonly liveVectors: Matrix;
-  readonly goldenVectors: Matrix;
-}
-
 /** A cluster of live queries. */
 export interface LiveTopic {
   /** Weighted share of the live queries, 0..1. */
@@ -81,7 +75,11 @@ const TYPICAL = 5;
  *
  * @throws RangeError when the numbers of live queries and vectors, or the dimensions, differ
  */
-export function measureRepresentativeness(input: RepresentativenessInput): Representativeness {
+export function measureRepresentativeness(input: {
+  readonly live: readonly WeighedQuery[];
+  readonly liveVectors: Matrix;
+  readonly goldenVectors: Matrix;
+}): Representativeness {
   const { live, liveVectors, goldenVectors } = input;
   if (live.length !== liveVectors.rows) throw new RangeError('Each live query must have one vector.');
   if (live.length === 0) return nothingKnown(goldenVectors.rows);

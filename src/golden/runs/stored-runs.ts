@@ -11,7 +11,7 @@ import {
   type RunDifference,
   sharedQueries,
 } from '../rules/compare-golden-runs.ts';
-import { compareMany, type ManyComparison } from '../rules/compare-runs.ts';
+import { compareMany } from '../rules/compare-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
 import { BATCH_QUERIES, type GoldenRun, type QueryAnswer, type RunSettings } from '../rules/run.ts';
@@ -260,22 +260,13 @@ export async function findCompleted({ runs }: Pick<GoldenStore, 'runs'>, id: str
 /** The measures of the table, at the largest cut-off that all runs have; the first decides. */
 const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndcg')] as const;
 
-export interface ManyRunsCompared {
-  readonly runs: readonly GoldenRun[];
-  readonly compared: ManyComparison;
-}
-
 /**
  * Queries with a label that was stale in any of the runs are left out, as in the comparison of two. Where one of them is
  * compared by document, all are.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */
-export async function compareManyRuns(
-  store: StoredRuns,
-  ids: readonly string[],
-  settings: ComparisonSettings,
-): Promise<ManyRunsCompared> {
+export async function compareManyRuns(store: StoredRuns, ids: readonly string[], settings: ComparisonSettings) {
   const runs: GoldenRun[] = [];
   for (const id of ids) runs.push(await findCompleted(store, id));
   const separator = runs.find((run) => run.settings.chunkSeparator !== undefined)?.settings.chunkSeparator;

@@ -160,11 +160,6 @@ export interface GenerationReport {
   readonly state: string | null;
 }
 
-export interface GenerationWatcher {
-  onEstimate(estimate: CostEstimate): void;
-  readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
-}
-
 /** Askings for each question that is to be kept, since many give none. */
 const ASKINGS_PER_QUESTION = 4;
 const MIN_CHUNKS = 400;
@@ -184,7 +179,10 @@ export interface GenerateSetDeps {
 export async function generateGoldenSet(
   { sets, pipeline, model, prices }: GenerateSetDeps,
   options: GenerateOptions,
-  watcher: GenerationWatcher,
+  watcher: {
+    onEstimate(estimate: CostEstimate): void;
+    readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+  },
   signal: AbortSignal,
 ): Promise<GenerationReport> {
   const latest = await sets.latest(options.set);

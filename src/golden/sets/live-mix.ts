@@ -71,18 +71,13 @@ export async function liveMixOf(
   return { kind: 'measured', ...result, queries: queries.length, live: live.map(({ sample }) => sample) };
 }
 
-interface WithVector {
-  readonly sample: DrawnSample;
-  readonly vector: Float32Array;
-}
-
 /** The vectors that came with live queries, if they are of the length of ours; the others are made from texts. */
 async function withVectors(
   drawn: readonly DrawnSample[],
   embedder: ProbedPipeline['embedder'],
   dimensions: number,
   signal: AbortSignal,
-): Promise<WithVector[]> {
+) {
   const sent = drawn.flatMap((sample) =>
     sample.embedding?.length === dimensions ? [{ sample, vector: sample.embedding }] : [],
   );

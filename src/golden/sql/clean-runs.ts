@@ -1,8 +1,9 @@
 /** What speaks against learning the noise of a retriever from a run. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { isUnbounded, type Measure } from '../../math/ir/metric-key.ts';
+import { isUnbounded } from '../../math/ir/metric-key.ts';
 import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 
@@ -31,10 +32,6 @@ export const isCleanBesideBaseline = `
                      and c.name not in (select name from golden_run_checks where run_id = $3::text and is_beyond))
   and not exists (select from incidents i where ${OPEN_DURING} and i.opened_at > $4::timestamptz)`;
 
-interface FactsRow extends Omit<RunFacts, 'means'> {
-  readonly means: readonly { readonly measure: Measure; readonly k: number; readonly mean: number }[];
-}
-
 /**
  * @param runs of one pipeline and set
  * @param pinned the run that they are held beside
@@ -45,7 +42,8 @@ export async function readRunFacts(
   runs: readonly GoldenRun[],
   pinned: GoldenRun,
 ): Promise<readonly RunFacts[]> {
-  const { rows } = await pool.query<FactsRow>(
+  const rows = await queryRows<RunFacts>(
+    pool,
     `select r.id as "runId",
             ${failedQueries} as failed,
             array(select distinct name from golden_run_checks c where c.run_id = r.id and c.is_beyond order by name) as "failedChecks",
@@ -54,7 +52,7 @@ export async function readRunFacts(
               where d.pipeline = r.pipeline and d.kind in ${DEPLOYED}
                 and d.occurred_at > least(r.started_at, $2::timestamptz)
                 and d.occurred_at <= greatest(coalesce(r.finished_at, r.started_at), $3::timestamptz)) as deployments,
-            coalesce((select jsonb_agg(jsonb_build_object('measure', s.measure, 'k', s.k, 'mean', s.mean))
+            coalesce((select jsonb_agg(jsonb_build_object('key', jsonb_build_object('measure', s.measure, 'k', s.k), 'mean', s.mean))
                         from golden_run_scores s where s.run_id = r.id and s.segment = '${ALL_SEGMENT}'), '[]') as means
        from golden_runs r where r.id = any ($1::text[])`,
     [runs.map(({ id }) => id), pinned.startedAt, pinned.finishedAt ?? pinned.startedAt],
@@ -64,7 +62,8 @@ export async function readRunFacts(
     const row = byRun.get(id);
     if (row === undefined) return [];
     // Shares of unjudged documents are no quality, and gains without a bound have no difference that matters.
-    const means = row.means.filter(({ measure }) => measure !== 'unjudged' && !isUnbounded(measure));
-    return [{ ...row, means: means.map(({ measure, k, mean }) => ({ key: { measure, k }, mean })) }];
+    const isQuality = ({ key: { measure } }: RunFacts['means'][number]) =>
+      measure !== 'unjudged' && !isUnbounded(measure);
+    return [{ ...row, means: row.means.filter(isQuality) }];
   });
 }

@@ -3,6 +3,7 @@
  * the run does. What was answered is told by the answers alone: a batch that is taken over asks what has none.
  */
 import type { Pool } from 'pg';
+import { queryRows } from '../../platform/postgres/rows.ts';
 
 /** How much of a run's asking is done, in batches. */
 export interface BatchCounts {
@@ -78,7 +79,8 @@ export function createGoldenBatches(pool: Pool) {
     },
 
     async counts(runId: string): Promise<BatchCounts> {
-      const { rows } = await pool.query<BatchCounts>(
+      const rows = await queryRows<BatchCounts>(
+        pool,
         `select count(*) filter (where not done and (lease_until is null or lease_until < clock_timestamp()))::integer as free,
                 count(*) filter (where not done and lease_until >= clock_timestamp())::integer as held,
                 count(*) filter (where done)::integer as done

@@ -5,48 +5,38 @@
  * out, anyone may take the run over and goes on with the queries that have no answer yet.
  */
 import type pg from 'pg';
-import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
-import type { CheckResult } from '../../checks/rules/threshold.ts';
 import type { RunStatus } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { endedGoldenSets } from '../../live/deployments/configured-parts.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
-import type { RunFacts } from '../rules/clean-runs.ts';
-import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import { documentFates, type StaleLabel } from '../rules/labels.ts';
+import { documentFates } from '../rules/labels.ts';
 import {
   type AnsweredStage,
   BATCH_QUERIES,
   type GoldenRun,
   type NewRun,
-  type OutcomeCounts,
   type QueryAnswer,
   type RunPurpose,
-  type SegmentScore,
 } from '../rules/run.ts';
-import type { RunFailure } from '../rules/run-failure.ts';
-import type { Accepted } from '../rules/run-noise.ts';
-import type { ForbiddenResult } from '../rules/unwanted-answers.ts';
 import { readRunFacts } from './clean-runs.ts';
 import { forgetAnswers } from './kept-answers.ts';
-import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
+import { createLatestRuns, type LatestRun, readLatestSentinels } from './latest-runs.ts';
 import { readAccepted, readComparedWithBaseline, readComparisons, readGoneLabels } from './run-comparisons.ts';
 import {
   type AfterPool,
-  type AnswerRow,
   finishRun,
   type RunEnd,
+  readAnswers,
   readChecks,
   readFailure,
   readForbidden,
   readOutcomes,
   readScores,
-  selectAnswers,
   selectForbidden,
   selectLabels,
-  toAnswer,
 } from './run-results.ts';
 
 export interface RunFilter {
@@ -64,10 +54,10 @@ export interface RunFilter {
 }
 
 const selectRun = `
-  select r.id, r.pipeline, r.golden_set as "goldenSet", r.golden_set_version as "goldenSetVersion", r.purpose, r.trigger,
-         r.cause, r.query_ids as "queryIds", r.scheduled_for as "scheduledFor", r.settings, r.status, r.reason, r.doubts,
-         r.started_at as "startedAt", r.deadline_at as "deadlineAt", r.finished_at as "finishedAt", r.fingerprints,
-         r.no_answer as "noAnswer", r.stages, r.answers_gone_at as "answersGoneAt", coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}, ${selectForbidden('r')}
+  select r.id, r.pipeline, r.golden_set, r.golden_set_version, r.purpose, r.trigger, r.cause, r.query_ids, r.scheduled_for,
+         r.settings, r.status, r.reason, r.doubts, r.started_at, r.deadline_at, r.finished_at, r.fingerprints, r.no_answer,
+         r.stages, r.answers_gone_at, coalesce(cardinality(r.query_ids), s.queries) as queries_total, ${selectLabels('r')},
+         ${selectForbidden('r')}
     from golden_runs r
     join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version`;
 
@@ -112,13 +102,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     },
 
     /** In the order in which they came. */
-    async answers(runId: string): Promise<readonly QueryAnswer[]> {
-      const { rows } = await pool.query<AnswerRow>(
-        `${selectAnswers} where run_id = $1::text order by answered_at, query_id`,
-        [runId],
-      );
-      return rows.map(toAnswer);
-    },
+    answers: (runId: string) => readAnswers(pool, runId),
 
     /** Those of some queries that have an answer. */
     async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
@@ -134,7 +118,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return inTransaction(pool, async (client) => {
         const isFinished = await finishRun(client, runId, end);
         if (isFinished && end.status === 'cancelled' && by !== null) {
-          const { rows } = await client.query<GoldenRun>(`${selectRun} where r.id = $1::text`, [runId]);
+          const rows = await queryRows<GoldenRun>(client, `${selectRun} where r.id = $1::text`, [runId]);
           await recordActs(
             client,
             rows.map((run) => runAct(run, 'cancel_run', by, end.finishedAt)),
@@ -146,14 +130,14 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
 
     /** Null when there is none of that id. */
     async find(runId: string): Promise<GoldenRun | null> {
-      const { rows } = await pool.query<GoldenRun>(`${selectRun} where r.id = $1::text`, [runId]);
-      return rows[0] ?? null;
+      return queryRow<GoldenRun>(pool, `${selectRun} where r.id = $1::text`, [runId]);
     },
 
     async list(filter: RunFilter): Promise<readonly GoldenRun[]> {
       const { pipeline = null, goldenSet = null, version = null, status = null, before, limit } = filter;
       const direction = filter.order === undefined ? 'desc' : 'asc';
-      const { rows } = await pool.query<GoldenRun>(
+      return queryRows<GoldenRun>(
+        pool,
         `${selectRun}
           where ($1::text is null or r.pipeline = $1::text) and ($2::text is null or r.golden_set = $2::text)
             and ($3::text is null or r.status = $3::text)
@@ -171,64 +155,34 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
           limit,
         ],
       );
-      return rows;
     },
 
-    scores(runId: string): Promise<readonly SegmentScore[]> {
-      return readScores(pool, runId);
-    },
-
-    checks(runId: string): Promise<readonly CheckResult[]> {
-      return readChecks(pool, runId);
-    },
-
-    outcomes(runId: string): Promise<OutcomeCounts> {
-      return readOutcomes(pool, runId);
-    },
+    scores: (runId: string) => readScores(pool, runId),
+    checks: (runId: string) => readChecks(pool, runId),
+    outcomes: (runId: string) => readOutcomes(pool, runId),
 
     /** Why queries of it failed; null when none did. */
-    failure(runId: string): Promise<RunFailure | null> {
-      return readFailure(pool, runId);
-    },
-
-    comparisons(runId: string): Promise<readonly StoredComparison[]> {
-      return readComparisons(pool, runId);
-    },
+    failure: (runId: string) => readFailure(pool, runId),
+    comparisons: (runId: string) => readComparisons(pool, runId),
 
     /** The forbidden documents that came back, those at the top first. */
-    forbidden(runId: string): Promise<readonly ForbiddenResult[]> {
-      return readForbidden(pool, runId);
-    },
+    forbidden: (runId: string) => readForbidden(pool, runId),
 
     /** What speaks against learning the noise of a retriever from these runs of one pipeline and set. */
-    facts(runs: readonly GoldenRun[], pinned: GoldenRun): Promise<readonly RunFacts[]> {
-      return readRunFacts(pool, runs, pinned);
-    },
+    facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
     /** What was compared with a baseline and accepted up to a time. */
-    accepted(baseline: GoldenRun, at: Date): Promise<Accepted> {
-      return readAccepted(pool, baseline, at);
-    },
+    accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
     /** Judgments whose documents were superseded: their queries leave comparisons. */
-    staleLabels(runId: string): Promise<readonly StaleLabel[]> {
-      return readGoneLabels(pool, runId, ['superseded']);
-    },
+    staleLabels: (runId: string) => readGoneLabels(pool, runId, ['superseded']),
 
     /** Judgments whose documents are gone, superseded or lost. */
-    goneLabels(runId: string): Promise<readonly StaleLabel[]> {
-      return readGoneLabels(pool, runId, documentFates);
-    },
+    goneLabels: (runId: string) => readGoneLabels(pool, runId, documentFates),
 
     /** What the latest completed full runs of a pipeline and set, of versions up to one, were found to be against their baselines, oldest first. */
-    comparedWithBaseline(
-      pipeline: string,
-      goldenSet: string,
-      upToVersion: number,
-      limit: number,
-    ): Promise<readonly ComparedWithBaseline[]> {
-      return readComparedWithBaseline(pool, pipeline, goldenSet, upToVersion, limit);
-    },
+    comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
+      readComparedWithBaseline(pool, ...asked),
 
     /** 95th percentile of the latencies of a run in milliseconds, failures left out; null without any. */
     async latency95(runId: string): Promise<number | null> {
@@ -242,12 +196,12 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
 
     /** What the texts of its answers cost, of those whose documents all came with theirs. */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
-      const { rows } = await pool.query<ContextSize>(
+      return queryRows<ContextSize>(
+        pool,
         `select context_characters as characters, context_repeated as repeated
            from golden_run_answers where run_id = $1::text and context_characters is not null`,
         [runId],
       );
-      return rows;
     },
 
     /** What the stages had of the judged documents, by the id of the query; without those whose answers tell of none. */
@@ -261,14 +215,14 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
 
     /** Running runs that nobody holds or asks for, oldest first. */
     async abandoned(): Promise<readonly GoldenRun[]> {
-      const { rows } = await pool.query<GoldenRun>(
+      return queryRows<GoldenRun>(
+        pool,
         `${selectRun}
           where r.status = 'running' and (r.lease_until is null or r.lease_until < clock_timestamp())
             and not exists (select from golden_run_batches b
                              where b.run_id = r.id and not b.done and b.lease_until >= clock_timestamp())
           order by r.started_at`,
       );
-      return rows;
     },
 
     /**
@@ -281,9 +235,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     },
 
     /** The latest sentinel of each pipeline and set that ever had one, for the exporter. */
-    latestSentinels(): Promise<readonly LatestSentinel[]> {
-      return readLatestSentinels(pool);
-    },
+    latestSentinels: () => readLatestSentinels(pool),
 
     /** As forgetAnswers. @returns of how many runs */
     forgetAnswers(...asked: AfterPool<typeof forgetAnswers>): Promise<number> {

@@ -7,7 +7,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
-import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
+import { insertRows, queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import {
@@ -69,8 +69,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
 
     /** Every version of every set, newest first within a name. */
     async list(): Promise<readonly GoldenSetVersion[]> {
-      const { rows } = await pool.query<GoldenSetVersion>(`${selectVersions} order by name, version desc`);
-      return rows;
+      return queryRows<GoldenSetVersion>(pool, `${selectVersions} order by name, version desc`);
     },
 
     /** Of the queries of a set, all versions together, in the order of their ids. */
@@ -163,11 +162,9 @@ async function readQueries(
 }
 
 async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<GoldenSetVersion | null> {
-  const { rows } = await db.query<GoldenSetVersion>(
-    `${selectVersions} where name = $1::text order by version desc limit 1`,
-    [name],
-  );
-  return rows[0] ?? null;
+  return queryRow<GoldenSetVersion>(db, `${selectVersions} where name = $1::text order by version desc limit 1`, [
+    name,
+  ]);
 }
 
 /** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
@@ -339,8 +336,9 @@ export function createGoldenDocuments(pool: Pool) {
       pipeline: string,
       ids: readonly string[],
     ): Promise<ReadonlyMap<string, { readonly content: string; readonly seenAt: Date }>> {
-      const { rows } = await pool.query<{ id: string; content: string; seenAt: Date }>(
-        `select document_id as id, content, seen_at as "seenAt" from golden_documents
+      const rows = await queryRows<{ id: string; content: string; seenAt: Date }>(
+        pool,
+        `select document_id as id, content, seen_at from golden_documents
           where pipeline = $1::text and document_id = any($2::text[])`,
         [pipeline, ids],
       );

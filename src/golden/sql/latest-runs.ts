@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type RunStatus, runStatuses } from '../../core/model.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { failedShare, failureSentence, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';
 import type { RunFailure } from '../rules/run-failure.ts';
@@ -50,24 +51,6 @@ export interface LatestRun {
   } | null;
 }
 
-interface LatestRow {
-  pipeline: string;
-  golden_set: string;
-  last_attempt_at: Date;
-  statuses: Record<RunStatus, number>;
-  ended_id: string | null;
-  ended_at: Date | null;
-  ended_status: RunStatus | null;
-  ended_reason: string | null;
-  forbidden_asked: number | null;
-  duration_seconds: number | null;
-  completed_id: string | null;
-  completed_started_at: Date | null;
-  completed_at: Date | null;
-  segments_overflow: number | null;
-  labels: RunLabels;
-}
-
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
@@ -77,13 +60,13 @@ const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 const latestSql = `
   with sets as (
     select t.pipeline, t.golden_set, o.from_version as newest_version,
-           jsonb_build_object(${runStatuses.map(countOf).join(', ')}) as statuses
+           jsonb_build_object(${runStatuses.map(countOf).join(', ')}) as runs_by_status
       from golden_run_totals t
       left join golden_rotations o on o.pipeline = t.pipeline and o.golden_set = t.golden_set and o.ended_at is null
      where o.from_version is null or t.golden_set_version <= o.from_version
      group by t.pipeline, t.golden_set, o.from_version
   )
-  select sets.pipeline, sets.golden_set, attempt.started_at as last_attempt_at, sets.statuses,
+  select sets.pipeline, sets.golden_set, attempt.started_at as last_attempt_at, sets.runs_by_status,
          ended.id as ended_id, ended.finished_at as ended_at, ended.forbidden_asked,
          ended.status as ended_status, ended.reason as ended_reason,
          extract(epoch from ended.finished_at - ended.started_at)::double precision as duration_seconds,
@@ -110,8 +93,6 @@ function latestOf(condition: string, order: string): string {
        order by ${order} limit 1`;
 }
 
-type Results = Pick<NonNullable<LatestRun['completed']>, 'scores' | 'baseline'>;
-
 /**
  * Reads the latest runs time and again. What the queries of a run that ended came to, its scores and its comparisons are
  * written once, so they are read once, and are the same objects from then on. Its checks may be judged again.
@@ -121,23 +102,58 @@ export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   const outcomes = rememberLatest(async (runId) => {
     const counts = await readOutcomes(db, runId);
     const failure = failedShare(counts) === 0 ? null : await readFailure(db, runId);
-    return { outcomes: counts, failure, results: (await readForbidden(db, runId)).length };
+    return { outcomes: counts, failure, forbidden: (await readForbidden(db, runId)).length };
   });
   return async () => {
-    const { rows } = await db.query<LatestRow>(latestSql);
-    const endedIds = rows.flatMap(({ ended_id: id }) => (id === null ? [] : [id]));
-    const completedIds = rows.flatMap(({ completed_id: id }) => (id === null ? [] : [id]));
-    const checks = await readChecksOf(db, endedIds);
+    const rows = await queryRows<
+      Pick<LatestRun, 'pipeline' | 'goldenSet' | 'lastAttemptAt' | 'runsByStatus'> & {
+        readonly endedId: string | null;
+        readonly endedAt: Date | null;
+        readonly endedStatus: RunStatus | null;
+        readonly endedReason: string | null;
+        readonly forbiddenAsked: number | null;
+        readonly durationSeconds: number | null;
+        readonly completedId: string | null;
+        readonly completedStartedAt: Date | null;
+        readonly completedAt: Date | null;
+        readonly segmentsOverflow: number | null;
+        readonly labels: RunLabels;
+      }
+    >(db, latestSql);
+    const endedIds = rows.flatMap(({ endedId }) => endedId ?? []);
+    const checksOf = await readChecksOf(db, endedIds);
     const outcomesOf = await outcomes(endedIds);
-    const resultsOf = await results(completedIds);
-    return rows.map((row) => {
-      const { ended_id: ended, completed_id: completed } = row;
-      return toLatest(
-        row,
-        (completed === null ? null : resultsOf.get(completed)) ?? null,
-        (ended === null ? null : outcomesOf.get(ended)) ?? null,
-        checks.get(ended ?? '') ?? [],
-      );
+    const resultsOf = await results(rows.flatMap(({ completedId }) => completedId ?? []));
+    return rows.map(({ pipeline, goldenSet, lastAttemptAt, runsByStatus, endedAt, completedAt, ...row }) => {
+      const came = outcomesOf.get(row.endedId ?? '');
+      const found = resultsOf.get(row.completedId ?? '');
+      return {
+        pipeline,
+        goldenSet,
+        lastAttemptAt,
+        runsByStatus,
+        ended:
+          endedAt === null || came === undefined
+            ? null
+            : {
+                ...came,
+                durationSeconds: row.durationSeconds ?? 0,
+                forbidden: (row.forbiddenAsked ?? 0) === 0 ? null : came.forbidden,
+                checks: checksOf.get(row.endedId ?? '') ?? [],
+                failedBecause: row.endedStatus === 'failed' ? failureSentence(row.endedId, row.endedReason) : null,
+                finishedAt: endedAt,
+              },
+        completed:
+          completedAt === null || found === undefined
+            ? null
+            : {
+                ...found,
+                startedAt: row.completedStartedAt ?? completedAt,
+                finishedAt: completedAt,
+                segmentsOverflow: row.segmentsOverflow ?? 0,
+                labels: row.labels,
+              },
+      };
     });
   };
 }
@@ -155,59 +171,21 @@ function rememberLatest<T>(
   };
 }
 
-async function readResults(db: pg.Pool, runId: string): Promise<Results> {
+async function readResults(db: pg.Pool, runId: string) {
   const [scores, comparisons] = await Promise.all([readScores(db, runId), readComparisons(db, runId)]);
   return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
 }
 
-function toLatest(
-  row: LatestRow,
-  results: Results | null,
-  came: (Pick<NonNullable<LatestRun['ended']>, 'outcomes' | 'failure'> & { readonly results: number }) | null,
-  checks: readonly CheckResult[],
-): LatestRun {
-  return {
-    pipeline: row.pipeline,
-    goldenSet: row.golden_set,
-    lastAttemptAt: row.last_attempt_at,
-    runsByStatus: row.statuses,
-    ended:
-      row.ended_at === null || came === null
-        ? null
-        : {
-            durationSeconds: row.duration_seconds ?? 0,
-            outcomes: came.outcomes,
-            failure: came.failure,
-            forbidden: (row.forbidden_asked ?? 0) === 0 ? null : came.results,
-            checks,
-            failedBecause: row.ended_status === 'failed' ? failureSentence(row.ended_id, row.ended_reason) : null,
-            finishedAt: row.ended_at,
-          },
-    completed:
-      row.completed_at === null || results === null
-        ? null
-        : {
-            startedAt: row.completed_started_at ?? row.completed_at,
-            finishedAt: row.completed_at,
-            ...results,
-            segmentsOverflow: row.segments_overflow ?? 0,
-            labels: row.labels,
-          },
-  };
-}
-
-interface SentinelRow {
-  pipeline: string;
-  golden_set: string;
-  last_attempt_at: Date;
-  ended_at: Date | null;
-  has_fallen: boolean | null;
-  completed_started_at: Date | null;
-  completed_at: Date | null;
-}
-
 export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]> {
-  const { rows } = await db.query<SentinelRow>(
+  const rows = await queryRows<
+    Pick<LatestSentinel, 'pipeline' | 'goldenSet' | 'lastAttemptAt'> & {
+      readonly endedAt: Date | null;
+      readonly hasFallen: boolean;
+      readonly completedStartedAt: Date | null;
+      readonly completedAt: Date | null;
+    }
+  >(
+    db,
     `with recursive sets as (
        (select pipeline, golden_set from golden_runs where purpose = 'sentinel' order by pipeline, golden_set limit 1)
        union all
@@ -238,14 +216,9 @@ export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]
           order by r.started_at desc limit 1) completed on true
       order by sets.pipeline, sets.golden_set`,
   );
-  return rows.map((row) => ({
-    pipeline: row.pipeline,
-    goldenSet: row.golden_set,
-    lastAttemptAt: row.last_attempt_at,
-    ended: row.ended_at === null ? null : { finishedAt: row.ended_at, hasFallen: row.has_fallen === true },
-    completed:
-      row.completed_at === null || row.completed_started_at === null
-        ? null
-        : { startedAt: row.completed_started_at, finishedAt: row.completed_at },
+  return rows.map(({ endedAt, hasFallen, completedStartedAt, completedAt, ...row }) => ({
+    ...row,
+    ended: endedAt && { finishedAt: endedAt, hasFallen },
+    completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },
   }));
 }

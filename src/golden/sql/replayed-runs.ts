@@ -33,10 +33,6 @@ export interface ReplayRequest {
   readonly compared: readonly string[];
 }
 
-interface Row extends Omit<ReplayedRun, 'comparison'> {
-  readonly differences: readonly DifferenceRow[];
-}
-
 /** No run takes longer than 24 days, so that the index need not be read further back. */
 const LONGEST_RUN = `interval '25 days'`;
 
@@ -61,11 +57,13 @@ const replayedSql = `
             from (select ${scoreColumns} from golden_run_scores s
                    where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = any ($6::text[])) s) as scores,
          (select coalesce(json_agg(c), '[]')
-            from (select c.run_id, c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c
+            from (select c.run_id as "runId", c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c
                    where c.run_id = r.id and c.kind = 'baseline' and c.segment = '${ALL_SEGMENT}'
                      and c.measure = any ($7::text[])) c) as differences
     from replayed r
    order by r.started_at, r.id`;
+
+type Row = Omit<ReplayedRun, 'comparison'> & { readonly differences: readonly DifferenceRow[] };
 
 /** Those that came to an end of their own, oldest first. @throws as streamRows */
 export async function* replayRuns(

@@ -2,65 +2,56 @@
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
+import { insertRows, queryRows, snakeCase } from '../../platform/postgres/rows.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { DocumentFate, StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 import { isCleanBesideBaseline } from './clean-runs.ts';
 
-export interface DifferenceRow extends Omit<RunDifference, 'key'> {
-  readonly run_id: string;
-  readonly kind: StoredComparison['kind'];
-  readonly against: string;
-  readonly k: number;
-}
+export type DifferenceRow = Omit<RunDifference, 'key'> &
+  Pick<StoredComparison, 'kind' | 'against'> & { readonly runId: string; readonly k: number };
 
-/** Each column with its type and the field of a difference that it holds. */
-const columns = [
-  ['segment', 'text', 'segment'],
-  ['measure', 'text', 'measure'],
-  ['k', 'integer', 'k'],
-  ['n', 'integer', 'n'],
-  ['excluded', 'integer', 'excluded'],
-  ['baseline', 'double precision', 'baseline'],
-  ['candidate', 'double precision', 'candidate'],
-  ['difference', 'double precision', 'difference'],
-  ['ci_low', 'double precision', 'ciLow'],
-  ['ci_high', 'double precision', 'ciHigh'],
-  ['ci_method', 'text', 'ciMethod'],
-  ['t', 'double precision', 't'],
-  ['df', 'double precision', 'df'],
-  ['p_t', 'double precision', 'pT'],
-  ['p_randomization', 'double precision', 'pRandomization'],
-  ['p_method', 'text', 'pMethod'],
-  ['mcnemar_p', 'double precision', 'mcnemarP'],
-  ['p', 'double precision', 'p'],
-  ['wins', 'integer', 'wins'],
-  ['losses', 'integer', 'losses'],
-  ['ties', 'integer', 'ties'],
-  ['standard_deviation', 'double precision', 'standardDeviation'],
-  ['smallest_detectable_difference', 'double precision', 'smallestDetectableDifference'],
-  ['verdict', 'text', 'verdict'],
-] as const;
+const columns = {
+  segment: 'text',
+  measure: 'text',
+  k: 'integer',
+  n: 'integer',
+  excluded: 'integer',
+  baseline: 'double precision',
+  candidate: 'double precision',
+  difference: 'double precision',
+  ciLow: 'double precision',
+  ciHigh: 'double precision',
+  ciMethod: 'text',
+  t: 'double precision',
+  df: 'double precision',
+  pT: 'double precision',
+  pRandomization: 'double precision',
+  pMethod: 'text',
+  mcnemarP: 'double precision',
+  p: 'double precision',
+  wins: 'integer',
+  losses: 'integer',
+  ties: 'integer',
+  standardDeviation: 'double precision',
+  smallestDetectableDifference: 'double precision',
+  verdict: 'text',
+} as const;
 
-const names = columns.map(([name]) => name).join(', ');
-/** As the fields of a row. */
-export const selectedDifferences = columns.map(([name, , field]) => `c.${name} as "${field}"`).join(', ');
-
-const insertSql = `
-  insert into golden_run_comparisons (run_id, kind, against, ${names})
-  select $1::text, $2::text, $3::text, d.*
-    from unnest(${columns.map(([, type], index) => `$${index + 4}::${type}[]`).join(', ')}) as d`;
+/** As the fields of a row, also within JSON. */
+export const selectedDifferences = Object.keys(columns)
+  .map((field) => `c.${snakeCase(field)} as "${field}"`)
+  .join(', ');
 
 export async function insertComparison(
   client: pg.PoolClient,
   runId: string,
   { kind, against, differences }: StoredComparison,
 ): Promise<void> {
-  const values = columns.map(([, , field]) =>
-    differences.map((difference) => (field === 'k' ? difference.key.k : difference[field])),
-  );
-  await client.query(insertSql, [runId, kind, against, ...values]);
+  const all = { runId: 'text', kind: 'text', against: 'text', ...columns } as const;
+  const rows = differences.map((difference) => ({ ...difference, runId, kind, against, k: difference.key.k }));
+  await insertRows(client, 'golden_run_comparisons', all, rows);
 }
 
 export async function insertStaleLabels(
@@ -68,21 +59,14 @@ export async function insertStaleLabels(
   runId: string,
   labels: readonly StaleLabel[],
 ): Promise<void> {
-  await client.query(
-    `insert into golden_run_stale_labels (run_id, query_id, document_id, grade, fate)
-     select $1::text, l.* from unnest($2::text[], $3::text[], $4::integer[], $5::text[]) as l`,
-    [
-      runId,
-      labels.map((l) => l.queryId),
-      labels.map((l) => l.documentId),
-      labels.map((l) => l.grade),
-      labels.map((l) => l.fate),
-    ],
-  );
+  const types = { runId: 'text', queryId: 'text', documentId: 'text', grade: 'integer', fate: 'text' } as const;
+  const rows = labels.map((label) => ({ ...label, runId }));
+  await insertRows(client, 'golden_run_stale_labels', types, rows);
 }
 
-export async function readComparisons(db: pg.Pool, runId: string): Promise<StoredComparison[]> {
-  const { rows } = await db.query<DifferenceRow>(
+export async function readComparisons(db: pg.Pool, runId: string): Promise<readonly StoredComparison[]> {
+  const rows = await queryRows<DifferenceRow>(
+    db,
     `select c.run_id, c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c where c.run_id = $1::text
       order by c.kind, c.segment <> '${ALL_SEGMENT}', c.segment, c.measure, c.k`,
     [runId],
@@ -100,8 +84,9 @@ export async function readComparedWithBaseline(
   goldenSet: string,
   upToVersion: number,
   limit: number,
-): Promise<ComparedWithBaseline[]> {
-  const { rows } = await db.query<DifferenceRow>(
+): Promise<readonly ComparedWithBaseline[]> {
+  const rows = await queryRows<DifferenceRow>(
+    db,
     `select c.run_id, c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c
        join (select id, started_at, golden_set_version from golden_runs
               where pipeline = $1::text and golden_set = $2::text and status = 'completed' and purpose = 'full'
@@ -112,7 +97,7 @@ export async function readComparedWithBaseline(
     [pipeline, goldenSet, upToVersion, limit],
   );
   const byRun = new Map<string, DifferenceRow[]>();
-  for (const row of rows) byRun.set(row.run_id, [...(byRun.get(row.run_id) ?? []), row]);
+  for (const row of rows) byRun.set(row.runId, [...(byRun.get(row.runId) ?? []), row]);
   return [...byRun].map(([runId, own]) => ({
     runId,
     baselineRunId: own[0]?.against ?? '',
@@ -182,21 +167,15 @@ export async function readGoneLabels(
   db: pg.Pool,
   runId: string,
   fates: readonly DocumentFate[],
-): Promise<StaleLabel[]> {
-  const { rows } = await db.query<StaleLabel>(
-    `select query_id as "queryId", document_id as "documentId", grade, fate
+): Promise<readonly StaleLabel[]> {
+  return queryRows<StaleLabel>(
+    db,
+    `select query_id, document_id, grade, fate
        from golden_run_stale_labels where run_id = $1::text and fate = any ($2::text[]) order by query_id, document_id`,
     [runId, fates],
   );
-  return rows;
 }
 
-export function toDifference({
-  run_id: _runId,
-  kind: _kind,
-  against: _against,
-  k,
-  ...row
-}: DifferenceRow): RunDifference {
+export function toDifference({ runId: _, kind: _kind, against: _against, k, ...row }: DifferenceRow): RunDifference {
   return { ...row, key: { measure: row.measure, k } };
 }

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
-import { insertRows } from '../../platform/postgres/rows.ts';
+import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { LabelProbe } from '../rules/labels.ts';
@@ -116,12 +116,12 @@ async function insertForbidden(
 
 /** By rank, those at the top first. */
 export async function readForbidden(db: pg.Pool, runId: string): Promise<readonly ForbiddenResult[]> {
-  const { rows } = await db.query<ForbiddenResult>(
-    `select query_id as "queryId", document_id as "documentId", rank
+  return queryRows<ForbiddenResult>(
+    db,
+    `select query_id, document_id, rank
        from golden_run_forbidden where run_id = $1::text order by rank, query_id, document_id`,
     [runId],
   );
-  return rows;
 }
 
 /** Puts other checks in the place of those that a run was judged by. */
@@ -146,13 +146,13 @@ async function insertChecks(client: pg.PoolClient, runId: string, checks: readon
 /** Of a score `s`, as the fields of SegmentScore. */
 export const scoreColumns = `s.segment, s.measure, s.k, s.mean, s.n, s.ci_low as "ciLow", s.ci_high as "ciHigh", s.ci_method as "ciMethod"`;
 
-export async function readScores(db: pg.Pool, runId: string): Promise<SegmentScore[]> {
-  const { rows } = await db.query<SegmentScore>(
+export async function readScores(db: pg.Pool, runId: string): Promise<readonly SegmentScore[]> {
+  return queryRows<SegmentScore>(
+    db,
     `select ${scoreColumns} from golden_run_scores s
       where run_id = $1::text order by segment <> 'all', segment, measure, k`,
     [runId],
   );
-  return rows;
 }
 
 export async function readChecks(db: pg.Pool, runId: string): Promise<readonly CheckResult[]> {
@@ -164,16 +164,17 @@ export async function readChecksOf(
   db: pg.Pool,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly CheckResult[]>> {
-  const { rows } = await db.query<CheckResult & { run_id: string }>(
-    `select run_id, name, severity, verdict, value, ci_low as "ciLow", ci_high as "ciHigh", n, threshold,
-            is_beyond as "isBeyond", explanation, smallest_detectable_drop as "smallestDetectableDrop"
+  const rows = await queryRows<CheckResult & { readonly runId: string }>(
+    db,
+    `select run_id, name, severity, verdict, value, ci_low, ci_high, n, threshold, is_beyond, explanation,
+            smallest_detectable_drop
        from golden_run_checks where run_id = any($1::text[]) order by name, severity`,
     [runIds],
   );
   const byRun = new Map<string, CheckResult[]>();
-  for (const { run_id, ...check } of rows) {
-    const own = byRun.get(run_id);
-    if (own === undefined) byRun.set(run_id, [check]);
+  for (const { runId, ...check } of rows) {
+    const own = byRun.get(runId);
+    if (own === undefined) byRun.set(runId, [check]);
     else own.push(check);
   }
   return byRun;
@@ -205,8 +206,9 @@ export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeC
 }
 
 export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailure | null> {
-  const { rows } = await db.query<Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>>(
-    `select outcome, error_code as "errorCode", error_message as "errorMessage"
+  const rows = await queryRows<Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>>(
+    db,
+    `select outcome, error_code, error_message
        from golden_run_answers where run_id = $1::text order by answered_at, query_id`,
     [runId],
   );
@@ -214,22 +216,26 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 }
 
 /**
- * Lists come as JSON, which is parsed many times faster than arrays of PostgreSQL are; of numbers PostgreSQL writes it
- * faster as text. A score is never infinite or no number, since it was JSON when it came.
+ * Answers of a run, in the order in which they came; of one query, where it is named. Lists come as JSON, which is parsed
+ * many times faster than arrays of PostgreSQL are; of numbers PostgreSQL writes it faster as text. A score is never
+ * infinite or no number, since it was JSON when it came.
  */
-export const selectAnswers = `
-  select query_id as "queryId", outcome, array_to_json(document_ids) as ids,
-         ('[' || array_to_string(scores, ',', 'null') || ']')::json as scores, latency_ms as "latencyMs", attempts,
-         error_code as "errorCode", error_message as "errorMessage"
-    from golden_run_answers`;
-
-export interface AnswerRow extends Omit<QueryAnswer, 'documents'> {
-  readonly ids: readonly string[];
-  readonly scores: readonly (number | null)[];
-}
-
-export function toAnswer({ ids, scores, ...answer }: AnswerRow): QueryAnswer {
-  return { ...answer, documents: ids.map((id, index) => ({ id, score: scores[index] ?? null })) };
+export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
+  const rows = await queryRows<
+    Omit<QueryAnswer, 'documents'> & { readonly ids: readonly string[]; readonly scores: readonly (number | null)[] }
+  >(
+    db,
+    `select query_id, outcome, array_to_json(document_ids) as ids,
+            ('[' || array_to_string(scores, ',', 'null') || ']')::json as scores, latency_ms, attempts, error_code,
+            error_message
+       from golden_run_answers where run_id = $1::text ${queryId === undefined ? '' : 'and query_id = $2::text'}
+      order by answered_at, query_id`,
+    queryId === undefined ? [runId] : [runId, queryId],
+  );
+  return rows.map(({ ids, scores, ...answer }) => ({
+    ...answer,
+    documents: ids.map((id, index) => ({ id, score: scores[index] ?? null })),
+  }));
 }
 
 /** A run in the history of its golden set. */
@@ -289,7 +295,7 @@ export function createRunReads(pool: pg.Pool) {
       readonly measures?: readonly Measure[];
     }): Promise<readonly HistoricRun[]> {
       const { pipeline, goldenSet, from, until, limit, measures = null } = request;
-      const { rows } = await pool.query<Omit<HistoricRun, 'scores'> & (SegmentScore | { measure: null })>(historySql, [
+      const rows = await queryRows<Omit<HistoricRun, 'scores'> & (SegmentScore | { measure: null })>(pool, historySql, [
         pipeline,
         goldenSet,
         from,
@@ -333,11 +339,7 @@ export function createRunReads(pool: pg.Pool) {
 
     /** What was answered to one query; null while it has no answer. */
     async answer(runId: string, queryId: string): Promise<QueryAnswer | null> {
-      const { rows } = await pool.query<AnswerRow>(`${selectAnswers} where run_id = $1::text and query_id = $2::text`, [
-        runId,
-        queryId,
-      ]);
-      return rows[0] === undefined ? null : toAnswer(rows[0]);
+      return (await readAnswers(pool, runId, queryId))[0] ?? null;
     },
   };
 }

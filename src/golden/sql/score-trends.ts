@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 
 /** The score of a run over all queries at its largest cut-off. */
 export interface ScorePoint {
@@ -68,8 +69,9 @@ export async function readLatestScores(
   sets: readonly Pick<ScoreTrendRequest, 'pipeline' | 'goldenSet'>[],
   { from, until, measure, limit }: Pick<ScoreTrendRequest, 'from' | 'until'> & LatestScores,
 ): Promise<ReadonlyMap<string, readonly ScorePoint[]>> {
-  const { rows } = await pool.query<{ pipeline: string; goldenSet: string; score: number[] }>(
-    `select t.pipeline, t.golden_set as "goldenSet",
+  const rows = await queryRows<{ pipeline: string; goldenSet: string; score: number[] }>(
+    pool,
+    `select t.pipeline, t.golden_set,
             array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score
        from unnest($1::text[], $2::text[]) as t (pipeline, golden_set)
       cross join (select $5::text as measure) m

@@ -26,14 +26,6 @@ export interface BadWindow {
   readonly until: Date;
 }
 
-/** What is known of a pipeline when it is asked for. */
-interface KnownNow {
-  /** Newest measurements of the pipeline. */
-  readonly measurements: readonly LatestMeasurement[];
-  readonly intervalSeconds: IntervalOf;
-  readonly density: StoredDensityState | null;
-}
-
 /**
  * The first of the consecutive bad measurements that a failing threshold, a changed measure, or the watch over density or
  * feedback came of; of several alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
@@ -41,7 +33,12 @@ interface KnownNow {
 export async function firstBadMeasurement(
   { measurements, checkStore }: FirstBadDeps,
   { name: pipeline, thresholds }: WatchedPipeline,
-  known: KnownNow,
+  known: {
+    /** Newest measurements of the pipeline. */
+    readonly measurements: readonly LatestMeasurement[];
+    readonly intervalSeconds: IntervalOf;
+    readonly density: StoredDensityState | null;
+  },
   now: Date,
 ): Promise<BadWindow | null> {
   const from = new Date(now.getTime() - MAX_BACK_MS);

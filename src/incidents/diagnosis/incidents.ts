@@ -5,6 +5,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { topicsTable } from '../../density/topics-table.ts';
 import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import {
   type Alarm,
@@ -44,11 +45,11 @@ type IncidentRow = Omit<Incident, 'course' | 'earlier'> & {
 
 /** Incidents with what was said last, and what was said before with its evidence. */
 const select = `
-  select i.id, i.pipeline, i.opened_at as "openedAt", i.closed_at as "closedAt",
-         i.closed_because as "closedBecause", i.severity, i.settled_at as "settledAt", i.course, d.said_at as "saidAt", d.cause, d.confidence, d.probability, d.summary,
-         d.alarms, d.run_id as "runId", d.reference_run_id as "referenceRunId", d.findings -> 'ranked' as ranked,
+  select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.settled_at, i.course, d.said_at,
+         d.cause, d.confidence, d.probability, d.summary, d.alarms, d.run_id, d.reference_run_id,
+         d.findings -> 'ranked' as ranked,
          d.findings -> 'signs' as signs, d.findings -> 'also' as also, d.findings -> 'weighed' as weighed,
-         d.findings -> 'effects' as effects, (d.findings ->> 'failedShare')::double precision as "failedShare",
+         d.findings -> 'effects' as effects, (d.findings ->> 'failedShare')::double precision as failed_share,
          coalesce((select jsonb_agg(jsonb_build_object('saidAt', e.said_at, 'cause', e.cause, 'confidence', e.confidence,
                                                        'probability', e.probability, 'summary', e.summary, 'alarms', e.alarms,
                                                        'runId', e.run_id, 'signs', e.findings -> 'signs',
@@ -76,7 +77,7 @@ const say = `
 export function createIncidents(pool: Pool) {
   const topics = topicsTable(pool);
   const read = async (where: string, values: readonly unknown[]): Promise<readonly Incident[]> => {
-    const { rows } = await pool.query<IncidentRow>(`${select} ${where}`, [...values]);
+    const rows = await queryRows<IncidentRow>(pool, `${select} ${where}`, [...values]);
     const names = await topics.names(rows.flatMap(topicIdsIn));
     return rows.map((row) => withTopicNames(incidentOf(row), names));
   };
@@ -210,20 +211,20 @@ interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'course'> {
 }
 
 async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncident | null> {
-  const { rows } = await client.query<Omit<OpenIncident, 'course' | 'last'> & { readonly course: unknown }>(
-    `select id, opened_at as "openedAt", looked_at as "lookedAt", course from incidents
+  const incident = await queryRow<Omit<OpenIncident, 'course' | 'last'> & { readonly course: unknown }>(
+    client,
+    `select id, opened_at, looked_at, course from incidents
       where pipeline = $1::text and closed_at is null for update`,
     [pipeline],
   );
-  const [incident] = rows;
-  if (incident === undefined) return null;
-  const said = await client.query<OpenIncident['last']>(
-    `select cause, confidence, alarms, run_id as "runId", findings -> 'signs' as signs from diagnoses
+  if (incident === null) return null;
+  const last = await queryRow<OpenIncident['last']>(
+    client,
+    `select cause, confidence, alarms, run_id, findings -> 'signs' as signs from diagnoses
       where incident_id = $1::bigint order by id desc limit 1`,
     [incident.id],
   );
-  const [last] = said.rows;
-  return last === undefined ? null : { ...incident, course: courseOf(incident.course), last };
+  return last && { ...incident, course: courseOf(incident.course), last };
 }
 
 function worstOf(alarms: readonly Pick<Alarm, 'severity'>[]): Alarm['severity'] {

@@ -17,12 +17,6 @@ export interface ExpectedDocument {
   readonly segment: string | null;
 }
 
-export interface ManifestChange {
-  readonly documents: number;
-  readonly written: number;
-  readonly gone: number;
-}
-
 const columns = 'id, updated_at, hash, deleted, chunks, segment';
 const says = (table: string, ...more: readonly string[]): string =>
   [...more, 'updated_at', 'hash', 'deleted', 'chunks', 'segment'].map((column) => `${table}.${column}`).join(', ');
@@ -108,7 +102,7 @@ export function createDocumentsTable(pool: Pool) {
         readonly mostArrivals: number;
         readonly tellsVersions: boolean;
       },
-    ): Promise<ManifestChange> {
+    ) {
       return inTransaction(pool, async (client) => {
         const { rowCount: written } = await client.query(
           `insert into index_documents as d (pipeline, ${columns}, place, since)
@@ -275,7 +269,7 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /** Documents of which a followed change has waited since `until` at the latest, those first that wait longest, and how many. */
-    async late(pipeline: string, until: Date, limit: number): Promise<LateDocuments> {
+    async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: string }>(
         pool,
         `select id, segment, updated_at as "foundAt", count(*) over () as count from index_arrivals
@@ -327,11 +321,6 @@ export interface Waiting {
   readonly updatedAt: Date;
   /** What the store calls the version; null for a document that was not there before. */
   readonly version: string | null;
-}
-
-export interface LateDocuments {
-  readonly count: number;
-  readonly documents: readonly NamedDocument[];
 }
 
 export interface FollowedChange extends Arrival {

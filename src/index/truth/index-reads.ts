@@ -12,6 +12,7 @@ import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import type { Deployments } from '../../live/deployments/deployments.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import type { DocumentsTable } from './documents-table.ts';
 import { indexMeasureNames } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
@@ -90,7 +91,8 @@ export function createReturnedReads(pool: pg.Pool) {
       { pipeline, since, k, most }: ReturnedWindow,
       ids: readonly string[],
     ): Promise<ReturnedDocuments & { readonly back: ReadonlySet<string> }> {
-      const { rows } = await pool.query<ReturnedDocuments & { back: readonly string[] }>(
+      const rows = await queryRows<ReturnedDocuments & { back: readonly string[] }>(
+        pool,
         `with live as (
            select distinct on (question) question, id, text, results
              from (select coalesce(text, text_hash, id) as question, id, text, results

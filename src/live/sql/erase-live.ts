@@ -4,6 +4,7 @@
  */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
@@ -44,12 +45,12 @@ interface RemovedRows {
   readonly feedback: number;
 }
 
-interface QueryRow {
-  received_on: string;
-  pipeline: string;
-  id: string;
-  trace_id: string | null;
-  erased_at: Date;
+interface ErasedQuery {
+  readonly receivedOn: string;
+  readonly pipeline: string;
+  readonly id: string;
+  readonly traceId: string | null;
+  readonly erasedAt: Date;
 }
 
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
@@ -81,12 +82,7 @@ async function removeErased(
   await removeWhatWasMadeOf(client, queries);
   if (late === null) await removeByIds(client, ids);
   const newIds = queries.map(
-    ({ id, pipeline, erased_at: erasedAt }): ErasedSubject => ({
-      kind: 'query',
-      subject: id,
-      pipeline,
-      erasedAt,
-    }),
+    ({ id: subject, pipeline, erasedAt }): ErasedSubject => ({ kind: 'query', subject, pipeline, erasedAt }),
   );
   let feedback = await removeFeedback(client, ofUser, users, late);
   feedback += await removeFeedback(client, ofTrace, traces, late);
@@ -98,16 +94,16 @@ async function removeErased(
   return { found: [...newIds, ...newTraces], queries: queries.length, feedback };
 }
 
-type Found = Pick<QueryRow, 'trace_id' | 'erased_at'>;
+type Found = Pick<ErasedQuery, 'traceId' | 'erasedAt'>;
 
-function traceOf({ trace_id: subject, erased_at: erasedAt }: Found): ErasedSubject[] {
+function traceOf({ traceId: subject, erasedAt }: Found): ErasedSubject[] {
   return subject === null ? [] : [{ kind: 'trace', subject, pipeline: '', erasedAt }];
 }
 
 /** OpenTelemetry has the trace in the id of its queries. */
 function traceToldBy({ subject, erasedAt }: ErasedSubject): ErasedSubject[] {
-  const [, trace = null] = /^([0-9a-f]{32})-[0-9a-f]{16}$/.exec(subject) ?? [];
-  return traceOf({ trace_id: trace, erased_at: erasedAt });
+  const [, traceId = null] = /^([0-9a-f]{32})-[0-9a-f]{16}$/.exec(subject) ?? [];
+  return traceOf({ traceId, erasedAt });
 }
 
 /** The subjects as a relation `e`, for the parameters of `valuesOf`. */
@@ -131,15 +127,15 @@ async function removeQueries(
   condition: string,
   subjects: readonly ErasedSubject[],
   late: LateDays,
-): Promise<QueryRow[]> {
+): Promise<ErasedQuery[]> {
   if (subjects.length === 0) return [];
-  const { rows } = await client.query<QueryRow>(
+  return queryRows<ErasedQuery>(
+    client,
     `delete from live_queries r using ${erased}
       where ${condition} ${onDays(late)}
      returning r.received_on::text, r.pipeline, r.id, r.trace_id, e.erased_at`,
     valuesOf(subjects, late),
   );
-  return rows;
 }
 
 async function removeFeedback(
@@ -163,13 +159,13 @@ async function removeFragmentsOfUsers(
   late: LateDays,
 ): Promise<Found[]> {
   if (users.length === 0) return [];
-  const { rows } = await client.query<Found>(
+  return queryRows<Found>(
+    client,
     `delete from trace_fragments r using ${erased}
       where r.user_hash = e.subject and to_timestamp(r.ended_at_unix_nano / 1000000000) <= e.until
      returning r.trace_id, e.erased_at`,
     valuesOf(users, late).slice(0, 4),
   );
-  return rows;
 }
 
 async function removeFragments(client: PoolClient, traces: readonly ErasedSubject[]): Promise<void> {
@@ -180,34 +176,19 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
 }
 
 /** A baseline outlives its queries, a topic shows some of them, and judgments are of what they asked. */
-async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRow[]): Promise<void> {
+async function removeWhatWasMadeOf(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
   const keys = columnsOf(queries, [({ pipeline }) => pipeline, ({ id }) => id]);
   await client.query(
     `delete from query_coverage
       where (received_on, pipeline, id) in (select * from unnest($1::date[], $2::text[], $3::text[]))`,
-    [queries.map((row) => row.received_on), ...keys],
+    [queries.map((row) => row.receivedOn), ...keys],
   );
-  await client.query(
-    `delete from density_baseline_queries where (pipeline, id) in (select * from unnest($1::text[], $2::text[]))`,
-    keys,
-  );
-  await client.query(
-    `delete from shadow_answers where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
-    keys,
-  );
-  await client.query(
-    `delete from unshown_grades where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
-    keys,
-  );
-  await client.query(
-    `delete from judge_panel_pairs where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
-    keys,
-  );
-  await client.query(
-    `delete from judged_queries where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
-    keys,
-  );
+  for (const [table, column] of madeByIds)
+    await client.query(
+      `delete from ${table} where (pipeline, ${column}) in (select * from unnest($1::text[], $2::text[]))`,
+      keys,
+    );
   await client.query(
     `update uncovered_topics t
         set examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
@@ -274,8 +255,9 @@ export async function eraseLate(
 ): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> {
   return inTransaction(pool, async (client) => {
     await lockInTransaction(client, 'erasure');
-    const { rows } = await client.query<ErasedSubject>(
-      `select kind, subject, pipeline, erased_at as "erasedAt" from erased_subjects`,
+    const rows = await queryRows<ErasedSubject>(
+      client,
+      `select kind, subject, pipeline, erased_at from erased_subjects`,
     );
     const oldest = new Date(Math.min(...rows.map(({ erasedAt }) => erasedAt.getTime()), now.getTime()));
     // By its whole key a query is found in an index.

@@ -1,5 +1,6 @@
 /** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
 import type { Pool, PoolClient } from 'pg';
+import { queryRows } from '../../platform/postgres/rows.ts';
 import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
@@ -95,19 +96,17 @@ export async function renewFeedback(client: PoolClient, repeats: readonly Stored
   );
 }
 
-interface HourRow {
-  pipeline: string;
-  author: string | null;
-  query_id: string;
-  kind: FeedbackKind;
-  hour: Date;
-  counted: number;
-}
-
 /** The counted feedback of some people on some days, by hour. */
 export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Promise<CountedHour[]> {
   const subjects = days.map((day) => JSON.parse(day.subject) as ['user' | 'query', string]);
-  const { rows } = await pool.query<HourRow>(
+  const rows = await queryRows<
+    Pick<CountedHour, 'pipeline' | 'hour' | 'counted'> & {
+      readonly author: string | null;
+      readonly queryId: string;
+      readonly kind: FeedbackKind;
+    }
+  >(
+    pool,
     `select f.pipeline, f.user_hash as author, case when f.user_hash is null then f.query_id else '' end as query_id, f.kind,
             date_trunc('hour', f.occurred_at, 'utc') as hour, count(*)::integer as counted
        from (select distinct * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as d (pipeline, subject_kind, subject, day)) d
@@ -122,12 +121,10 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
       days.map((d) => d.day),
     ],
   );
-  return rows.map((row) => ({
-    pipeline: row.pipeline,
-    subject: capSubjectOf({ author: row.author, queryId: row.query_id }),
-    group: kindGroupOf(row.kind),
-    hour: row.hour,
-    counted: row.counted,
+  return rows.map(({ author, queryId, kind, ...hour }) => ({
+    ...hour,
+    subject: capSubjectOf({ author, queryId }),
+    group: kindGroupOf(kind),
   }));
 }
 
@@ -151,7 +148,8 @@ export async function readOpinions(
   { from, until }: FeedbackWindow,
   segmentKeys: readonly string[],
 ): Promise<OpinionTally[]> {
-  const { rows } = await pool.query<OpinionTally>(
+  return queryRows<OpinionTally>(
+    pool,
     `with opinions as (${opinionsOfWindow})
      select o.kind, o.sentiment, coalesce(q.segments, '{}') as segments, sum(o.feedback)::integer as feedback,
             (count(*) filter (where o.is_counted))::integer as opinions
@@ -167,7 +165,6 @@ export async function readOpinions(
       order by o.kind, o.sentiment, segments`,
     [pipeline, from, until, segmentKeys],
   );
-  return rows;
 }
 
 /** Counted opinions by when the latest feedback of each occurred, in buckets that begin at multiples of their length since 1970. */
@@ -177,7 +174,8 @@ export async function readOpinionBuckets(
   { from, until }: FeedbackWindow,
   bucketMs: number,
 ): Promise<OpinionBucket[]> {
-  const { rows } = await pool.query<OpinionCounts & { at: Date }>(
+  const rows = await queryRows<OpinionCounts & { at: Date }>(
+    pool,
     `with opinions as (${opinionsOfWindow})
      select date_bin($4::double precision * interval '1 millisecond', occurred_at, 'epoch'::timestamptz) as at,
             (count(*) filter (where sentiment = 'positive'))::integer as positive,

@@ -93,20 +93,6 @@ export interface LiveCandidates {
   }): Promise<readonly CandidateQuery[]>;
 }
 
-interface BucketRow {
-  start: Date;
-  outcome: QueryOutcome;
-  queries: number;
-}
-
-interface BinRow {
-  low: number;
-  high: number;
-  bin: number;
-  weight: number;
-  queries: number;
-}
-
 /** How many live queries came, and what became of them? */
 const bucketSql = `
   select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,
@@ -157,13 +143,31 @@ const coverageSql = `
 export function createTrafficReads(pool: Pool): TrafficReads {
   return {
     async buckets({ pipeline, from, until, bucketSeconds }) {
-      const rows = await queryRows<BucketRow>(pool, bucketSql, [pipeline, from, until, bucketSeconds]);
-      return toBuckets(rows);
+      const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
+        pipeline,
+        from,
+        until,
+        bucketSeconds,
+      ]);
+      const buckets = new Map<number, { start: Date; outcomes: Record<QueryOutcome, number> }>();
+      for (const { start, outcome, queries } of rows) {
+        const bucket = buckets.get(start.getTime()) ?? {
+          start,
+          outcomes: Object.fromEntries(queryOutcomes.map((one) => [one, 0])) as Record<QueryOutcome, number>,
+        };
+        bucket.outcomes[outcome] = queries;
+        buckets.set(start.getTime(), bucket);
+      }
+      return [...buckets.values()];
     },
 
     async coverage({ pipeline, from, until, within, bins }) {
       const [low, high] = within ?? [null, null];
-      const rows = await queryRows<BinRow>(pool, coverageSql, [pipeline, from, until, low, high, bins]);
+      const rows = await queryRows<{ low: number; high: number; bin: number; weight: number; queries: number }>(
+        pool,
+        coverageSql,
+        [pipeline, from, until, low, high, bins],
+      );
       const [first] = rows;
       if (first === undefined) return null;
       const weights = Array.from({ length: bins }, () => 0);
@@ -176,19 +180,6 @@ export function createTrafficReads(pool: Pool): TrafficReads {
       };
     },
   };
-}
-
-function toBuckets(rows: readonly BucketRow[]): TrafficBucket[] {
-  const buckets = new Map<number, { start: Date; outcomes: Record<QueryOutcome, number> }>();
-  for (const { start, outcome, queries } of rows) {
-    const bucket = buckets.get(start.getTime()) ?? {
-      start,
-      outcomes: Object.fromEntries(queryOutcomes.map((one) => [one, 0])) as Record<QueryOutcome, number>,
-    };
-    bucket.outcomes[outcome] = queries;
-    buckets.set(start.getTime(), bucket);
-  }
-  return [...buckets.values()];
 }
 
 /** How many live queries arrived in a stretch of time, sampled or not. */

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import type { FastifyRequest } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { namingOutage } from '../postgres/outage.ts';
-import { insertRows } from '../postgres/rows.ts';
+import { insertRows, queryRows } from '../postgres/rows.ts';
 
 export const acts = [
   'import_golden_set',
@@ -70,14 +70,14 @@ export function createAuditLog(pool: Pool) {
   return {
     /** Newest first. */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
-      const { rows } = await pool.query<RecordedAct>(
+      return queryRows<RecordedAct>(
+        pool,
         `select id::text, at, by, act, pipeline, subject, before, after from audit_log
           where ($1::text is null or pipeline = $1::text) and ($2::timestamptz is null or at >= $2::timestamptz)
             and ($3::bigint is null or id < $3::bigint)
           order by id desc limit $4::integer`,
         [pipeline ?? null, since ?? null, beforeId ?? null, limit],
       );
-      return rows;
     },
 
     /** Drops what is older. */

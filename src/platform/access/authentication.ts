@@ -29,13 +29,6 @@ const KEY_BELIEVED_MS = 10_000;
 /** Of keys and addresses together whose requests are counted; beyond it the one that was quiet longest is forgotten. */
 const MAX_COUNTED = 10_000;
 
-interface CredentialSources {
-  readonly keys: Pick<ApiKeys, 'find'>;
-  readonly sessions: Pick<ConsoleSessions, 'find' | 'begin' | 'end'>;
-  readonly optional: boolean;
-  readonly logger: Logger;
-}
-
 export interface AuthenticationSettings {
   /** Calls without a key may do everything: only for an embedded daemon on loopback. */
   readonly optional: boolean;
@@ -46,7 +39,12 @@ export interface AuthenticationSettings {
   readonly sessions: Pick<ConsoleSessions, 'begin' | 'end'>;
 }
 
-export function createAuthentication(sources: CredentialSources): AuthenticationSettings {
+export function createAuthentication(sources: {
+  readonly keys: Pick<ApiKeys, 'find'>;
+  readonly sessions: Pick<ConsoleSessions, 'find' | 'begin' | 'end'>;
+  readonly optional: boolean;
+  readonly logger: Logger;
+}): AuthenticationSettings {
   const { keys, sessions, optional, logger } = sources;
   const attempts = createAttempts((address) =>
     logger.warn('an address presents wrong keys or sessions and is sent away for a minute', { address }),

@@ -11,13 +11,6 @@ interface KeyValue {
   readonly value: { readonly stringValue: string } | { readonly doubleValue: number };
 }
 
-interface NumberPoint {
-  readonly attributes: readonly KeyValue[];
-  readonly startTimeUnixNano?: string;
-  readonly timeUnixNano: string;
-  readonly asDouble: number;
-}
-
 /** How the process is called: Prometheus makes of it `job` and `instance`. */
 interface Reporter {
   readonly instance: string;
@@ -70,7 +63,7 @@ function metricOf(reading: MetricReading, { startedAt }: Reporter, now: Date): o
   }
   const dataPoints = values
     .filter(({ value }) => Number.isFinite(value))
-    .map(({ labels, value }): NumberPoint => ({ attributes: attributesOf(labels), ...time, asDouble: value }));
+    .map(({ labels, value }) => ({ attributes: attributesOf(labels), ...time, asDouble: value }));
   if (dataPoints.length === 0) return null;
   return type === 'counter'
     ? { name, description, sum: { aggregationTemporality: CUMULATIVE, isMonotonic: true, dataPoints } }

@@ -127,13 +127,7 @@ function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] 
 
 type RunSql = (sql: string) => Promise<{ rows: unknown[] }>;
 
-interface Versions {
-  readonly current: number;
-  readonly newest: number;
-  readonly newer: readonly string[];
-}
-
-async function versions(migrations: Postgrator, query: RunSql): Promise<Versions> {
+async function versions(migrations: Postgrator, query: RunSql) {
   const newest = await migrations.getMaxVersion();
   const current = await migrations.getDatabaseVersion();
   if (current <= newest) return { current, newest, newer: [] };

@@ -90,6 +90,6 @@ function camelCase(name: string): string {
   return known;
 }
 
-function snakeCase(key: string): string {
+export function snakeCase(key: string): string {
   return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -87,11 +87,6 @@ export function chunkOf(
   return best ?? null;
 }
 
-interface Vectored {
-  readonly id: string;
-  readonly vector: Float32Array;
-}
-
 export interface TrueNeighbour {
   readonly id: string;
   readonly cosine: number;
@@ -101,7 +96,7 @@ export interface TrueNeighbour {
 
 /** The k best by `metric`, best first. */
 export function bruteForce(
-  chunks: readonly Vectored[],
+  chunks: readonly { readonly id: string; readonly vector: Float32Array }[],
   query: Float32Array,
   k: number,
   metric: VectorMetric,

@@ -184,12 +184,7 @@ function renamedShare(lists: readonly Lists[]): number | null {
   return alike.length / telling.length;
 }
 
-interface Partners {
-  readonly commonest: string;
-  readonly total: number;
-}
-
-function countPartners(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, Partners> {
+function countPartners(pairs: readonly (readonly [string, string])[]) {
   const counts = new Map<string, Map<string, number>>();
   for (const [one, other] of pairs) {
     const partners = counts.get(one) ?? new Map<string, number>();

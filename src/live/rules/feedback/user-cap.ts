@@ -46,13 +46,8 @@ export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {
   return feedbackKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
 }
 
-interface UserCap {
-  readonly perHour: number;
-  readonly perDay: number;
-}
-
 /** Each group has a cap of its own, so that spam of clicks cannot crowd out the complaints. */
-export type FeedbackCaps = Readonly<Record<KindGroup, UserCap>>;
+export type FeedbackCaps = Readonly<Record<KindGroup, { readonly perHour: number; readonly perDay: number }>>;
 
 /** More than a diligent user gives, far less than a script does. */
 export const defaultFeedbackCaps: FeedbackCaps = {

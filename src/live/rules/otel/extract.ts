@@ -292,13 +292,8 @@ function readFragments(
   }
 }
 
-interface Embedding {
-  readonly text: string | null;
-  readonly vector: Float32Array;
-}
-
 /** `embedding.embeddings.N.embedding.{text,vector}`, else one vector on the span with the span's input. */
-function readEmbeddings(span: OtlpSpan, wantedTexts: ReadonlySet<string>): readonly Embedding[] {
+function readEmbeddings(span: OtlpSpan, wantedTexts: ReadonlySet<string>) {
   const listed = readFlattened(span.attributes, 'embedding.embeddings') ?? [];
   const input = readEmbeddedText(span);
   const candidates =

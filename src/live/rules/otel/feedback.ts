@@ -297,12 +297,7 @@ export function readSpanFeedback(
   return { feedback, annotatedSpans: [...annotatedSpans], machineJudgments, unusableAnnotations };
 }
 
-interface TimedAnnotation {
-  readonly annotation: Annotation;
-  readonly timeUnixNano: bigint;
-}
-
-function annotationsOf(span: OtlpSpan): readonly TimedAnnotation[] {
+function annotationsOf(span: OtlpSpan) {
   const inline = readAnnotations(span.attributes);
   const events = span.events.flatMap(({ name, attributes, timeUnixNano }) => {
     const annotation = name === EVALUATION_EVENT ? readEvaluationEvent(attributes) : null;
