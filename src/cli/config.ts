@@ -1,4 +1,5 @@
 /** `recalld config`: check, print and describe the config. */
+
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { commandLogger, readIfThere } from '../app/commands/command-store.ts';
@@ -10,8 +11,9 @@ import { listChecks } from '../checks/edge/checks-command.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/edge/false-pages-command.ts';
 import type { CheckStateJson } from '../checks/edge/routes.ts';
 import { plural } from '../core/format.ts';
-import { readSlowSchedules, slowScheduleInWords, slowScheduleJson } from '../golden/edge/commands/slow-schedules.ts';
-import { costInWords, type ExpectedCost, expectedCost } from '../judging/expected-cost.ts';
+import { toDocument } from '../core/text/names.ts';
+import { readSlowSchedules, slowScheduleInWords } from '../golden/edge/commands/slow-schedules.ts';
+import { costInWords, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from './output.ts';
 
@@ -64,8 +66,8 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
       pipelines: names,
       warnings,
       false_pages: json,
-      judge_costs: costs.map(costJson),
-      slow_schedules: slow.map(slowScheduleJson),
+      judge_costs: toDocument(costs),
+      slow_schedules: toDocument(slow),
     });
     return;
   }
@@ -82,16 +84,6 @@ function blindInWords({ pipeline, name, smallest_detectable_drop: smallest, thre
     `${pipeline}: the check "${name}" is blind: it would only find a drop of ${smallest?.toFixed(3)} or more, and watches for ` +
     `${Math.abs(threshold).toFixed(3)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
   );
-}
-
-function costJson({ pipeline, grades, pairs, dollars, cap }: ExpectedCost) {
-  return {
-    pipeline,
-    grades_per_day: grades,
-    panel_pairs_per_day: pairs,
-    dollars_per_day: dollars,
-    max_cost_per_day: cap,
-  };
 }
 
 function print(options: ConfiguredOptions): void {

@@ -4,7 +4,8 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { type Clock, DAY_MS } from '../core/time.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
-import type { DensityAnswer } from './http-contract.ts';
+import { toWire } from '../platform/http/wire.ts';
+import { type DensityAnswer, densityAnswer } from './http-contract.ts';
 import type { DensityPlan } from './plan.ts';
 import { GROWTH_DAYS, outgrewBaseline } from './rules/measurement-change.ts';
 import { densityMeasures } from './rules/watch.ts';
@@ -52,9 +53,9 @@ export async function describeDensity(
         const series = await measurements.series({ pipeline, measure, segment }, from, until, MAX_SERIES);
         const { newest = null, gap = null } = found ?? {};
         const told = {
-          latest: newest === null ? null : pointJson(newest),
-          no_data: gap === null ? null : { reason: gap.reason, details: gap.details },
-          series: series.map(pointJson),
+          latest: newest && pointOf(newest),
+          noData: gap,
+          series: series.map(pointOf),
         };
         return [measure, told] as const;
       }),
@@ -63,44 +64,26 @@ export async function describeDensity(
   const phase = stored?.state.phase ?? null;
   const watching = phase?.kind === 'watching' ? phase : null;
   const progress = phase?.kind === 'learning' ? phase.progress : null;
-  return {
+  return toWire(densityAnswer, {
     pipeline,
     segment,
     phase: phase?.kind ?? 'unwatched',
-    baseline:
-      watching === null
-        ? null
-        : {
-            version: watching.baselineVersion,
-            grade: watching.grade,
-            days: watching.days,
-            sessions: watching.sessions,
-            until: new Date(watching.untilMs).toISOString(),
-          },
-    progress:
-      progress === null || plan === null
-        ? null
-        : { days: progress.days, sessions: progress.sessions, needs: { ...plan.needs } },
+    baseline: watching && { ...watching, version: watching.baselineVersion, until: new Date(watching.untilMs) },
+    progress: progress && plan && { ...progress, needs: plan.needs },
     incidents: Object.fromEntries(
       Object.entries(watching?.alarms ?? {}).flatMap(([level, { incident }]) =>
-        incident === null
-          ? []
-          : [[level, { opened_at: new Date(incident.openedMs).toISOString(), scope: incident.scope }]],
+        incident === null ? [] : [[level, { openedAt: new Date(incident.openedMs), scope: incident.scope }]],
       ),
     ),
-    closed_until: watching === null || stored === null ? null : new Date(stored.state.closedMs).toISOString(),
+    closedUntil: watching && stored && new Date(stored.state.closedMs),
     check,
-    outgrew_baseline: await hasOutgrown(measurements, phase, pipeline, now),
+    outgrewBaseline: await hasOutgrown(measurements, phase, pipeline, now),
     measures,
-    events: events.map(({ id, kind, occurredAt, sentence, details }) => ({
-      id,
-      kind,
-      occurred_at: occurredAt.toISOString(),
-      sentence,
-      details,
-    })),
-  };
+    events,
+  });
 }
+
+const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
 /** By the last density of each full day, UTC. */
 async function hasOutgrown(
@@ -122,15 +105,4 @@ async function hasOutgrown(
     days[Math.floor((windowEnd.getTime() - firstDay) / DAY_MS)] = value;
   }
   return outgrewBaseline(days, phase.density);
-}
-
-function pointJson({ windowStart, windowEnd, value, ciLow, ciHigh, n }: Measurement) {
-  return {
-    window_start: windowStart.toISOString(),
-    window_end: windowEnd.toISOString(),
-    value,
-    ci_low: ciLow,
-    ci_high: ciHigh,
-    sessions: n,
-  };
 }

@@ -47,7 +47,7 @@ const event = z.object({
   details: z.record(z.string(), z.unknown()),
 });
 
-const densityAnswer = z.object({
+export const densityAnswer = z.object({
   pipeline: z.string(),
   segment: z.string(),
   phase: z
@@ -147,42 +147,22 @@ export const topicChangeSchema = z.strictObject({
   note: shortText.optional().describe('Why, or what is being done.'),
 });
 
-function judgedJson(topic: UncoveredTopic): z.infer<typeof topicSchema>['judged'] {
-  const judged = judgedRelevance(topic);
-  return judged === null
-    ? null
-    : { relevant_share: judged.share, ci_low: judged.low, ci_high: judged.high, n: judged.n };
-}
-
 export function topicJson(
   topic: UncoveredTopic,
   texts: ReadonlyMap<string, string>,
   windows?: readonly TopicWindow[],
 ): z.infer<typeof topicSchema> {
-  return {
-    ...windowJson(topic),
-    id: topic.id,
-    pipeline: topic.pipeline,
+  return toWire(topicSchema, {
+    ...topic,
     name: topicName(topic),
-    state: topic.state,
-    note: topic.note,
-    cause: topic.cause,
-    first_seen: topic.firstSeen.toISOString(),
-    last_seen: topic.windowEnd.toISOString(),
-    share_low: topic.shareLow,
-    share_high: topic.shareHigh,
+    lastSeen: topic.windowEnd,
     p: topic.adjustedP,
-    examples: topic.examples.map((id) => ({ query_id: id, text: texts.get(id) ?? null })),
-    nearest_chunks: topic.nearest.map(([id, similarity]) => ({ id, similarity })),
+    examples: topic.examples.map((id) => ({ queryId: id, text: texts.get(id) ?? null })),
+    nearestChunks: topic.nearest.map(([id, similarity]) => ({ id, similarity })),
     segments: topic.segments.map(([segment, share]) => ({ segment, share })),
-    lost_chunks: [...topic.lostChunks],
-    judged: judgedJson(topic),
-    ...(windows === undefined ? {} : { windows: windows.map(windowJson) }),
-  };
-}
-
-function windowJson(window: TopicWindow): z.infer<typeof topicWindowSchema> {
-  return toWire(topicWindowSchema, window);
+    judged: judgedRelevance(topic),
+    windows,
+  });
 }
 
 /** How well the store covers what people ask. */

@@ -16,7 +16,7 @@ import {
   pageQueryShape,
   shortText,
 } from '../platform/http/fields.ts';
-import type { Endpoint } from '../platform/http/wire.ts';
+import { type Endpoint, toWire } from '../platform/http/wire.ts';
 import {
   goldenQuerySchema,
   goldenSetListQuery,
@@ -28,7 +28,6 @@ import {
   newGoldenSetSchema,
 } from './golden-set-schema.ts';
 import type { ChangedQuery } from './rules/listed-queries.ts';
-import type { QueryAnswer } from './rules/run.ts';
 import { runMeasures } from './rules/score-run.ts';
 import { comparedShape, metricsSchema, runStatusField, runSummarySchema, verdictField } from './run-summary-schema.ts';
 
@@ -61,7 +60,7 @@ export const goldenRunListQuery = z.strictObject({
   cursor: pageQueryShape.cursor,
 });
 
-const goldenRunSchema = z.object({
+export const goldenRunSchema = z.object({
   run_id: z.string(),
   pipeline: z.string(),
   golden_set: z.string(),
@@ -84,7 +83,7 @@ export const runQueriesQuery = z.strictObject({
   ...numberedPageShape,
 });
 
-const runQuerySchema = goldenQuerySchema.extend({
+export const runQuerySchema = goldenQuerySchema.extend({
   outcome: outcomeField.nullable().describe('Null while it has no answer.'),
   documents: z
     .array(z.object({ id: z.string(), score: z.number().nullable() }))
@@ -102,23 +101,21 @@ export const compareQuery = z.strictObject({
   ...numberedPageShape,
 });
 
+const changedQuerySchema = z.object({
+  query_id: z.string(),
+  text: z.string(),
+  baseline: z.number(),
+  candidate: z.number(),
+  difference: z.number(),
+  newly_empty: z.boolean().describe('It had documents before and has none now.'),
+});
+
 const runComparisonSchema = z.object({
   baseline_run_id: z.string(),
   candidate_run_id: z.string(),
   ...comparedShape,
   ordered_by: z.string(),
-  queries: z
-    .array(
-      z.object({
-        query_id: z.string(),
-        text: z.string(),
-        baseline: z.number(),
-        candidate: z.number(),
-        difference: z.number(),
-        newly_empty: z.boolean().describe('It had documents before and has none now.'),
-      }),
-    )
-    .describe('A page of those that changed, most regressed first.'),
+  queries: z.array(changedQuerySchema).describe('A page of those that changed, most regressed first.'),
   next_cursor: nextCursor,
 });
 
@@ -143,22 +140,11 @@ export const baselineSchema = z.object({
 
 const unpinnedSchema = z.object({ pipeline: z.string(), golden_set: z.string() });
 
-/** One query of `runs show --per-query --json`. */
-export function queryAnswerJson(answer: QueryAnswer) {
-  return {
-    query_id: answer.queryId,
-    outcome: answer.outcome,
-    documents: answer.documents,
-    latency_ms: answer.latencyMs,
-    attempts: answer.attempts,
-    error_code: answer.errorCode,
-    error_message: answer.errorMessage,
-  };
-}
-
-export function changedQueryJson(changed: ChangedQuery) {
-  const { queryId, text, baseline, candidate, difference, isNewlyEmpty } = changed;
-  return { query_id: queryId, text, baseline, candidate, difference, newly_empty: isNewlyEmpty };
+export function changedQueries(queries: readonly ChangedQuery[]) {
+  return toWire(
+    z.array(changedQuerySchema),
+    queries.map(({ isNewlyEmpty: newlyEmpty, ...query }) => ({ ...query, newlyEmpty })),
+  );
 }
 
 function isMetricAtCutoff(text: string): boolean {

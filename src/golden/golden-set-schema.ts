@@ -192,7 +192,7 @@ export const newGoldenSetSchema = z.strictObject({
     }),
 });
 
-const importSummaryShape = {
+const importSummarySchema = z.object({
   columns: z
     .array(z.object({ column: z.string(), read_as: z.string(), reason: z.string().nullable() }))
     .describe('How each column was read; empty for what has no columns.'),
@@ -202,26 +202,20 @@ const importSummaryShape = {
   left_out: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
     .describe('What was sent and is not in the set, by reason, with the first place.'),
-};
+});
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   created: z.boolean().describe('False when the latest version already has this content.'),
   warnings: z.array(z.string()).describe('What was left out, merged or looks wrong.'),
-  ...importSummaryShape,
+  ...importSummarySchema.shape,
 });
 
 export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
   return toWire(goldenQuerySchema, { ...query, forbidden: query.forbidden ?? [], noAnswer: query.noAnswer ?? false });
 }
 
-export function importSummaryJson({ columns, judgmentsByGrade, documents, tags, leftOut }: ImportSummary) {
-  return {
-    columns: columns.map(({ column, readAs, reason }) => ({ column, read_as: readAs, reason })),
-    judgments_by_grade: judgmentsByGrade,
-    document_count: documents,
-    tags,
-    left_out: leftOut.map(({ reason, count, first }) => ({ reason, count, first })),
-  };
+export function importSummaryJson(summary: ImportSummary) {
+  return toWire(importSummarySchema, { ...summary, documentCount: summary.documents });
 }
 
 export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {

@@ -14,12 +14,12 @@ export function guessedCost(judge: Judge): number {
 export interface ExpectedCost {
   readonly pipeline: string;
   /** Documents of drawn queries that are graded a day, those of shadows and of the deeper search too. */
-  readonly grades: number;
+  readonly gradesPerDay: number;
   /** Pairs of the panel that are graded again a day. */
-  readonly pairs: number;
-  /** US dollars a day. */
-  readonly dollars: number;
-  readonly cap: number;
+  readonly panelPairsPerDay: number;
+  /** US dollars. */
+  readonly dollarsPerDay: number;
+  readonly maxCostPerDay: number;
 }
 
 /** Documents that are graded of a drawn query, in the mean. What shadows and the deeper search bring counts as if it was never what users got. */
@@ -37,12 +37,14 @@ export function expectedCost(plan: JudgingPlan): ExpectedCost | null {
   if (judge === null) return null;
   const grades = Math.round(queriesPerDay * gradesPerQuery(plan));
   const { pairs } = panelSize(queriesPerDay * depth);
-  return { pipeline, grades, pairs, dollars: (grades + pairs) * guessedCost(judge), cap: maxCostPerDay };
+  const dollarsPerDay = (grades + pairs) * guessedCost(judge);
+  return { pipeline, gradesPerDay: grades, panelPairsPerDay: pairs, dollarsPerDay, maxCostPerDay };
 }
 
 /** A sentence a pipeline, with what the cap of the day keeps from being graded. */
-export function costInWords({ pipeline, grades, pairs, dollars, cap }: ExpectedCost): string {
-  const work = `${grades} documents of live queries and ${pairs} pairs of the panel`;
+export function costInWords(cost: ExpectedCost): string {
+  const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay: dollars, maxCostPerDay: cap } = cost;
+  const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the panel`;
   const lengths = `questions of ${GUESSED.query} and documents of ${GUESSED.document} characters`;
   const estimate = `The judge of ${pipeline} grades ${work} a day, for about $${dollars.toFixed(2)} with ${lengths}`;
   if (dollars <= cap) return `${estimate}; judged.max_cost_per_day is $${cap}.`;

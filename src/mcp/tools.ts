@@ -3,9 +3,9 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { toDocument } from '../core/text/names.ts';
 import { topicJson } from '../density/http-contract.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
-import { queryAnswerJson } from '../golden/endpoints.ts';
 import { summarizeRun } from '../golden/runs/run-summary.ts';
 import { findRun } from '../golden/runs/stored-runs.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
@@ -91,7 +91,7 @@ export const mcpTools: readonly Tool[] = [
       const answers = await runs.answers(id);
       return {
         ...(await summarizeRun(runs, run)),
-        answers: answers.slice(0, most).map(queryAnswerJson),
+        answers: toDocument(answers.slice(0, most)),
         answers_left_out: Math.max(0, answers.length - most),
       };
     },

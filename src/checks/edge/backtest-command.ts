@@ -1,4 +1,5 @@
 /** `recalld backtest`: how often the configured checks would have fired on stored history. */
+
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import type { Config, PipelineConfig } from '../../app/config/schema.ts';
@@ -13,13 +14,14 @@ import {
   withConfig,
 } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { toDocument } from '../../core/text/names.ts';
 import { durationText } from '../../core/text/spelling.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { longestGapSeconds } from '../../math/schedule/occurrences.ts';
 import { runTrustSeconds } from '../../measures/rules/measurement.ts';
 import { backtestGoldenChecks, backtestThresholds } from '../backtest.ts';
 import { isThreshold } from '../config.ts';
-import type { CheckBacktest, Firings } from '../rules/verdict-episodes.ts';
+import type { CheckBacktest } from '../rules/verdict-episodes.ts';
 
 interface BacktestOptions extends ConfiguredOptions {
   readonly from: Date;
@@ -36,7 +38,7 @@ export function backtestCommand(command: Command, signal: AbortSignal): Command 
       const { config, pipeline = null, from, to: until = new Date() } = options;
       const { sets, notes } = await runBacktest(commandSettings(config, signal), pipeline, from, until);
       for (const sentence of notes) note(`Note: ${sentence}`);
-      if (options.json === true) printJson(toJson(from, until, sets));
+      if (options.json === true) printJson(toDocument({ from, to: until, sets }));
       else printLine(formatBacktest(sets));
     });
 }
@@ -65,37 +67,6 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
     durationText(each.longestSeconds),
     each.lastAt.toISOString(),
   ]);
-}
-
-function toJson(from: Date, until: Date, sets: readonly BacktestedChecks[]) {
-  return {
-    from: from.toISOString(),
-    to: until.toISOString(),
-    sets: sets.map(({ pipeline, goldenSet, checks }) => ({
-      pipeline,
-      golden_set: goldenSet,
-      checks: checks.map(({ name, severity, threshold, evaluations, transitions, firings }) => ({
-        name,
-        severity,
-        threshold,
-        evaluations,
-        transitions,
-        firings: firings.map(firingsJson),
-      })),
-    })),
-  };
-}
-
-function firingsJson({ verdict, episodes, totalSeconds, longestSeconds, firstAt, lastAt, example }: Firings) {
-  return {
-    verdict,
-    episodes,
-    total_seconds: totalSeconds,
-    longest_seconds: longestSeconds,
-    first_at: firstAt.toISOString(),
-    last_at: lastAt.toISOString(),
-    example,
-  };
 }
 
 /** What is measured least often is measured every six hours. */

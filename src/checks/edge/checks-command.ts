@@ -1,5 +1,7 @@
 /** `recalld checks`: where every check stands, and when it changed. */
+
 import type { Command } from 'commander';
+import { z } from 'zod';
 import {
   type CommandSettings,
   commandSettings,
@@ -18,8 +20,9 @@ import {
   printLine,
   withConfig,
 } from '../../cli/output.ts';
+import { toWire } from '../../platform/http/wire.ts';
 import { createCheckStore, readCheckStates, type TransitionFilter } from '../check-store.ts';
-import { type CheckStateJson, checkStateJson, type TransitionJson, transitionJson } from './routes.ts';
+import { type CheckStateJson, checkStateJson, type TransitionJson, transitionSchema } from './routes.ts';
 
 interface ChecksOptions extends ConfiguredOptions {
   readonly pipeline?: string;
@@ -121,6 +124,6 @@ export async function listChecks(settings: CommandSettings, pipeline: string | n
 export async function listTransitions(settings: CommandSettings, filter: TransitionFilter): Promise<TransitionJson[]> {
   if (filter.pipeline !== undefined) assertConfiguredPipeline(settings.config, filter.pipeline);
   return withCommandStore(settings, async ({ storage: { pool } }) =>
-    (await createCheckStore(pool).transitions(filter)).map(transitionJson),
+    toWire(z.array(transitionSchema), await createCheckStore(pool).transitions(filter)),
   );
 }

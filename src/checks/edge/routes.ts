@@ -9,7 +9,7 @@ import { type AuthenticationSettings, requireScope } from '../../platform/access
 import { nameSchema } from '../../platform/config/connection.ts';
 import { numberedPageShape, parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
 import { toWire } from '../../platform/http/wire.ts';
-import type { CheckStore, CheckTransition } from '../check-store.ts';
+import type { CheckStore } from '../check-store.ts';
 import type { CheckState } from '../rules/check-state.ts';
 import { isBlind } from '../rules/regression.ts';
 
@@ -66,21 +66,15 @@ export const checkListQuery = z.strictObject({
   ...numberedPageShape,
 });
 
-export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
-  const { judgedAt, isTooOld: tooOld, isQuiet: quiet } = check;
-  const age = judgedAt === null ? null : ageSeconds(judgedAt, now);
-  return toWire(checkStateSchema, {
-    ...check,
-    tooOld,
-    quiet,
-    blind: isBlind(check),
-    evaluatedAt: judgedAt,
-    ageSeconds: age,
-  });
+/** With the fields of `checkStateSchema`. */
+export function checkStateOf(check: CheckState, now: Date) {
+  const { judgedAt: evaluatedAt, isTooOld: tooOld, isQuiet: quiet } = check;
+  const age = evaluatedAt === null ? null : ageSeconds(evaluatedAt, now);
+  return { ...check, tooOld, quiet, blind: isBlind(check), evaluatedAt, ageSeconds: age };
 }
 
-export function transitionJson(transition: CheckTransition): TransitionJson {
-  return toWire(transitionSchema, transition);
+export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
+  return toWire(checkStateSchema, checkStateOf(check, now));
 }
 
 export interface ChecksDeps {
@@ -118,6 +112,11 @@ export function addChecks(app: FastifyInstance, deps: ChecksDeps): void {
       ...(since === undefined ? {} : { since: new Date(since) }),
       ...(cursor === undefined ? {} : { before: cursor }),
     });
-    return toPage(found, limit, transitionJson, ({ id }) => id);
+    return toPage(
+      found,
+      limit,
+      (one) => toWire(transitionSchema, one),
+      ({ id }) => id,
+    );
   });
 }

@@ -64,23 +64,19 @@ export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): 
 export function judgedRelevance({
   judgedQueries,
   relevantShare,
-}: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): {
-  share: number;
-  low: number;
-  high: number;
-  n: number;
-} | null {
+}: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>) {
   if (relevantShare === null || judgedQueries === 0) return null;
   const share = Math.min(1, relevantShare);
-  return { share, ...wilsonInterval(share, judgedQueries, 0.95), n: judgedQueries };
+  const { low: ciLow, high: ciHigh } = wilsonInterval(share, judgedQueries, 0.95);
+  return { relevantShare: share, ciLow, ciHigh, n: judgedQueries };
 }
 
 /** Null where none was judged. */
 export function judgedInWords(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
   const judged = judgedRelevance(topic);
   if (judged === null) return null;
-  const bounds = `95 % ${percent(judged.low)} to ${percent(judged.high)}`;
-  return `Of what its judged queries got, ${percent(judged.share)} holds an answer (${bounds}, n = ${judged.n}).`;
+  const bounds = `95 % ${percent(judged.ciLow)} to ${percent(judged.ciHigh)}`;
+  return `Of what its judged queries got, ${percent(judged.relevantShare)} holds an answer (${bounds}, n = ${judged.n}).`;
 }
 
 /** What to do about a topic, by what was seen of it: documents are brought back where some are known to be gone. */

@@ -1,4 +1,5 @@
 /** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`, and what they are made from. */
+
 import type { FastifyInstance } from 'fastify';
 import type { Dependencies } from '../../app/dependencies.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
@@ -9,16 +10,20 @@ import { type AuthenticationSettings, requireScope } from '../../platform/access
 import { parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
 import { listedItems } from '../../platform/http/listed-items.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
+import { toWire } from '../../platform/http/wire.ts';
 import {
   baselineParams,
-  changedQueryJson,
+  baselineSchema,
+  changedQueries,
   comparedRunsParams,
   compareQuery,
   goldenRunListQuery,
   goldenRunParams,
+  goldenRunSchema,
   newBaselineSchema,
   newGoldenRunSchema,
   runQueriesQuery,
+  runQuerySchema,
 } from '../endpoints.ts';
 import { runGoldenSetJob } from '../golden-jobs.ts';
 import {
@@ -38,7 +43,7 @@ import { cancelGoldenRun } from '../runs/end-golden-run.ts';
 import { pinRun, unpin } from '../runs/pin-baseline.ts';
 import { newRunId, startGoldenRun } from '../runs/run-golden-set.ts';
 import { type RunQuery, readRunQueries, summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
-import { metricsJson } from '../runs/score-json.ts';
+import { metricsOf } from '../runs/score-json.ts';
 import { compareRunsById, findCompleted, type RunsCompared } from '../runs/stored-runs.ts';
 import { type ImportReport, importGoldenQueries } from '../sets/import-golden-set.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
@@ -126,7 +131,7 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
       candidate_run_id: candidate,
       ...comparedJson(compared),
       ordered_by: compared.measure,
-      queries: items.map(changedQueryJson),
+      queries: changedQueries(items),
       next_cursor,
     };
   });
@@ -142,34 +147,27 @@ export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> 
 async function briefRun(runs: GoldenRuns, run: GoldenRun) {
   const [scores, checks] = await Promise.all([runs.scores(run.id), runs.checks(run.id)]);
   const verdicts = checks.map(({ verdict }) => verdict);
-  return {
-    run_id: run.id,
-    pipeline: run.pipeline,
-    golden_set: run.goldenSet,
-    golden_set_version: run.goldenSetVersion,
-    trigger: run.trigger,
-    status: run.status,
-    reason: run.reason,
-    started_at: run.startedAt.toISOString(),
-    finished_at: run.finishedAt?.toISOString() ?? null,
-    query_count: run.queriesTotal,
-    metrics: metricsJson(scores),
+  return toWire(goldenRunSchema, {
+    ...run,
+    runId: run.id,
+    queryCount: run.queriesTotal,
+    metrics: metricsOf(scores),
     verdict: run.status === 'completed' ? worstVerdict(verdicts) : 'no_data',
-  };
+  });
 }
 
+const unanswered = { outcome: null, documents: [], latencyMs: null, attempts: 0, errorCode: null, errorMessage: null };
+
 function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
-  return {
-    ...goldenQueryJson(query),
-    outcome: answer?.outcome ?? null,
-    documents: answer?.documents ?? [],
-    latency_ms: answer?.latencyMs ?? null,
-    attempts: answer?.attempts ?? 0,
-    error_code: answer?.errorCode ?? null,
-    error_message: answer?.errorMessage ?? null,
-    stale_documents: staleDocuments,
+  const { forbidden = [], noAnswer = false } = query;
+  return toWire(runQuerySchema, {
+    ...query,
+    forbidden,
+    noAnswer,
+    ...(answer ?? unanswered),
+    staleDocuments,
     metrics: scores,
-  };
+  });
 }
 
 /** The schema lets only metrics with a cut-off through. */
@@ -193,7 +191,7 @@ export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
   app.post('/v1/baselines', options, async (request, reply) => {
     const { run_id, note, with_failures } = parseRequest(request.body, newBaselineSchema, 'body');
     const baseline = await deps.pinBaseline(run_id, note ?? null, with_failures ?? false, keyHolder(request));
-    return reply.code(201).send(baselineJson(baseline));
+    return reply.code(201).send(toWire(baselineSchema, baseline));
   });
 
   app.delete('/v1/baselines/:pipeline/:golden_set', options, async (request) => {
@@ -201,11 +199,6 @@ export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
     await deps.unpinBaseline(pipeline, golden_set, keyHolder(request));
     return { pipeline, golden_set };
   });
-}
-
-export function baselineJson({ pipeline, goldenSet, runId, note, leftOut, pinnedAt }: GoldenBaseline) {
-  const left_out = leftOut.map((run) => ({ run_id: run.runId, reason: run.reason }));
-  return { pipeline, golden_set: goldenSet, run_id: runId, note, left_out, pinned_at: pinnedAt.toISOString() };
 }
 
 /** `/v1/golden-sets`. */

@@ -7,15 +7,19 @@ import { toWire } from '../../platform/http/wire.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';
-import type { GoldenRun, MovedQuestions, NoAnswerResults, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
-import { describeFailure, type RunFailure } from '../rules/run-failure.ts';
+import type { GoldenRun, NoAnswerResults, QueryAnswer, SegmentScore } from '../rules/run.ts';
+import { describeFailure } from '../rules/run-failure.ts';
 import { type RunMetricKey, scoreQueries, scoresBy } from '../rules/score-run.ts';
 import { falseAnswerRatio } from '../rules/unwanted-answers.ts';
-import { checkResultSchema, type RunSummaryJson } from '../run-summary-schema.ts';
+import { type RunSummaryJson, runSummarySchema } from '../run-summary-schema.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { comparedJson } from './comparison-json.ts';
-import { metricJson, metricsJson } from './score-json.ts';
+import { metricsOf } from './score-json.ts';
 import { answersAsIn, type CompareDeps, queriesOfRun, readComparedSide, type StoredRuns } from './stored-runs.ts';
+
+/** Of the run alone; comparisons are worked out for those who read them. */
+const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
+const scoresSchema = runSummarySchema.pick({ metrics: true, segments: true });
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {
   const [scores, checks, outcomes, failure, comparisons, forbidden] = await Promise.all([
@@ -31,75 +35,31 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
     return found === undefined ? null : comparedJson(found);
   };
   return {
-    run_id: run.id,
-    pipeline: run.pipeline,
-    golden_set: run.goldenSet,
-    golden_set_version: run.goldenSetVersion,
-    purpose: run.purpose,
-    status: run.status,
-    reason: run.reason,
-    cause: run.cause,
-    doubts: [...run.doubts],
-    provisional: run.status === 'running',
-    started_at: run.startedAt.toISOString(),
-    finished_at: run.finishedAt?.toISOString() ?? null,
-    queries: { total: run.queriesTotal, ...outcomes, stale: run.labels.deadQueries },
-    failure: failure === null ? null : failureJson(failure),
-    metrics: metricsJson(scores),
-    segments: segmentsJson(scores),
-    labels: {
-      probed: run.labels.probed,
-      stale: run.labels.stale,
-      lost: run.labels.lost,
-      reason: run.labels.gap,
-    },
-    answers_gone_at: run.answersGoneAt?.toISOString() ?? null,
-    forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
-    no_answer: run.noAnswer === null ? null : noAnswerJson(run.noAnswer),
-    stages: run.stages === null ? null : stagesJson(run.stages),
+    ...toWire(ownSummarySchema, {
+      ...run,
+      runId: run.id,
+      provisional: run.status === 'running',
+      queries: { total: run.queriesTotal, ...outcomes, stale: run.labels.deadQueries },
+      failure: failure && { ...failure, explanation: describeFailure(failure) },
+      metrics: metricsOf(scores),
+      segments: segmentsOf(scores),
+      labels: { ...run.labels, reason: run.labels.gap },
+      forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
+      noAnswer: run.noAnswer && withRatio(run.noAnswer),
+      checks: checks.map((check) => ({ smallestDetectableDrop: null, ...check, blind: isBlind(check) })),
+      verdict: verdictOf(
+        run,
+        checks.map((check) => check.verdict),
+      ),
+    }),
     baseline: against('baseline'),
     deployment: against('deployment'),
-    checks: checks.map((check) =>
-      toWire(checkResultSchema, { smallestDetectableDrop: null, ...check, blind: isBlind(check) }),
-    ),
-    verdict: verdictOf(
-      run,
-      checks.map((check) => check.verdict),
-    ),
   };
 }
 
-function noAnswerJson(results: NoAnswerResults): RunSummaryJson['no_answer'] {
-  const { value, n, ciLow, ciHigh } = falseAnswerRatio(results);
-  const { failed, answered, worst } = results;
-  return { false_answer_ratio: value, n, ci_low: ciLow, ci_high: ciHigh, failed, answered, worst: [...worst] };
-}
-
-function stagesJson({ k, n, failed, untold, lostToFailures, steps }: RunStages): RunSummaryJson['stages'] {
-  return {
-    k,
-    n,
-    failed,
-    untold,
-    lost_to_failures: metricJson(lostToFailures),
-    steps: steps.map(({ name, recall, lost, moved, latencyP95Ms, timed }) => ({
-      name,
-      recall: metricJson(recall),
-      lost: metricJson(lost),
-      moved: moved === null ? null : movedJson(moved),
-      latency_p95_ms: latencyP95Ms,
-      timed,
-    })),
-  };
-}
-
-function movedJson({ ciLow, ciHigh, ...moved }: MovedQuestions) {
-  return { ...moved, ci_low: ciLow, ci_high: ciHigh };
-}
-
-function failureJson(failure: RunFailure): RunSummaryJson['failure'] {
-  const { code, queries, others, notAsked } = failure;
-  return { explanation: describeFailure(failure), code, queries, others, not_asked: notAsked };
+function withRatio(results: NoAnswerResults) {
+  const { value, ...bounds } = falseAnswerRatio(results);
+  return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
 /** As `summarizeRun`; a running run has the scores of the queries that are answered so far, and no verdict. */
@@ -115,12 +75,12 @@ export async function summarizeRunSoFar(
   const known = judgedQueries(queries).filter(({ id }) => answered.has(id));
   if (known.length === 0) return summary;
   const { scores } = await statistics.scoreRun(known, answers, run.settings, new Set(), signal);
-  return { ...summary, metrics: metricsJson(scores), segments: segmentsJson(scores) };
+  return { ...summary, ...toWire(scoresSchema, { metrics: metricsOf(scores), segments: segmentsOf(scores) }) };
 }
 
-function segmentsJson(scores: readonly SegmentScore[]): RunSummaryJson['segments'] {
+function segmentsOf(scores: readonly SegmentScore[]) {
   const segments = [...new Set(scores.map(({ segment }) => segment))].filter((name) => name !== ALL_SEGMENT);
-  return Object.fromEntries(segments.map((segment) => [segment, metricsJson(scores, segment)]));
+  return Object.fromEntries(segments.map((segment) => [segment, metricsOf(scores, segment)]));
 }
 
 /** A run without trusted scores has no verdict to give, whatever its checks. */

@@ -6,13 +6,13 @@ import { finiteOrNull, type MetricSummary } from '../../math/stats/descriptive.t
 import type { SegmentScore } from '../rules/run.ts';
 import type { MetricJson } from '../run-summary-schema.ts';
 
-/** Scores of one segment by metric key, `{"ndcg@10": {...}}`. */
-export function metricsJson(
+/** Scores of one segment by metric key, such as `ndcg@10`. */
+export function metricsOf(
   scores: readonly SegmentScore[],
   segment: string = ALL_SEGMENT,
-): Record<string, MetricJson> {
+): Readonly<Record<string, SegmentScore>> {
   return Object.fromEntries(
-    scores.filter((score) => score.segment === segment).map((score) => [formatMetricKey(score), metricJson(score)]),
+    scores.filter((score) => score.segment === segment).map((score) => [formatMetricKey(score), score]),
   );
 }
 

@@ -2,7 +2,8 @@
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { insertRows, queryRows, snakeCase } from '../../platform/postgres/rows.ts';
+import { snakeCase } from '../../core/text/names.ts';
+import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { DocumentFate, StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';

@@ -6,9 +6,9 @@ import type { Clock } from '../../core/time.ts';
 import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { identifier, numberedPageShape, pageOf, parseRequest } from '../../platform/http/fields.ts';
-import type { Endpoint } from '../../platform/http/wire.ts';
+import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import type { JudgedTable } from '../judged-table.ts';
-import { type ListedJudgment, listedJudges, type ReviewQueue } from '../review-queue.ts';
+import { listedJudges, type ReviewQueue } from '../review-queue.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
 
 const newJudgment = z.strictObject({
@@ -105,20 +105,7 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
     const { pipeline, flagged, limit, cursor = '0' } = parseRequest(request.query, judgmentListQuery, 'query');
     deps.assertPipeline(pipeline);
     const found = await reviews.list(pipeline, limit, Number(cursor), flagged === 'true');
-    const next = found.length === limit ? String(Number(cursor) + limit) : null;
-    return { items: found.map(judgmentJson), next_cursor: next };
+    const items = found.map(({ isFlagged, ...one }) => toWire(judgmentSchema, { ...one, flagged: isFlagged }));
+    return { items, next_cursor: found.length === limit ? String(Number(cursor) + limit) : null };
   });
-}
-
-function judgmentJson({ queryId, documentId, isFlagged, judgedAt, ...rest }: ListedJudgment) {
-  const { judge, grade, problem } = rest;
-  return {
-    query_id: queryId,
-    document_id: documentId,
-    judge,
-    grade,
-    problem,
-    flagged: isFlagged,
-    judged_at: judgedAt.toISOString(),
-  };
 }

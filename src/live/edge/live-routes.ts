@@ -9,8 +9,8 @@ import { type Clock, HOUR_MS } from '../../core/time.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { parseRequest } from '../../platform/http/fields.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
-import type { Endpoint } from '../../platform/http/wire.ts';
-import { feedbackSummaryQuery } from '../../report/status/schema.ts';
+import { type Endpoint, toWire } from '../../platform/http/wire.ts';
+import { feedbackSummaryQuery, feedbackSummarySchema } from '../../report/status/schema.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
 import type { IngestDeps, Report } from '../live-ingest.ts';
 import { type FeedbackSource, withinSegments } from '../measure-feedback.ts';
@@ -22,7 +22,6 @@ import {
   type Sentiment,
 } from '../rules/feedback/sentiment.ts';
 import { type FeedbackBasis, kindsOf } from '../rules/feedback/user-cap.ts';
-import type { FeedbackKind } from '../rules/live-query.ts';
 import type { LiveTraffic } from '../sql/live-traffic.ts';
 
 export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: RequestBodies): void {
@@ -206,55 +205,37 @@ export function addFeedbackSummary(app: FastifyInstance, deps: FeedbackSummaryDe
     const until = deps.clock.now();
     const from = new Date(until.getTime() - hours * HOUR_MS);
     const summaries = await deps.summarizeFeedback(pipeline ?? null, { from, until });
-    return {
-      from: from.toISOString(),
-      until: until.toISOString(),
-      pipelines: summaries.map(({ pipeline: name, kinds, opinions }) => ({
-        pipeline: name,
-        kinds,
-        opinions: {
-          all: bySegment(opinions.all),
-          explicit: bySegment(opinions.explicit),
-          implicit: bySegment(opinions.implicit),
-        },
+    return toWire(feedbackSummarySchema, {
+      from,
+      until,
+      pipelines: summaries.map(({ opinions: { all, explicit, implicit }, ...summary }) => ({
+        ...summary,
+        opinions: { all: ratiosOf(all), explicit: ratiosOf(explicit), implicit: ratiosOf(implicit) },
       })),
-    };
+    });
   });
 }
 
-function bySegment(ratios: ReadonlyMap<string, PositiveRatioOutcome>) {
-  return Object.fromEntries([...ratios].map(([segment, outcome]) => [segment, ratioJson(outcome)]));
+function ratiosOf(ratios: ReadonlyMap<string, PositiveRatioOutcome>) {
+  return new Map([...ratios].map(([segment, outcome]) => [segment, ratioOf(outcome)]));
 }
 
-function ratioJson(outcome: PositiveRatioOutcome) {
-  const ci_method = 'wilson';
-  if (outcome.kind !== 'ratio') {
-    return { positive: 0, negative: 0, n: 0, positive_ratio: null, ci_low: null, ci_high: null, ci_method };
-  }
-  const { positive, negative, n, value, low, high } = outcome;
-  return { positive, negative, n, positive_ratio: value, ci_low: low, ci_high: high, ci_method };
+function ratioOf(outcome: PositiveRatioOutcome) {
+  const ciMethod = 'wilson' as const;
+  if (outcome.kind !== 'ratio')
+    return { positive: 0, negative: 0, n: 0, positiveRatio: null, ciLow: null, ciHigh: null, ciMethod };
+  const { value: positiveRatio, low: ciLow, high: ciHigh, ...counts } = outcome;
+  return { ...counts, positiveRatio, ciLow, ciHigh, ciMethod };
 }
 
-interface KindCount extends Readonly<Record<Sentiment, number>> {
-  readonly kind: FeedbackKind;
-  /** All of it, before later words replace earlier ones and caps are applied. */
-  readonly feedback: number;
-}
+export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
 
-export interface FeedbackSummary {
-  readonly pipeline: string;
-  /** Kinds that occur. */
-  readonly kinds: readonly KindCount[];
-  /** Positive ratios by segment. */
-  readonly opinions: Readonly<Record<FeedbackBasis, ReadonlyMap<string, PositiveRatioOutcome>>>;
-}
-
-/** Summarises the feedback on a pipeline that occurred within the window. */
+/** Summarises the feedback on a pipeline that occurred within the window: kinds that occur, and ratios by segment. */
 export async function summarizeFeedback(
   traffic: Pick<LiveTraffic, 'opinions'>,
   source: FeedbackSource,
   window: FeedbackWindow,
-): Promise<FeedbackSummary> {
+) {
   const found = await traffic.opinions(source.pipeline, window, source.segmentKeys);
   const tallies = withinSegments(found, source);
   const ratios = (basis: FeedbackBasis) => positiveRatios(tallies, basis);
@@ -265,7 +246,8 @@ export async function summarizeFeedback(
   };
 }
 
-function kindCounts(tallies: readonly OpinionTally[]): KindCount[] {
+/** `feedback` is all of it, before later words replace earlier ones and caps are applied. */
+function kindCounts(tallies: readonly OpinionTally[]) {
   return kindsOf('all').flatMap((kind) => {
     const own = tallies.filter((tally) => tally.kind === kind);
     const opinions = (sentiment: Sentiment) =>

@@ -129,8 +129,3 @@ function userName(): string {
     return 'a user without a name';
   }
 }
-
-/** As it is told in JSON. */
-export function actJson({ id, at, ...rest }: RecordedAct) {
-  return { id, at: at.toISOString(), ...rest };
-}

@@ -3,9 +3,11 @@
  * and nothing that the schema does not name; and errors as RFC 9457 problem documents. The only place that knows HTTP
  * statuses of errors.
  */
+
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { type ErrorCode, type ErrorKind, errorTable, type RecalldError } from '../../core/errors.ts';
+import { camelCase } from '../../core/text/names.ts';
 import type { ApiScope } from '../access/credentials.ts';
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
@@ -19,13 +21,14 @@ type Inside<Wire> = Wire extends string
     ? readonly Inside<Item>[]
     : Wire extends object
       ? string extends keyof Wire
-        ? { readonly [Key in keyof Wire]: Inside<Wire[Key]> }
+        ? { readonly [Key in keyof Wire]: Inside<Wire[Key]> } | ReadonlyMap<string, Inside<Wire[string]>>
         : { readonly [Key in keyof Wire as CamelCase<Key>]: Inside<Wire[Key]> }
       : Wire;
 
 /**
  * The wire form of a value. A name of the schema in snake_case is taken from the property in camelCase, a date becomes
- * ISO 8601; what the schema does not name stays here. The keys of a record are data and stay as they are.
+ * ISO 8601, a number without a limit null; what the schema does not name stays here. The keys of a record or a map are
+ * data and stay as they are.
  *
  * @throws TypeError for a schema of a kind that is not told by name: a mapping must be an object, a list or a record
  */
@@ -36,10 +39,11 @@ export function toWire<Schema extends z.ZodType>(schema: Schema, value: Inside<z
 function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'object') return typeof value === 'number' && !Number.isFinite(value) ? null : value;
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return wireOf(schema.unwrap(), value);
   if (schema instanceof z.ZodArray) return (value as readonly unknown[]).map((item) => wireOf(schema.element, item));
   if (schema instanceof z.ZodRecord) {
-    const entries = Object.entries(value);
+    const entries = value instanceof Map ? [...value] : Object.entries(value);
     return Object.fromEntries(entries.map(([key, item]) => [key, wireOf(schema.valueType, item)]));
   }
   if (schema instanceof z.ZodObject) {
@@ -48,12 +52,8 @@ function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
       Object.entries(schema.shape).map(([name, field]) => [name, wireOf(field, from[camelCase(name)])]),
     );
   }
-  if (typeof value === 'object') throw new TypeError('an object has no wire form by this schema');
-  return value;
-}
-
-function camelCase(name: string): string {
-  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  if (schema instanceof z.ZodUnknown) return value;
+  throw new TypeError('an object has no wire form by this schema');
 }
 
 export const endpointTags = {

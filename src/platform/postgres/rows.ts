@@ -1,5 +1,6 @@
 /** Rows of tables as objects: columns in snake case there are keys in camel case here, in both directions. */
 import type { Pool, PoolClient } from 'pg';
+import { camelCase, snakeCase } from '../../core/text/names.ts';
 import { wellFormed } from './values.ts';
 
 type Database = Pick<Pool | PoolClient, 'query'>;
@@ -80,16 +81,4 @@ export async function insertRows<const C extends Columns>(
 function jsonOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? wellFormed(inner) : inner));
-}
-
-const camelNames = new Map<string, string>();
-
-function camelCase(name: string): string {
-  const known = camelNames.get(name) ?? name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  camelNames.set(name, known);
-  return known;
-}
-
-export function snakeCase(key: string): string {
-  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

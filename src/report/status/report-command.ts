@@ -2,19 +2,21 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { type CommandSettings, commandSettings, withWatchedStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system-clock.ts';
+import { toDocument } from '../../core/text/names.ts';
 import { topicJson } from '../../density/http-contract.ts';
 import { goldenSetVersionJson } from '../../golden/golden-set-schema.ts';
-import type { SegmentScore } from '../../golden/rules/run.ts';
 import { incidentJson } from '../../incidents/diagnosis/incident-schema.ts';
-import { deploymentJson } from '../../live/deployments/edge/routes.ts';
+import { deploymentSchema } from '../../live/deployments/edge/routes.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
 import { durationMs, durationSchema } from '../../platform/config/times.ts';
 import { writeText } from '../../platform/files/text-file.ts';
+import { toWire } from '../../platform/http/wire.ts';
 import { type Review, type ReviewedSet, readReview } from './read-review.ts';
 import { renderReport } from './report/report-page.tsx';
 
@@ -94,7 +96,7 @@ function reviewJson(review: Review) {
       })),
     },
     topics: topics.map(({ topic, texts, windows }) => topicJson(topic, texts, windows)),
-    deployments: deployments.map(deploymentJson),
+    deployments: toWire(z.array(deploymentSchema), deployments),
     incomplete: [...cut],
   };
 }
@@ -108,22 +110,18 @@ function setJson({ goldenSet, version, runs, last, representativeness }: Reviewe
       golden_set_version: goldenSetVersion,
       status,
       started_at: startedAt.toISOString(),
-      scores: scores.map(scoreJson),
+      scores: toDocument(scores),
     })),
     last:
       last === null
         ? null
         : {
             run_id: last.run.id,
-            scores: last.scores.map(scoreJson),
+            scores: toDocument(last.scores),
             baseline_run_id: last.baseline?.against ?? null,
           },
     representativeness: representativeness === null ? null : valueJson(representativeness),
   };
-}
-
-function scoreJson({ segment, measure, k, mean, n, ciLow, ciHigh, ciMethod }: SegmentScore) {
-  return { segment, measure, k, mean, n, ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod };
 }
 
 function valueJson({ windowEnd, value, ciLow, ciHigh, n }: Measurement) {

@@ -9,30 +9,24 @@ import { readCheckStates } from '../../checks/check-store.ts';
 import {
   type ChecksDeps,
   checkListQuery,
-  checkStateJson,
+  checkStateOf,
   checkStateSchema,
   transitionListQuery,
   transitionSchema,
 } from '../../checks/edge/routes.ts';
-import { baselineJson } from '../../golden/edge/golden-routes.ts';
-import { metricsJson } from '../../golden/runs/score-json.ts';
+import { metricsOf } from '../../golden/runs/score-json.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentListQuery } from '../../incidents/diagnosis/edge/routes.ts';
 import { incidentSchema } from '../../incidents/diagnosis/incident-schema.ts';
-import {
-  deploymentJson,
-  deploymentListQuery,
-  deploymentSchema,
-  newDeploymentSchema,
-} from '../../live/deployments/edge/routes.ts';
+import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../../live/deployments/edge/routes.ts';
 import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../../live/edge/live-routes.ts';
 import { erasedQueryParams } from '../../live/ingest-schema.ts';
 import { createLivePlans } from '../../live/live-jobs.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { pageOf, parseRequest, sliceAt } from '../../platform/http/fields.ts';
-import type { Endpoint } from '../../platform/http/wire.ts';
-import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
-import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';
+import { type Endpoint, toWire } from '../../platform/http/wire.ts';
+import type { PipelineStatus } from './pipeline-status.ts';
+import { type DetailedStatus, readStatus, readStatuses } from './read-status.ts';
 import {
   feedbackSummaryQuery,
   feedbackSummarySchema,
@@ -74,75 +68,38 @@ export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
 }
 
 /** How a pipeline stands, as it is told over HTTP. Values that are too old to trust are withheld. */
-type StatusJson = z.infer<typeof pipelineStatusSchema>;
-
-function statusJson(status: DetailedStatus): StatusJson {
-  const { at, pipeline, state, reasons, unknowns } = status;
-  return {
-    pipeline,
-    at: at.toISOString(),
-    state,
+function statusJson({ at, checks, reasons, golden, runs, measurements, ...status }: DetailedStatus) {
+  return toWire(pipelineStatusSchema, {
+    ...status,
+    at,
     reasons: reasons.map(({ sentence }) => sentence),
-    unknowns: [...unknowns],
-    checks: status.checks.map((check) => checkStateJson(check, at)),
-    golden_sets: status.golden.map((set) =>
-      goldenSetJson(set, status.runs.find(({ goldenSet }) => goldenSet === set.goldenSet) ?? null),
-    ),
-    measurements: status.measurements.map(measurementJson),
-    deployments: status.deployments.map(deploymentJson),
-  };
+    checks: checks.map((check) => checkStateOf(check, at)),
+    goldenSets: golden.map((set) => {
+      const { latest, latestCompleted, baseline = null } = runs.find((one) => one.goldenSet === set.goldenSet) ?? {};
+      return {
+        ...set,
+        latestRun: latest == null ? null : { ...latest, runId: latest.id },
+        latestCompleted: set.completed && {
+          ...set.completed,
+          runId: latestCompleted?.id ?? null,
+          tooOld: set.completed.isTooOld,
+          metrics: set.completed.isTooOld ? null : metricsOf(set.completed.scores),
+        },
+        baseline,
+      };
+    }),
+    measurements: measurements.map(({ newest, gap, isTooOld: tooOld, ...series }) => ({
+      ...series,
+      ...(gap === null && !tooOld && newest !== null ? newest : withheld),
+      measuredAt: (gap ?? newest)?.measuredAt ?? null,
+      ageSeconds: (gap ?? newest)?.ageSeconds ?? 0,
+      tooOld,
+      gap: gap?.reason ?? null,
+    })),
+  });
 }
 
-function goldenSetJson(
-  { goldenSet, cron, completed }: GoldenSetStatus,
-  runs: GoldenSetRuns | null,
-): StatusJson['golden_sets'][number] {
-  const latest = runs?.latest ?? null;
-  const baseline = runs?.baseline ?? null;
-  return {
-    golden_set: goldenSet,
-    cron,
-    latest_run:
-      latest === null
-        ? null
-        : {
-            run_id: latest.id,
-            status: latest.status,
-            reason: latest.reason,
-            started_at: latest.startedAt.toISOString(),
-          },
-    latest_completed:
-      completed === null
-        ? null
-        : {
-            run_id: runs?.latestCompleted?.id ?? null,
-            finished_at: completed.finishedAt.toISOString(),
-            age_seconds: completed.ageSeconds,
-            too_old: completed.isTooOld,
-            metrics: completed.isTooOld ? null : metricsJson(completed.scores),
-          },
-    baseline: baseline === null ? null : baselineJson(baseline),
-  };
-}
-
-function measurementJson(status: MeasurementStatus): StatusJson['measurements'][number] {
-  const { measure, segment, newest, gap, isTooOld } = status;
-  const last = gap ?? newest;
-  const shown = gap === null && !isTooOld ? newest : null;
-  return {
-    measure,
-    segment,
-    value: shown?.value ?? null,
-    ci_low: shown?.ciLow ?? null,
-    ci_high: shown?.ciHigh ?? null,
-    ci_method: shown?.ciMethod ?? null,
-    n: shown?.n ?? null,
-    measured_at: last?.measuredAt.toISOString() ?? null,
-    age_seconds: last?.ageSeconds ?? 0,
-    too_old: isTooOld,
-    gap: gap?.reason ?? null,
-  };
-}
+const withheld = { value: null, ciLow: null, ciHigh: null, ciMethod: null, n: null };
 
 /** Composes what the HTTP API says of how things stand. */
 type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;

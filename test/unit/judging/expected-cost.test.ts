@@ -21,8 +21,8 @@ it('a day of grades costs what its texts and the panel come to, and no more than
   const cost = expectedCost(plan(judge, 2));
   expect(cost).toMatchObject({ pipeline: 'docs', grades: 1000, pairs: 150, cap: 2 });
   // Some 900 tokens of rubric, question and document, at 0.4 dollars a million.
-  expect(cost?.dollars).toBeGreaterThan(0.3);
-  expect(cost?.dollars).toBeLessThan(0.6);
+  expect(cost?.dollarsPerDay).toBeGreaterThan(0.3);
+  expect(cost?.dollarsPerDay).toBeLessThan(0.6);
   const request = { query: 'q', document: 'd'.repeat(1500) };
   expect(judge.usual(request)).toBeLessThan(judge.dearest(request) / 2);
   expect(cost === null ? '' : costInWords(cost)).toMatch(
@@ -43,6 +43,6 @@ it('people cost nothing that a config knows', () => {
 
 it('a deeper search counts with its share of the queries', () => {
   const deeper = { ...plan(judge, 2), deeper: { share: 0.05, documents: 20 } };
-  expect(expectedCost(deeper)).toMatchObject({ grades: 1200, pairs: 150 });
-  expect(expectedCost(deeper)?.dollars).toBeGreaterThan(expectedCost(plan(judge, 2))?.dollars ?? 0);
+  expect(expectedCost(deeper)).toMatchObject({ gradesPerDay: 1200, panelPairsPerDay: 150 });
+  expect(expectedCost(deeper)?.dollarsPerDay).toBeGreaterThan(expectedCost(plan(judge, 2))?.dollarsPerDay ?? 0);
 });

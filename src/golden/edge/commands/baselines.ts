@@ -1,6 +1,7 @@
 /** `recalld baselines`: the runs that others are compared with. */
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import {
   type ConfiguredOptions,
@@ -13,14 +14,14 @@ import {
 } from '../../../cli/output.ts';
 import { createProgressBar } from '../../../cli/progress.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
+import { toWire } from '../../../platform/http/wire.ts';
+import { baselineSchema } from '../../endpoints.ts';
 import { MIN_CLEAN_RUNS } from '../../rules/clean-runs.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import { type PinReport, pinRun, unpin } from '../../runs/pin-baseline.ts';
 import type { RunProgress } from '../../runs/run-golden-set.ts';
 import { findCompleted } from '../../runs/stored-runs.ts';
 import { powerOfSet } from '../../sets/check-golden-set.ts';
-import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
-import { baselineJson as baselineOnTheWire } from '../golden-routes.ts';
 import { runGoldenSetNow } from './run.ts';
 import { usesOf } from './sets.ts';
 
@@ -72,7 +73,7 @@ function pinCommand(signal: AbortSignal): Command {
         (progress) => bar.show(progress),
       ).finally(() => bar.end());
       if (options.json === true) {
-        printJson({ ...baselineJson(baseline), noise: baseline.noise, doubts, power });
+        printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, doubts, power });
         return;
       }
       printLine(`Pinned: runs of ${baseline.goldenSet} on ${baseline.pipeline} are compared with ${runId}.`);
@@ -138,7 +139,7 @@ function listCommand(signal: AbortSignal): Command {
       const found = await withCommandStore(commandSettings(options.config, signal), ({ baselines }) =>
         baselines.list(filter),
       );
-      if (options.json === true) printJson(found.map(baselineJson));
+      if (options.json === true) printJson(toWire(z.array(listedBaseline), found));
       else if (found.length === 0) printLine('No baseline is pinned; `recalld baselines pin RUN` pins one.');
       else {
         const rows = found.map((one) => [
@@ -154,9 +155,7 @@ function listCommand(signal: AbortSignal): Command {
     });
 }
 
-function baselineJson(baseline: GoldenBaseline) {
-  return { ...baselineOnTheWire(baseline), unpinned_at: baseline.unpinnedAt?.toISOString() ?? null };
-}
+const listedBaseline = baselineSchema.extend({ unpinned_at: z.iso.datetime().nullable() });
 
 function parseReruns(text: string): number {
   const count = Number(text);

@@ -14,6 +14,7 @@ import { type ConfiguredOptions, configuredCommand, note, printJson, printLine }
 import { RecalldError } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
+import { toDocument } from '../../../core/text/names.ts';
 import { readText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
 import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../../rules/labels.ts';
@@ -115,29 +116,21 @@ function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict:
             stale: labels.stale,
             lost: labels.lost,
             gap: null,
-            stale_labels: labels.labels.map(({ queryId, documentId, grade, fate }) => ({
-              query_id: queryId,
-              document_id: documentId,
-              grade,
-              fate,
-            })),
+            stale_labels: toDocument(labels.labels),
           },
     proposals: proposals.map(({ number, queryId, from, to, grade }) => ({
       number,
       query_id: queryId,
       from,
-      to: to.map(({ documentId, evidence }) => ({ document_id: documentId, ...evidenceJson(evidence) })),
+      to: to.map(({ documentId, evidence: { kind: evidence, ...found } }) =>
+        toDocument({ documentId, evidence, ...found }),
+      ),
       grade,
     })),
     unknown_documents: lost.unknown,
     search_gap: lost.gap,
     duplicates: problems.duplicates,
-    contradictions: problems.contradictions.map(({ first, second, documentId, grades }) => ({
-      first,
-      second,
-      document_id: documentId,
-      grades,
-    })),
+    contradictions: toDocument(problems.contradictions),
     without_relevant: problems.withoutRelevant,
     advice: advice(queries.length),
     power,
@@ -177,12 +170,6 @@ function evidenceWords(evidence: AnchorEvidence): string {
     case 'part':
       return `a part, ${percent(evidence.ofLost)} of its text`;
   }
-}
-
-function evidenceJson(evidence: AnchorEvidence): Record<string, unknown> {
-  if (evidence.kind === 'same_content') return { evidence: evidence.kind, cosine: evidence.cosine };
-  const { kind, ofLost, ofChunk, cosine } = evidence;
-  return { evidence: kind, of_lost: ofLost, of_chunk: ofChunk, cosine };
 }
 
 function advice(queries: number): string[] {

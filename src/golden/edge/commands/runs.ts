@@ -11,8 +11,9 @@ import {
   printLine,
   verdictText,
 } from '../../../cli/output.ts';
+import { toDocument } from '../../../core/text/names.ts';
 import { readTrend } from '../../../report/status/read-status.ts';
-import { changedQueryJson, queryAnswerJson } from '../../endpoints.ts';
+import { changedQueries } from '../../endpoints.ts';
 import { segmentOf } from '../../rules/compare-golden-runs.ts';
 import { isWorseThanFirst } from '../../rules/compare-runs.ts';
 import { storedComparison } from '../../rules/verdict.ts';
@@ -123,7 +124,7 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     };
   });
   if (options.json === true) {
-    printJson(options.perQuery ? { ...summary, answers: answers.map(queryAnswerJson) } : summary);
+    printJson(options.perQuery ? { ...summary, answers: toDocument(answers) } : summary);
     return;
   }
   printLine(formatRunSummary(summary));
@@ -172,7 +173,7 @@ async function compare(
       ...comparedJson(compared),
       trend,
       ordered_by: compared.measure,
-      queries: compared.queries.slice(0, limit).map(changedQueryJson),
+      queries: changedQueries(compared.queries.slice(0, limit)),
     });
   } else printLine(formatRunComparison(compared, trend, limit));
   if (segmentOf(compared.differences).verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;

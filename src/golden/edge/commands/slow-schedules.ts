@@ -13,9 +13,9 @@ export interface SlowSchedule {
   readonly goldenSet: string;
   readonly purpose: RunPurpose;
   /** Shortest time between two ticks. */
-  readonly gapSeconds: number;
+  readonly intervalSeconds: number;
   /** Median duration of the last runs. */
-  readonly runSeconds: number;
+  readonly medianRunSeconds: number;
   /** Runs behind it. */
   readonly runs: number;
 }
@@ -49,10 +49,10 @@ export async function slowSchedules(
       for (const [purpose, own] of schedules) {
         if (own === null) continue;
         const durations = await lastDurations(runs, { pipeline, goldenSet, purpose }, now);
-        const gapSeconds = shortestGapSeconds(own, now);
-        const runSeconds = overrunSeconds(durations, gapSeconds);
-        if (runSeconds === null) continue;
-        found.push({ pipeline, goldenSet, purpose, gapSeconds, runSeconds, runs: durations.length });
+        const intervalSeconds = shortestGapSeconds(own, now);
+        const medianRunSeconds = overrunSeconds(durations, intervalSeconds);
+        if (medianRunSeconds === null) continue;
+        found.push({ pipeline, goldenSet, purpose, intervalSeconds, medianRunSeconds, runs: durations.length });
       }
     }
   }
@@ -76,8 +76,8 @@ export function slowScheduleInWords({
   pipeline,
   goldenSet,
   purpose,
-  gapSeconds,
-  runSeconds,
+  intervalSeconds,
+  medianRunSeconds,
   runs,
 }: SlowSchedule): string {
   const what = purpose === 'full' ? 'a full run' : 'a sentinel';
@@ -86,18 +86,7 @@ export function slowScheduleInWords({
       ? 'run it less often, or raise `concurrency` or `max_per_second`'
       : 'run it less often, or ask fewer `queries`';
   return (
-    `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(gapSeconds)}, but takes ${duration(runSeconds)} ` +
+    `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(intervalSeconds)}, but takes ${duration(medianRunSeconds)} ` +
     `(median of the last ${plural(runs, 'run')}); a tick is skipped while a run is still going: ${remedy}.`
   );
-}
-
-export function slowScheduleJson({ pipeline, goldenSet, purpose, gapSeconds, runSeconds, runs }: SlowSchedule) {
-  return {
-    pipeline,
-    golden_set: goldenSet,
-    purpose,
-    interval_seconds: gapSeconds,
-    median_run_seconds: runSeconds,
-    runs,
-  };
 }

@@ -1,22 +1,13 @@
 /** What `eval` and `compare` say alike of a run: its counts, notes on it, and that it has nothing of the judgments. */
+
 import { RecalldError } from '../../../core/errors.ts';
+import { toDocument } from '../../../core/text/names.ts';
 import { quoted } from '../../../core/text/source-line.ts';
 import { differenceInWords, shownIds } from '../../rules/id-mismatch.ts';
 import { OTHER_QUERY, type RunMismatch, type TrecScores } from '../../trec/score-runs.ts';
 
 export function countsJson({ counts }: TrecScores) {
-  return {
-    judged_queries: counts.judgedQueries,
-    matching_queries: counts.answered,
-    answered: counts.answered,
-    missing: counts.missing,
-    queries_without_relevant: counts.queriesWithoutRelevant,
-    judged_documents: counts.judgedDocuments,
-    judged_documents_found: counts.judgedDocumentsFound,
-    ignored_unjudged_queries: counts.ignoredUnjudgedQueries,
-    duplicate_documents: counts.duplicateDocuments,
-    score_ties: counts.scoreTies,
-  };
+  return toDocument({ ...counts, matchingQueries: counts.answered });
 }
 
 /** Null for a run that has something of the judgments. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/time.ts';
 import type { Measurements } from '../../../measures/measurements.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import { identifier, limitField, parseRequest } from '../../../platform/http/fields.ts';
-import type { Endpoint } from '../../../platform/http/wire.ts';
+import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
 import { type IndexReads, type IndexStanding, readIndexStanding } from '../index-reads.ts';
 import { isTooOld } from '../measure-index.ts';
 import { namedKinds } from '../rules/findings.ts';
@@ -75,31 +75,24 @@ export function addIndex(app: FastifyInstance, deps: IndexRoutesDeps): void {
   });
 }
 
+const unknown = { value: null, ciLow: null, ciHigh: null, n: 0 };
+
 export function indexStandingJson(
   pipeline: string,
   { checkedAt, documents, measures, found }: IndexStanding,
   now: Date,
 ): z.infer<typeof indexStandingSchema> {
-  return {
+  return toWire(indexStandingSchema, {
     pipeline,
-    checked_at: checkedAt?.toISOString() ?? null,
+    checkedAt,
     documents,
     measures: measures.map((one) => {
       const newest = one.gap === null && !isTooOld(one, now) ? one.newest : null;
-      return {
-        measure: one.measure,
-        segment: one.segment,
-        value: newest?.value ?? null,
-        ci_low: newest?.ciLow ?? null,
-        ci_high: newest?.ciHigh ?? null,
-        n: newest?.n ?? 0,
-        reason: one.gap?.reason ?? null,
-      };
+      return { ...one, ...(newest ?? unknown), reason: one.gap?.reason ?? null };
     }),
-    found: found.map(({ kind, count, documents: listed }) => ({
-      kind,
-      count,
-      documents: listed.map(({ id, segment, foundAt }) => ({ id, segment, since: foundAt.toISOString() })),
+    found: found.map(({ documents: listed, ...kind }) => ({
+      ...kind,
+      documents: listed.map((document) => ({ ...document, since: document.foundAt })),
     })),
-  };
+  });
 }

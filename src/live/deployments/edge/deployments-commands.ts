@@ -1,5 +1,6 @@
 /** `recalld deployments`: what was changed in a pipeline, and when. */
 import { type Command, Option } from 'commander';
+import { z } from 'zod';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import {
@@ -12,8 +13,9 @@ import {
   printLine,
 } from '../../../cli/output.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
+import { toWire } from '../../../platform/http/wire.ts';
 import { changeInWords, type Deployment, type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
-import { deploymentJson } from './routes.ts';
+import { deploymentSchema } from './routes.ts';
 
 interface AddOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -47,7 +49,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
         const deployment = await withCommandStore(settings, ({ deployments }) =>
           deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
         );
-        if (options.json === true) printJson(deploymentJson(deployment));
+        if (options.json === true) printJson(toWire(deploymentSchema, deployment));
         else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
       }),
   );
@@ -60,7 +62,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
         const found = await withCommandStore(commandSettings(options.config, signal), ({ deployments }) =>
           deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
         );
-        if (options.json === true) printJson(found.map(deploymentJson));
+        if (options.json === true) printJson(toWire(z.array(deploymentSchema), found));
         else if (found.length === 0) printLine('No change is known; `recalld deployments add` notes one.');
         else printLine(formatTable(['when', 'pipeline', 'kind', 'version', 'source', 'what'], found.map(rowOf)));
       }),

@@ -15,7 +15,7 @@ import {
 } from '../../../platform/http/fields.ts';
 import { toWire } from '../../../platform/http/wire.ts';
 import type { Deployments } from '../deployments.ts';
-import { type Deployment, deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
+import { deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
 
 export const newDeploymentSchema = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
@@ -48,10 +48,6 @@ function toNewDeployment(body: z.infer<typeof newDeploymentSchema>, now: Date): 
   return { pipeline, kind, version, note, occurredAt: occurredAt === undefined ? now : new Date(occurredAt) };
 }
 
-export function deploymentJson(deployment: Deployment): z.infer<typeof deploymentSchema> {
-  return toWire(deploymentSchema, deployment);
-}
-
 export interface DeploymentsDeps {
   readonly authentication: AuthenticationSettings;
   readonly clock: Clock;
@@ -68,7 +64,7 @@ export function addDeployments(app: FastifyInstance, deps: DeploymentsDeps): voi
     deps.assertPipeline(body.pipeline);
     const now = clock.now();
     const deployment = await deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
-    return reply.code(201).send(deploymentJson(deployment));
+    return reply.code(201).send(toWire(deploymentSchema, deployment));
   });
 
   app.get('/v1/deployments', { preParsing: requireScope('read', authentication) }, async (request) => {
@@ -78,6 +74,11 @@ export function addDeployments(app: FastifyInstance, deps: DeploymentsDeps): voi
       ...(pipeline === undefined ? {} : { pipeline }),
       ...(cursor === undefined ? {} : { before: cursor }),
     });
-    return toPage(found, limit, deploymentJson, ({ id }) => id);
+    return toPage(
+      found,
+      limit,
+      (one) => toWire(deploymentSchema, one),
+      ({ id }) => id,
+    );
   });
 }

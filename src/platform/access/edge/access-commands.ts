@@ -1,4 +1,5 @@
 /** `recalld keys`: who may call the HTTP API. `recalld audit`: what people did, and what it changed. */
+
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import {
@@ -13,8 +14,9 @@ import {
   withConfig,
 } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { actJson, commandUser, type RecordedAct } from '../audit-log.ts';
-import { type ApiKey, type ApiScope, apiScopes, type ListedApiKey } from '../credentials.ts';
+import { toDocument } from '../../../core/text/names.ts';
+import { commandUser, type RecordedAct } from '../audit-log.ts';
+import { type ApiScope, apiScopes } from '../credentials.ts';
 
 export function keysCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
@@ -29,7 +31,7 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
         const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
           keys.create(options.name, options.scope, commandUser(), new Date()),
         );
-        if (options.json === true) printJson({ ...keyJson(key), key: text });
+        if (options.json === true) printJson({ ...toDocument(key), key: text });
         else {
           printLine(text);
           note(`Key ${key.id} (${key.name}) may ${key.scopes.join(', ')}. It is not shown again.`);
@@ -43,7 +45,7 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
       'recalld keys list',
     ).action(async (options: ConfiguredOptions) => {
       const keys = await withCommandStore(commandSettings(options.config, signal), (store) => store.keys.list());
-      if (options.json === true) printJson(keys.map(listedKeyJson));
+      if (options.json === true) printJson(toDocument(keys));
       else if (keys.length === 0) printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
       else {
         const rows = keys.map((key) => [
@@ -78,20 +80,6 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
   return command;
 }
 
-function keyJson({ id, name, scopes, createdAt, revokedAt }: ApiKey) {
-  return {
-    id,
-    name,
-    scopes,
-    created_at: createdAt.toISOString(),
-    revoked_at: revokedAt?.toISOString() ?? null,
-  };
-}
-
-function listedKeyJson(key: ListedApiKey) {
-  return { ...keyJson(key), sessions: key.sessions, last_seen_at: key.lastSeenAt?.toISOString() ?? null };
-}
-
 function parseScopes(text: string): readonly ApiScope[] {
   const scopes = text.split(',').map((scope) => scope.trim());
   const unknown = scopes.find((scope) => !(apiScopes as readonly string[]).includes(scope));
@@ -113,7 +101,7 @@ export function auditCommand(command: Command, signal: AbortSignal): Command {
     .option('--limit <n>', 'at most so many', parseCount, 50)
     .action(async ({ config, json, ...filter }: AuditOptions) => {
       const found = await withCommandStore(commandSettings(config, signal), ({ auditLog }) => auditLog.list(filter));
-      if (json === true) printJson(found.map(actJson));
+      if (json === true) printJson(found);
       else if (found.length === 0) printLine('Nobody did anything that is recorded here.');
       else printLine(formatTable(['when', 'who', 'what', 'pipeline', 'of', 'before', 'after'], found.map(rowOf), 5));
     });

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { identifier, numberedPageShape, pageOf, parseRequest, timestamp, toPage } from '../../http/fields.ts';
-import type { Endpoint } from '../../http/wire.ts';
-import { type AuditLog, actJson, acts } from '../audit-log.ts';
+import { type Endpoint, toWire } from '../../http/wire.ts';
+import { type AuditLog, acts } from '../audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../authentication.ts';
 
 const change = z.record(z.string(), z.unknown()).nullable();
@@ -47,6 +47,11 @@ export function addAudit(app: FastifyInstance, { authentication, auditLog }: Aud
   app.get('/v1/audit', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { pipeline, since, limit, cursor } = parseRequest(request.query, auditQuery, 'query');
     const filter = { pipeline, since: since === undefined ? undefined : new Date(since), beforeId: cursor, limit };
-    return toPage(await auditLog.list(filter), limit, actJson, ({ id }) => id);
+    return toPage(
+      await auditLog.list(filter),
+      limit,
+      (act) => toWire(actSchema, act),
+      ({ id }) => id,
+    );
   });
 }

@@ -3,7 +3,7 @@ import type { Verdict } from '../../../../src/core/model.ts';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
 import { comparedJson } from '../../../../src/golden/runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
-import { metricJson, metricsJson } from '../../../../src/golden/runs/score-json.ts';
+import { metricJson, metricsOf } from '../../../../src/golden/runs/score-json.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
@@ -132,9 +132,9 @@ describe('scores as JSON', () => {
 
   it('are keyed as on the command line, those of one segment apart from those of all queries', () => {
     const scores = [aScore(), aScore({ measure: 'mrr', k: 1, mean: 0.5 }), aScore({ segment: 'lang=en', mean: 0.1 })];
-    expect(Object.keys(metricsJson(scores))).toEqual(['ndcg@10', 'mrr@1']);
-    expect(metricsJson(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);
-    expect(metricsJson(scores, 'lang=fr')).toEqual({});
+    expect(Object.keys(metricsOf(scores))).toEqual(['ndcg@10', 'mrr@1']);
+    expect(metricsOf(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);
+    expect(metricsOf(scores, 'lang=fr')).toEqual({});
   });
 });
 

@@ -34,8 +34,8 @@ describe('the schedule of a golden set', () => {
       pipeline: world.pipeline.name,
       goldenSet: world.golden.set,
       purpose: 'full',
-      gapSeconds: 300,
-      runSeconds: 420,
+      intervalSeconds: 300,
+      medianRunSeconds: 420,
       runs: 3,
     });
     expect(slow && slowScheduleInWords(slow)).toMatch(/starts every 5 min, but takes 7 min .*`concurrency`/);
@@ -49,7 +49,7 @@ describe('the schedule of a golden set', () => {
   it('counts a run that is still going by its age', async () => {
     const { found } = await runsOf(null);
     expect(await found(minute(4))).toEqual([]);
-    expect(await found(minute(8))).toMatchObject([{ runSeconds: 480, runs: 1 }]);
+    expect(await found(minute(8))).toMatchObject([{ medianRunSeconds: 480, runs: 1 }]);
   });
 
   it('of a set that never ran is not judged', async () => {

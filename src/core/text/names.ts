@@ -1,0 +1,39 @@
+/** Names of properties: in camel case within the program, in snake case in tables and documents. */
+
+/** `received_at` as `receivedAt`. */
+export function camelCase(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** `receivedAt` as `received_at`. */
+export function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Uppercase<First> ? (First extends Lowercase<First> ? First : `_${Lowercase<First>}`) : First}${SnakeCase<Rest>}`
+  : Name;
+
+/** What `toDocument` returns of a value. */
+export type Document<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Document<Item>[]
+    : T extends object
+      ? { [Name in keyof T as SnakeCase<Name>]: Document<T[Name]> }
+      : T;
+
+/**
+ * The JSON document of what no schema describes: names in snake case, dates in ISO 8601. Every key counts as a name, so
+ * nothing within may have data as keys, unless these are in snake case already.
+ */
+export function toDocument<T>(value: T): Document<T> {
+  return documentOf(value) as Document<T>;
+}
+
+function documentOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(documentOf);
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [snakeCase(name), documentOf(item)]));
+}
