@@ -3,16 +3,9 @@
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-export interface CleanupStack {
-  /** Registers what closes a resource that was just opened. */
-  defer(name: string, close: () => Promise<void> | void): void;
-  /** Closes all, last opened first. Runs once; a failure is logged and does not keep the rest open. */
-  run(): Promise<void>;
-  /** Name of what is being closed now; null before and after. */
-  readonly closing: string | null;
-}
+export type CleanupStack = ReturnType<typeof createCleanupStack>;
 
-export function createCleanupStack(logger: Logger): CleanupStack {
+export function createCleanupStack(logger: Logger) {
   const entries: { readonly name: string; readonly close: () => Promise<void> | void }[] = [];
   let running: Promise<void> | null = null;
   let closing: string | null = null;
@@ -31,13 +24,16 @@ export function createCleanupStack(logger: Logger): CleanupStack {
     closing = null;
   };
   return {
+    /** Name of what is being closed now; null before and after. */
     get closing() {
       return closing;
     },
-    defer: (name, close) => {
+    /** Registers what closes a resource that was just opened. */
+    defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    run: () => {
+    /** Closes all, last opened first. Runs once; a failure is logged and does not keep the rest open. */
+    run: (): Promise<void> => {
       running ??= closeAll();
       return running;
     },

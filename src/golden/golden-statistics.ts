@@ -69,16 +69,35 @@ const QUERIES_PER_TURN = 250;
  * Bootstraps and randomization tests in worker threads. Queries are scored here, some hundreds between other work: a
  * copy of what was answered would keep the main thread as long as scoring it, and the scores are a small part of that.
  */
-export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): GoldenStatistics {
+export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   return {
-    async scoreRun(queries, answers, settings, dead, signal) {
+    /** As `scoreRun` of the core. */
+    async scoreRun(
+      queries: readonly GoldenQuery[],
+      answers: readonly QueryAnswer[],
+      settings: RunSettings,
+      dead: ReadonlySet<string>,
+      signal: AbortSignal,
+    ): Promise<RunScores> {
       const perQuery = await scoreInTurns(queries, answers, scoringOf(settings));
       const { segments, overflow } = segmentsToScore(queries, settings, dead);
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
     },
-    summarizeStages: (questions, k, signal) => pool.run('summarizeStages', { questions, k }, signal),
-    async compareRuns(baseline, candidate, stale, known, signal) {
+    /** As `summarizeStages` of the core. */
+    summarizeStages: (
+      questions: readonly StagedQuestion[],
+      k: number,
+      signal: AbortSignal,
+    ): Promise<RunStages | null> => pool.run('summarizeStages', { questions, k }, signal),
+    /** As `compareGoldenRuns` of the core. */
+    async compareRuns(
+      baseline: ComparedSide,
+      candidate: ComparedSide,
+      stale: ReadonlySet<string>,
+      known: BaselineKnowledge,
+      signal: AbortSignal,
+    ): Promise<RunDifference[] | null> {
       const pair = pairRuns(baseline, candidate, stale);
       if (pair === null) return null;
       const before = await scoreInTurns(pair.queries, baseline.answers, pair.settings);
@@ -86,12 +105,34 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
       const runs = runsOfPair(pair, baseline, before, after, known);
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
-    async comparePairs(queries, pairs, key, settings, signal) {
+    /**
+     * Several pairs of runs of the same queries, each question by its mean over the pairs.
+     *
+     * @param pairs at least one
+     */
+    async comparePairs(
+      queries: readonly GoldenQuery[],
+      pairs: readonly AnsweredPair[],
+      key: RunMetricKey,
+      settings: ComparisonSettings,
+      signal: AbortSignal,
+    ): Promise<PairsCompared> {
       const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
       const { metrics } = await pool.run('compareRuns', { runs: { keys: [key], ...scores }, settings }, signal);
       return pairsCompared(metrics, pairs.length, noise);
     },
-    async measureReruns(queries, runs, settings, signal) {
+    /**
+     * What runs that asked the same queries tell of the retriever; see `measureReruns` of the core.
+     *
+     * @param runs the answers of each
+     * @param settings of all runs
+     */
+    async measureReruns(
+      queries: readonly GoldenQuery[],
+      runs: readonly (readonly QueryAnswer[])[],
+      settings: RunSettings,
+      signal: AbortSignal,
+    ): Promise<Reruns> {
       const scored: QueryScores[] = [];
       for (const answers of runs) scored.push(await scoreInTurns(queries, answers, settings));
       return pool.run('measureReruns', rerunsInput(queries, scored, settings), signal);
@@ -174,47 +215,4 @@ async function scoreInTurns(
  * daemon computes off the event loop; then every call rejects with the reason of `signal` when it aborts, and with
  * RecalldError overloaded when too many wait already.
  */
-export interface GoldenStatistics {
-  /** As `scoreRun` of the core. */
-  scoreRun(
-    queries: readonly GoldenQuery[],
-    answers: readonly QueryAnswer[],
-    settings: RunSettings,
-    dead: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<RunScores>;
-  /** As `summarizeStages` of the core. */
-  summarizeStages(questions: readonly StagedQuestion[], k: number, signal: AbortSignal): Promise<RunStages | null>;
-  /** As `compareGoldenRuns` of the core. */
-  compareRuns(
-    baseline: ComparedSide,
-    candidate: ComparedSide,
-    stale: ReadonlySet<string>,
-    known: BaselineKnowledge,
-    signal: AbortSignal,
-  ): Promise<RunDifference[] | null>;
-  /**
-   * Several pairs of runs of the same queries, each question by its mean over the pairs.
-   *
-   * @param pairs at least one
-   */
-  comparePairs(
-    queries: readonly GoldenQuery[],
-    pairs: readonly AnsweredPair[],
-    key: RunMetricKey,
-    settings: ComparisonSettings,
-    signal: AbortSignal,
-  ): Promise<PairsCompared>;
-  /**
-   * What runs that asked the same queries tell of the retriever; see `measureReruns` of the core.
-   *
-   * @param runs the answers of each
-   * @param settings of all runs
-   */
-  measureReruns(
-    queries: readonly GoldenQuery[],
-    runs: readonly (readonly QueryAnswer[])[],
-    settings: RunSettings,
-    signal: AbortSignal,
-  ): Promise<Reruns>;
-}
+export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

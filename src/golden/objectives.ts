@@ -33,12 +33,6 @@ const pairs = [
   { budgetShare: 0.1, short: '6h', long: '3d', longHours: 72, severity: 'warning' },
 ] as const;
 
-interface BurnRates {
-  readonly possible: readonly BurnRate[];
-  /** One sentence for each pair of windows that could never fire. */
-  readonly refused: readonly string[];
-}
-
 /**
  * The pairs of windows that can fire for an objective. At most all queries are bad, which spends the budget
  * 1 / (1 - target) times too fast, so that a pair whose factor x (1 - target) is 1 or more would never fire.
@@ -46,7 +40,7 @@ interface BurnRates {
  * @param target share of good queries, in (0, 1)
  * @param windowDays days that the budget is for
  */
-export function burnRates(target: number, windowDays: number): BurnRates {
+export function burnRates(target: number, windowDays: number) {
   const possible: BurnRate[] = [];
   const refused: string[] = [];
   for (const { budgetShare, short, long, longHours, severity } of pairs) {
@@ -60,7 +54,11 @@ export function burnRates(target: number, windowDays: number): BurnRates {
       );
     }
   }
-  return { possible, refused };
+  return {
+    possible,
+    /** One sentence for each pair of windows that could never fire. */
+    refused,
+  };
 }
 
 /** Without the last digits of binary fractions, such as 14.399999999999999. */

@@ -62,13 +62,6 @@ export interface ModelGrade {
   readonly contentHash: string;
 }
 
-/** A grade of a document that users did not get: a shadow brought it, or a deeper search. */
-export interface UnshownGrade {
-  readonly contentHash: string;
-  readonly grade: number;
-  readonly isFlagged: boolean;
-}
-
 /** What is the same of all grades that a judge gives a query. */
 export interface GradedBy {
   readonly textHash: string;
@@ -255,7 +248,13 @@ export function createJudgedTable(pool: Pool) {
     },
 
     /** Stores a grade of a document that users did not get; one that is there stays. */
-    async recordUnshown(pipeline: string, id: string, grade: UnshownGrade, by: GradedBy, now: Date): Promise<void> {
+    async recordUnshown(
+      pipeline: string,
+      id: string,
+      grade: { readonly contentHash: string; readonly grade: number; readonly isFlagged: boolean },
+      by: GradedBy,
+      now: Date,
+    ): Promise<void> {
       await pool.query(
         `insert into unshown_grades (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
          select pipeline, query_id, $3::text, $4::text, $5::text, $6::smallint, $7::boolean, $8::timestamptz

@@ -36,18 +36,8 @@ interface IngestFeedbackDeps {
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
 
-interface FeedbackReport {
-  /** Valid feedback that is new, counted or beyond the cap of its user. */
-  readonly accepted: number;
-  readonly duplicates: number;
-  readonly rejected: readonly (Rejection & { readonly index: number })[];
-}
-
 /** @throws RecalldError database_unreachable: nothing of the batch was stored, and it may be sent again */
-export async function ingestFeedback(
-  deps: IngestFeedbackDeps,
-  feedback: readonly (Feedback | TracedFeedback)[],
-): Promise<FeedbackReport> {
+export async function ingestFeedback(deps: IngestFeedbackDeps, feedback: readonly (Feedback | TracedFeedback)[]) {
   const now = deps.clock.now();
   const rejected: (Rejection & { index: number })[] = [];
   const arriving: Promise<Taken>[] = [];
@@ -70,7 +60,12 @@ export async function ingestFeedback(
   }
   await Promise.all(kept);
   const accepted = isNew.filter(Boolean).length;
-  return { accepted, duplicates: rows.length - accepted, rejected };
+  return {
+    /** Valid feedback that is new, counted or beyond the cap of its user. */
+    accepted,
+    duplicates: rows.length - accepted,
+    rejected,
+  };
 }
 
 interface Taken {

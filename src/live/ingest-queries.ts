@@ -40,26 +40,12 @@ interface IngestQueriesDeps {
 /** Carries the load of each pipeline from one request to the next, in this process. */
 export type SamplingLoads = Map<string, MinuteLoad>;
 
-interface IngestReport {
-  /** Valid queries that are new, sampled or not. */
-  readonly accepted: number;
-  /** Those of them that were kept. */
-  readonly sampled: number;
-  /** Kept queries whose id was there before. */
-  readonly duplicates: number;
-  readonly rejected: readonly (Rejection & { readonly index: number })[];
-}
-
 /**
  * Takes in a batch; each query is judged on its own.
  *
  * @throws RecalldError database_unreachable, overloaded: nothing of the batch was stored, and it may be sent again
  */
-export async function ingestQueries(
-  deps: IngestQueriesDeps,
-  loads: SamplingLoads,
-  queries: readonly LiveQuery[],
-): Promise<IngestReport> {
+export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoads, queries: readonly LiveQuery[]) {
   const now = deps.clock.now();
   const rejected: (Rejection & { index: number })[] = [];
   for (let index = 0; index < queries.length; index++) {
@@ -84,22 +70,23 @@ export async function ingestQueries(
     if (sample === null || isNew[position++] === true) observe(deps.meter, query, outcome);
     else duplicates += 1;
   }
-  return { accepted: taken.length - duplicates, sampled: samples.length - duplicates, duplicates, rejected };
+  return {
+    /** Valid queries that are new, sampled or not. */
+    accepted: taken.length - duplicates,
+    /** Those of them that were kept. */
+    sampled: samples.length - duplicates,
+    /** Kept queries whose id was there before. */
+    duplicates,
+    rejected,
+  };
 }
 
 function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): LiveQuery[] {
   return queries.filter((_, index) => !refused.has(index));
 }
 
-interface Taken {
-  readonly query: LiveQuery;
-  readonly outcome: QueryOutcome;
-  /** Being made private, as all of a batch are at once; null when the query is not kept. */
-  readonly sample: Promise<LiveSample> | null;
-}
-
 /** Counts the query in its minute and makes a sample of it when the draw or a rule keeps it. */
-function take(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally): Taken {
+function take(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally) {
   const { now } = arrived;
   const pipeline = deps.livePipeline(query.pipeline);
   if (pipeline === null) throw new Error('a live query was taken for a pipeline that is not there');
@@ -114,7 +101,12 @@ function take(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, a
     deps.recent.hold({ query: outlineOf(query), receivedAt: now, isKept: true });
   }
   const sample = decision.kept ? toSample(query, pipeline, decision, load.level, now) : null;
-  return { query, outcome, sample };
+  return {
+    query,
+    outcome,
+    /** Being made private, as all of a batch are at once; null when the query is not kept. */
+    sample,
+  };
 }
 
 function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: boolean): SamplingTraits {

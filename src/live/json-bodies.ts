@@ -41,24 +41,11 @@ function inPackedParts<Item>(
   });
 }
 
-interface JsonBodyReader {
-  /**
-   * The live queries of a body, in parts that the main thread can take in at once.
-   *
-   * @param json in pieces, which may be moved to the thread; the caller has them no longer
-   * @throws RecalldError body_unreadable
-   */
-  queries(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>>;
-  /** Feedback likewise. */
-  feedback(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>>;
-  close(): Promise<void>;
-}
-
 /** Of work that goes on although its caller has gone: what was sent shall be kept. */
 const never = new AbortController().signal;
 
 /** The thread starts with the first large body. */
-export function createJsonBodyReader(): JsonBodyReader {
+export function createJsonBodyReader() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
@@ -71,8 +58,15 @@ export function createJsonBodyReader(): JsonBodyReader {
     json: readonly Uint8Array[],
   ): Promise<Iterable<ParsedItems<Item>>> => eachUnpacked(await pool.run(name, json, never, json.flatMap(movable)));
   return {
-    queries: (json) => read('queries', json),
-    feedback: (json) => read('feedback', json),
-    close: () => pool.close(),
+    /**
+     * The live queries of a body, in parts that the main thread can take in at once.
+     *
+     * @param json in pieces, which may be moved to the thread; the caller has them no longer
+     * @throws RecalldError body_unreadable
+     */
+    queries: (json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>> => read('queries', json),
+    /** Feedback likewise. */
+    feedback: (json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>> => read('feedback', json),
+    close: (): Promise<void> => pool.close(),
   };
 }

@@ -4,14 +4,7 @@
  */
 import type { LiveQuery } from './rules/live-query.ts';
 
-export interface RecentQueries {
-  hold(held: HeldQuery): void;
-  /** Hands over what is held of those that a user judged, once: the query, else all of the trace. */
-  take(judged: Judged): readonly HeldQuery[];
-  /** Remembers that somebody was unhappy with a query that may still come. */
-  noteUnhappy(judged: Judged): void;
-  isUnhappy(query: Pick<LiveQuery, 'pipeline' | 'id' | 'traceId'>): boolean;
-}
+export type RecentQueries = ReturnType<typeof createRecentQueries>;
 
 export interface HeldQuery {
   readonly query: LiveQuery;
@@ -38,7 +31,7 @@ export function createRecentQueries(limits: {
   readonly queries: number;
   /** Of texts and vectors, estimated. */
   readonly bytes: number;
-}): RecentQueries {
+}) {
   const held = new Map<string, Weighed>();
   /** Keys of the held queries of a trace. */
   const ofTrace = new Map<string, Set<string>>();
@@ -57,7 +50,7 @@ export function createRecentQueries(limits: {
     if (siblings?.size === 0) ofTrace.delete(trace);
   };
   return {
-    hold(one) {
+    hold(one: HeldQuery): void {
       const { query } = one;
       const key = keyOf(query.pipeline, query.id);
       if (held.has(key)) return;
@@ -74,7 +67,8 @@ export function createRecentQueries(limits: {
         else drop(oldest.value[0], oldest.value[1]);
       }
     },
-    take({ pipeline, queryId, traceId }) {
+    /** Hands over what is held of those that a user judged, once: the query, else all of the trace. */
+    take({ pipeline, queryId, traceId }: Judged): readonly HeldQuery[] {
       const key = keyOf(pipeline, queryId);
       const siblings = traceId === null ? [] : [...(ofTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];
       return (held.has(key) ? [key] : siblings).flatMap((found) => {
@@ -84,7 +78,8 @@ export function createRecentQueries(limits: {
         return [weighed.one];
       });
     },
-    noteUnhappy({ pipeline, queryId, traceId }) {
+    /** Remembers that somebody was unhappy with a query that may still come. */
+    noteUnhappy({ pipeline, queryId, traceId }: Judged): void {
       unhappy.add(keyOf(pipeline, queryId));
       if (traceId !== null) unhappy.add(traceKeyOf(pipeline, traceId));
       while (unhappy.size > limits.queries) {
@@ -93,7 +88,7 @@ export function createRecentQueries(limits: {
         else unhappy.delete(oldest.value);
       }
     },
-    isUnhappy: ({ pipeline, id, traceId }) =>
+    isUnhappy: ({ pipeline, id, traceId }: Pick<LiveQuery, 'pipeline' | 'id' | 'traceId'>): boolean =>
       unhappy.size > 0 &&
       (unhappy.has(keyOf(pipeline, id)) || (traceId !== null && unhappy.has(traceKeyOf(pipeline, traceId)))),
   };

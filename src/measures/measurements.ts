@@ -135,9 +135,17 @@ function keyOf({ pipeline, measure, segment, windowEnd }: MeasurementOutcome): s
 /** What PostgreSQL says of a row that belongs to no partition. */
 const NO_PARTITION = '23514';
 
-export function createMeasurements(pool: Pool): Measurements {
+export function createMeasurements(pool: Pool) {
   return {
-    async record(outcomes) {
+    /**
+     * Stores values and reasons for none, all or nothing. The same series and end of window may be recorded again, by a
+     * retry or because late data came: what was measured last stays. A gap is no value and takes none away; of each
+     * series only the latest is kept, until a value of the same or a later window comes.
+     *
+     * Rejects with RangeError for what `checkMeasurement` refuses, and with RecalldError database_unreachable when
+     * nothing was stored.
+     */
+    async record(outcomes: readonly MeasurementOutcome[]): Promise<void> {
       for (const outcome of outcomes) checkMeasurement(outcome);
       if (outcomes.length === 0) return;
       const values = outcomes.filter((outcome) => outcome.kind === 'value');
@@ -161,9 +169,19 @@ export function createMeasurements(pool: Pool): Measurements {
       });
     },
 
-    latest: (now) => namingOutage(pool, () => readLatest(pool, now)),
+    /**
+     * The newest of every series, by pipeline, measure and segment. `ageSeconds` is the time since it was measured, not
+     * since its window ended; who shows a value withholds one that is too old.
+     */
+    latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
-    async series({ pipeline, measure, segment }, from, until, limit) {
+    /** The latest values whose windows ended from `from` to before `until`, oldest first; all of them without a limit. */
+    async series(
+      { pipeline, measure, segment }: MeasurementSeries,
+      from: Date,
+      until: Date,
+      limit?: number,
+    ): Promise<readonly Measurement[]> {
       return namingOutage(pool, async () => {
         const rows = await queryRows<Measurement>(
           pool,
@@ -177,9 +195,20 @@ export function createMeasurements(pool: Pool): Measurements {
       });
     },
 
-    trends: (series, from, until) => namingOutage(pool, () => readTrends(pool, series, from, until)),
+    /**
+     * How measures went from `from` to before `until`, oldest first and few enough for a chart: of each bit of the time the
+     * lowest and the highest value.
+     */
+    trends: (series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> =>
+      namingOutage(pool, () => readTrends(pool, series, from, until)),
 
-    history: ({ pipeline, segment }, measures, since, stepMs) =>
+    /** Values of a segment since a time, oldest first of each measure, at most one in each step. */
+    history: (
+      { pipeline, segment }: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
+      measures: readonly string[],
+      since: Date,
+      stepMs: number,
+    ): Promise<readonly Measurement[]> =>
       namingOutage(pool, () =>
         queryRows<Measurement>(
           pool,
@@ -192,9 +221,11 @@ export function createMeasurements(pool: Pool): Measurements {
         ),
       ),
 
-    createPartitions: (now) => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
+    /** Makes the partitions that the next days need. `record` makes those that it misses. */
+    createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
-    prune: (before) =>
+    /** Drops whole months that ended before `before`, and the latest of series that ended before it. */
+    prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {
         await dropMonthsBefore(pool, before);
         for (const table of ['latest_measurements', 'measurement_gaps']) {
@@ -247,40 +278,7 @@ export interface LatestMeasurement extends MeasurementSeries {
 }
 
 /** The values of scheduled measures over time. */
-export interface Measurements {
-  /**
-   * Stores values and reasons for none, all or nothing. The same series and end of window may be recorded again, by a
-   * retry or because late data came: what was measured last stays. A gap is no value and takes none away; of each
-   * series only the latest is kept, until a value of the same or a later window comes.
-   *
-   * Rejects with RangeError for what `checkMeasurement` refuses, and with RecalldError database_unreachable when
-   * nothing was stored.
-   */
-  record(outcomes: readonly MeasurementOutcome[]): Promise<void>;
-  /**
-   * The newest of every series, by pipeline, measure and segment. `ageSeconds` is the time since it was measured, not
-   * since its window ended; who shows a value withholds one that is too old.
-   */
-  latest(now: Date): Promise<readonly LatestMeasurement[]>;
-  /** The latest values whose windows ended from `from` to before `until`, oldest first; all of them without a limit. */
-  series(series: MeasurementSeries, from: Date, until: Date, limit?: number): Promise<readonly Measurement[]>;
-  /**
-   * How measures went from `from` to before `until`, oldest first and few enough for a chart: of each bit of the time the
-   * lowest and the highest value.
-   */
-  trends(series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>>;
-  /** Values of a segment since a time, oldest first of each measure, at most one in each step. */
-  history(
-    of: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
-    measures: readonly string[],
-    since: Date,
-    stepMs: number,
-  ): Promise<readonly Measurement[]>;
-  /** Makes the partitions that the next days need. `record` makes those that it misses. */
-  createPartitions(now: Date): Promise<void>;
-  /** Drops whole months that ended before `before`, and the latest of series that ended before it. */
-  prune(before: Date): Promise<void>;
-}
+export type Measurements = ReturnType<typeof createMeasurements>;
 
 /** What is stored of all measures, read once for all who show them. */
 export interface MeasuredRows {

@@ -5,13 +5,6 @@ import { percent } from '../core/text/spelling.ts';
 import type { MeasureScale } from './rules/measure-row.ts';
 import { measureRow, measureTable } from './rules/measure-table.ts';
 
-interface ShownMeasure {
-  readonly title: string;
-  readonly show: (value: number) => string;
-  /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */
-  readonly note: string;
-}
-
 const shows: Record<MeasureScale, (value: number) => string> = {
   count,
   share: (value) => percent(value),
@@ -20,9 +13,14 @@ const shows: Record<MeasureScale, (value: number) => string> = {
   other: compact,
 };
 
-export function shownMeasure(measure: string): ShownMeasure {
+export function shownMeasure(measure: string) {
   const { title, note, scale } = measureRow(measure);
-  return { title, note, show: shows[scale] };
+  return {
+    title,
+    /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */
+    note,
+    show: shows[scale],
+  };
 }
 
 const order: readonly string[] = Object.keys(measureTable);

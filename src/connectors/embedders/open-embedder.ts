@@ -148,24 +148,22 @@ type VectorReading =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
-interface BatchSettings {
-  /** What the service is called in messages: `The embedder`. */
-  readonly service: string;
-  /** Most texts in one request. */
-  readonly batchSize: number;
-  /** Length that every vector must have, null for any. */
-  readonly dimensions: number | null;
-  call(texts: readonly string[], signal: AbortSignal): Promise<JsonAnswer>;
-  read(json: unknown, count: number): VectorReading;
-}
-
 /**
  * Embeds the texts batch by batch and gives all vectors, or the first failure. The latency is the sum of those of the
  * batches. Beside the codes of the connection: `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
  * `length_mismatch`, `dimension_mismatch` and `zero_vector`, since a vector without a direction is near to nothing.
  */
 async function embedInBatches(
-  settings: BatchSettings,
+  settings: {
+    /** What the service is called in messages: `The embedder`. */
+    readonly service: string;
+    /** Most texts in one request. */
+    readonly batchSize: number;
+    /** Length that every vector must have, null for any. */
+    readonly dimensions: number | null;
+    call(texts: readonly string[], signal: AbortSignal): Promise<JsonAnswer>;
+    read(json: unknown, count: number): VectorReading;
+  },
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<EmbedderAnswer> {

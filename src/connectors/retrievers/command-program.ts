@@ -49,23 +49,7 @@ export function createLineCutter(
 
 type ProgramConfig = Pick<RetrieverConfigOf<'command'>, 'command' | 'directory' | 'environment'>;
 
-interface ProgramEvents {
-  onLine(line: string): void;
-  /** A line grew beyond the limit; nothing more is read. */
-  onTooLong(): void;
-  /** The first thing that it wrote to its standard error, whose content nobody reads. */
-  onComplaint(): void;
-  /** Once, after its last line. `reason` is to be read behind "the command". */
-  onEnd(end: { readonly code: string; readonly reason: string }): void;
-}
-
-export interface Program {
-  write(line: string): void;
-  /** Asks it to end, by force after two seconds; resolves when it has ended. */
-  stop(): Promise<void>;
-  /** Ends it by force; resolves when it has ended. */
-  kill(): Promise<void>;
-}
+export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
 /** A process that ran away from its group may hold the pipes of a program that has ended. */
@@ -77,7 +61,19 @@ const DRAIN_MS = 1000;
  *
  * @throws an error of the system for what it refuses at once, such as arguments that are too long
  */
-export function startProgram(config: ProgramConfig, maxLineBytes: number, events: ProgramEvents): Program {
+export function startProgram(
+  config: ProgramConfig,
+  maxLineBytes: number,
+  events: {
+    onLine(line: string): void;
+    /** A line grew beyond the limit; nothing more is read. */
+    onTooLong(): void;
+    /** The first thing that it wrote to its standard error, whose content nobody reads. */
+    onComplaint(): void;
+    /** Once, after its last line. `reason` is to be read behind "the command". */
+    onEnd(end: { readonly code: string; readonly reason: string }): void;
+  },
+) {
   const child = spawnGroup(config);
   let hasEnded = false;
   // The number of a group that is gone may belong to another one.
@@ -124,16 +120,18 @@ export function startProgram(config: ProgramConfig, maxLineBytes: number, events
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined);
 
   return {
-    write(line) {
+    write(line: string): void {
       child.stdin?.write(line);
     },
-    async stop() {
+    /** Asks it to end, by force after two seconds; resolves when it has ended. */
+    async stop(): Promise<void> {
       send('SIGTERM');
       const timer = setTimeout(() => send('SIGKILL'), GRACE_MS);
       await ended;
       clearTimeout(timer);
     },
-    async kill() {
+    /** Ends it by force; resolves when it has ended. */
+    async kill(): Promise<void> {
       send('SIGKILL');
       await ended;
     },

@@ -204,14 +204,6 @@ function filterClauses(filter: Readonly<Record<string, string>>): JsonValue[] {
   return Object.entries(filter).map(([field, value]) => ({ term: { [field]: value } }));
 }
 
-interface HitFields {
-  /** `_id`, or a field of `_source`. */
-  readonly id: string;
-  /** Field of the text, null when the text is not wanted. */
-  readonly content: string | null;
-  readonly configField: string;
-}
-
 type HitReading =
   | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
@@ -220,7 +212,17 @@ type HitReading =
  * The hits as documents. An answer that stands for a part of the index only is an error and no ranking:
  * `search_timed_out` and `shards_failed`; so are `no_result_list` and `missing_id`.
  */
-function readHits(json: unknown, engine: Dialect['name'], fields: HitFields): HitReading {
+function readHits(
+  json: unknown,
+  engine: Dialect['name'],
+  fields: {
+    /** `_id`, or a field of `_source`. */
+    readonly id: string;
+    /** Field of the text, null when the text is not wanted. */
+    readonly content: string | null;
+    readonly configField: string;
+  },
+): HitReading {
   const error = (code: string, problem: string): HitReading => ({
     kind: 'error',
     code,

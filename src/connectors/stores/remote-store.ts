@@ -185,18 +185,7 @@ interface StoreCall extends JsonCall {
   readonly missing?: string;
 }
 
-export interface StoreCalls {
-  /** `Qdrant`, for messages. */
-  readonly service: string;
-  /** Where the config describes it: `vector_store`. */
-  readonly configField: string;
-  /** The JSON of the answer. @throws Refused `failed` */
-  json(call: StoreCall, attempt: Attempt): Promise<unknown>;
-  /** An answer that is not what the public description of the API says. */
-  readonly unexpected: (purpose: string, lacking: string) => Error;
-  /** Gives connections back. */
-  readonly close: () => void;
-}
+export type StoreCalls = ReturnType<typeof createStoreCalls>;
 
 /** The answer of a call that a key for one collection may not make, null when it may not. */
 export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> {
@@ -209,14 +198,18 @@ export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> 
 }
 
 /** @throws RecalldError config_invalid, see createJsonApi */
-export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIdentity): StoreCalls {
+export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIdentity) {
   const { service, configField } = identity;
   const api = createJsonApi(config, identity);
   return {
+    /** `Qdrant`, for messages. */
     service,
+    /** Where the config describes it: `vector_store`. */
     configField,
-    close: () => api.close(),
-    async json({ missing, ...call }, { signal, stopwatch, patience }) {
+    /** Gives connections back. */
+    close: (): void => api.close(),
+    /** The JSON of the answer. @throws Refused `failed` */
+    async json({ missing, ...call }: StoreCall, { signal, stopwatch, patience }: Attempt): Promise<unknown> {
       const answer = await api.call({ ...call, patience }, signal);
       stopwatch.latencyMs += answer.latencyMs;
       if (answer.kind === 'answer') return answer.json;
@@ -228,7 +221,8 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
       }
       throw failed(answer.code, answer.message);
     },
-    unexpected(purpose, lacking) {
+    /** An answer that is not what the public description of the API says. */
+    unexpected(purpose: string, lacking: string): Error {
       const wayOut = `check that ${configField}.url is that of ${service}, and its version`;
       return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${wayOut}.`);
     },

@@ -18,7 +18,19 @@ declare module '../../core/context.ts' {
 export function createThrottleLimits(pool: Pool) {
   return {
     /** Joins those who ask the retriever of a pipeline, or says again that one is there. */
-    share(pipeline: string, holder: string, state: AskerState, leaseSeconds: number): Promise<RetrieverShare> {
+    share(
+      pipeline: string,
+      holder: string,
+      state: {
+        /** Most queries in flight to the retriever, over all who ask it. */
+        readonly concurrency: number;
+        /** The larger of the last share and what is in flight. */
+        readonly using: number;
+        /** Failures since its last answer. */
+        readonly failuresInARow: number;
+      },
+      leaseSeconds: number,
+    ): Promise<RetrieverShare> {
       const { concurrency, using, failuresInARow } = state;
       return inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'retriever', pipeline);
@@ -70,16 +82,6 @@ export function createThrottleLimits(pool: Pool) {
       return Math.max(0, rows[0]?.wait_ms ?? 0);
     },
   };
-}
-
-/** What somebody who asks a retriever tells of itself. */
-export interface AskerState {
-  /** Most queries in flight to the retriever, over all who ask it. */
-  readonly concurrency: number;
-  /** The larger of the last share and what is in flight. */
-  readonly using: number;
-  /** Failures since its last answer. */
-  readonly failuresInARow: number;
 }
 
 export interface RetrieverShare {

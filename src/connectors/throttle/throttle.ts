@@ -16,17 +16,6 @@ export interface ThrottleDeps {
   readonly logger: Logger;
 }
 
-export interface ThrottleSettings {
-  readonly pipeline: string;
-  /** Maximum calls in flight, over all who ask. */
-  readonly concurrency: number;
-  readonly maxPerSecond: number;
-  /** Tells this asker from all others. */
-  readonly holder: string;
-  /** 95th percentile of latencies that counts as usual, in milliseconds; null learns it. */
-  readonly usualLatencyMs: number | null;
-}
-
 export interface Throttle {
   /** Waits until one more query may be asked. Rejects with the reason of `signal`. */
   enter(signal: AbortSignal): Promise<void>;
@@ -38,7 +27,19 @@ export interface Throttle {
 }
 
 /** @throws what `limits` rejects with when nobody can say how many may ask */
-export async function openThrottle(deps: ThrottleDeps, settings: ThrottleSettings): Promise<Throttle> {
+export async function openThrottle(
+  deps: ThrottleDeps,
+  settings: {
+    readonly pipeline: string;
+    /** Maximum calls in flight, over all who ask. */
+    readonly concurrency: number;
+    readonly maxPerSecond: number;
+    /** Tells this asker from all others. */
+    readonly holder: string;
+    /** 95th percentile of latencies that counts as usual, in milliseconds; null learns it. */
+    readonly usualLatencyMs: number | null;
+  },
+): Promise<Throttle> {
   const { limits, clock, logger } = deps;
   const { pipeline, holder, concurrency } = settings;
   let backoff = startBackoff(settings.usualLatencyMs);

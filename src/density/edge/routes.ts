@@ -28,11 +28,7 @@ import { type ComplaintsReport, complaintsJson, MAX_COMPLAINTS_EXPLAINED } from 
 type Rebaseline = Parameters<typeof requestRebaseline>[1];
 
 /** What the API tells and takes of query density. */
-interface DensityApi {
-  readonly topics: TopicsTable;
-  describeDensity(request: DensityRequest): Promise<DensityAnswer>;
-  rebaselineDensity(request: Rebaseline): Promise<RebaselineAnswer>;
-}
+type DensityApi = ReturnType<typeof createDensityApi>;
 
 export interface DensityRouteDeps extends DensityApi {
   readonly authentication: AuthenticationSettings;
@@ -45,11 +41,11 @@ const WEEK_MS = 7 * DAY_MS;
 
 export function createDensityApi(
   deps: DescribeDensityDeps & { readonly watch: WatchTable; readonly topics: TopicsTable },
-): DensityApi {
+) {
   return {
     topics: deps.topics,
-    describeDensity: (request) => describeDensity(deps, request),
-    rebaselineDensity: (request) => requestRebaseline(deps, request),
+    describeDensity: (request: DensityRequest): Promise<DensityAnswer> => describeDensity(deps, request),
+    rebaselineDensity: (request: Rebaseline): Promise<RebaselineAnswer> => requestRebaseline(deps, request),
   };
 }
 

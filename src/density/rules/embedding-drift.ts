@@ -43,15 +43,6 @@ export function medianHeuristic(medianSquaredDistance: number): number {
   return 1 / medianSquaredDistance;
 }
 
-interface PermutationTest {
-  /** Unbiased squared discrepancy of the two samples as they are. */
-  readonly observed: number;
-  /** The same for each permutation. */
-  readonly permuted: Float64Array;
-  /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
-  readonly p: number;
-}
-
 /** The second kernel's gamma over the first: finds events in few rows that the median's width smooths away. */
 const NARROW = 6;
 
@@ -62,11 +53,7 @@ const NARROW = 6;
  * @param assignments for each permutation the places of the pooled rows (x first) that play x, n of them, in any order
  * @throws RangeError if a sample has fewer than two rows
  */
-export function twoBandwidthTest(
-  distances: PairTable,
-  gamma: number,
-  assignments: Iterable<Uint32Array>,
-): PermutationTest {
+export function twoBandwidthTest(distances: PairTable, gamma: number, assignments: Iterable<Uint32Array>) {
   const { n, m, values } = distances;
   requirePairs(n, m);
   const mix = (squared: number): number => (gaussian(squared, gamma) + gaussian(squared, NARROW * gamma)) / 2;
@@ -87,7 +74,14 @@ export function twoBandwidthTest(
   // The same rows summed in another order differ in the last digits and are still equal.
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
-  return { observed, permuted, p: (1 + reached) / (permuted.length + 1) };
+  return {
+    /** Unbiased squared discrepancy of the two samples as they are. */
+    observed,
+    /** The same for each permutation. */
+    permuted,
+    /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
+    p: (1 + reached) / (permuted.length + 1),
+  };
 }
 
 /**
@@ -255,25 +249,20 @@ function meanDirection({ rows, columns, data }: Vectors): Float64Array {
 
 // Energy distance, Szekely and Rizzo 2013.
 
-interface EnergyDistance {
-  /** Means over all pairs, a row with itself included: never negative. */
-  readonly v: number;
-  /** Without those: 0 on average without drift, and then as often below it. */
-  readonly u: number;
-}
-
 /**
  * Energy distance of two samples of vectors, 2 E|X - Y| - E|X - X'| - E|Y - Y'|, in units of the vectors.
  *
  * @throws RangeError if a sample has fewer than two rows
  */
-export function energyDistance(distances: PairTable): EnergyDistance {
+export function energyDistance(distances: PairTable) {
   const { n, m } = distances;
   if (n < 2 || m < 2) throw new RangeError('The energy distance needs at least two rows in each sample.');
   const sums = sumOverPairs(distances, Math.sqrt);
   const between = (2 * sums.between) / (n * m);
   return {
+    /** Means over all pairs, a row with itself included: never negative. */
     v: between - (2 * sums.withinX) / (n * n) - (2 * sums.withinY) / (m * m),
+    /** Without those: 0 on average without drift, and then as often below it. */
     u: between - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1)),
   };
 }

@@ -9,14 +9,6 @@ import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 /** `changed` takes precedence over every drift alarm: it is another embedding model, not worse coverage. */
 export type CanaryVerdict = 'same' | 'noisy' | 'changed';
 
-interface EmbeddingCanary {
-  /** Of each stored to its recomputed vector. */
-  readonly cosines: readonly number[];
-  readonly median: number;
-  readonly least: number;
-  readonly verdict: CanaryVerdict;
-}
-
 const CHANGED_MEDIAN = 0.995;
 const CHANGED_LEAST = 0.98;
 const NOISY_MEDIAN = 0.9995;
@@ -31,12 +23,18 @@ const NOISY_MEDIAN = 0.9995;
  */
 export function embeddingCanary(
   pairs: readonly { readonly stored: ArrayLike<number>; readonly recomputed: ArrayLike<number> }[],
-): EmbeddingCanary {
+) {
   if (pairs.length === 0) throw new RangeError('A canary needs at least one golden query.');
   const cosines = pairs.map(({ stored, recomputed }) => cosine(stored, recomputed));
   const middle = median(cosines);
   const least = Math.min(...cosines);
-  return { cosines, median: middle, least, verdict: embeddingCanaryVerdict(middle, least) };
+  return {
+    /** Of each stored to its recomputed vector. */
+    cosines,
+    median: middle,
+    least,
+    verdict: embeddingCanaryVerdict(middle, least),
+  };
 }
 
 /** What cosines of repeated embeddings say, by their median and the least of them. */
@@ -58,25 +56,13 @@ export interface RepeatedSearch {
   readonly after: { readonly chunks: readonly (string | number)[]; readonly score: number };
 }
 
-interface SearchCanary {
-  /** |before and after| / k of each query. */
-  readonly overlaps: readonly number[];
-  readonly meanOverlap: number;
-  /** After less before, mean over the queries. */
-  readonly meanScoreChange: number;
-  /** Share of the queries whose score fell. */
-  readonly shareWorse: number;
-  /** One-sided sign test against no change: P(Bin(changed, 1/2) >= fallen). */
-  readonly signTestP: number;
-}
-
 /**
  * Compares two searches of the same queries.
  *
  * @throws RangeError without searches
  * @param k how many chunks were asked for, >= 1
  */
-export function searchCanary(searches: readonly RepeatedSearch[], k: number): SearchCanary {
+export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
   const overlaps = searches.map(({ before, after }) => {
     const found = new Set(after.chunks);
     return new Set(before.chunks.filter((chunk) => found.has(chunk))).size / k;
@@ -85,10 +71,14 @@ export function searchCanary(searches: readonly RepeatedSearch[], k: number): Se
   const worse = changes.filter((change) => change < 0).length;
   const changed = changes.filter((change) => change !== 0).length;
   return {
+    /** |before and after| / k of each query. */
     overlaps,
     meanOverlap: mean(overlaps),
+    /** After less before, mean over the queries. */
     meanScoreChange: mean(changes),
+    /** Share of the queries whose score fell. */
     shareWorse: worse / changes.length,
+    /** One-sided sign test against no change: P(Bin(changed, 1/2) >= fallen). */
     signTestP: binomialUpperTail(worse, changed, 0.5),
   };
 }

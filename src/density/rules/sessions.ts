@@ -5,12 +5,6 @@
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
-interface SessionWeights {
-  /** 1 / (queries of the same session); the weights of a session sum to 1. */
-  readonly weights: Float64Array;
-  readonly sessions: number;
-}
-
 /** Queries of one window whose vectors agree this well are repeats of one client. */
 const LIKENESS = 0.995;
 
@@ -21,14 +15,18 @@ const LIKE_SQUARED_DISTANCE = 2 - 2 * LIKENESS;
 const STRIDE = 16;
 
 /** @param sessions number of the session of each query of one window */
-export function sessionWeights(sessions: ArrayLike<number>): SessionWeights {
+export function sessionWeights(sessions: ArrayLike<number>) {
   const counts = new Map<number, number>();
   for (let i = 0; i < sessions.length; i++) {
     const session = sessions[i] ?? 0;
     counts.set(session, (counts.get(session) ?? 0) + 1);
   }
   const weights = Float64Array.from(sessions, (session) => 1 / (counts.get(session) ?? 1));
-  return { weights, sessions: counts.size };
+  return {
+    /** 1 / (queries of the same session); the weights of a session sum to 1. */
+    weights,
+    sessions: counts.size,
+  };
 }
 
 /**

@@ -58,23 +58,17 @@ export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot |
   };
 }
 
-/** What moved between two snapshots of one store. */
-interface StoreShift {
-  /** 1 - cosine of the two centroids, 0..2; 1 when one of them has no direction. */
-  readonly centroidCosineDistance: number;
-  /** Mean length now over mean length before. */
-  readonly lengthRatio: number;
-}
-
 /** @returns null when the vectors are of another dimension: that is another model, and no shift */
 export function storeShift(
   before: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
   after: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
-): StoreShift | null {
+) {
   if (before.centroid.length !== after.centroid.length) return null;
   const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
   return {
+    /** 1 - cosine of the two centroids, 0..2; 1 when one of them has no direction. */
     centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
+    /** Mean length now over mean length before. */
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
 }

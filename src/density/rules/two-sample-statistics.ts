@@ -1,24 +1,6 @@
 /** How two samples of scores, or of shares, differ: Kolmogorov-Smirnov, Mann-Whitney, Wasserstein, PSI and the like. */
 import { chiSquareTail, firstWhere, normalCdf } from '../../math/stats/distributions.ts';
 
-/** How two lists of counts over the same categories differ, for example sessions per region. */
-interface ShareDivergence {
-  /** Jensen-Shannon divergence with base 2, from 0 to 1 bit. */
-  readonly jensenShannonBits: number;
-  /** Its square root, a metric. */
-  readonly jensenShannonDistance: number;
-  /** Half the sum of |p - q|, from 0 to 1: the share that would have to move. */
-  readonly totalVariation: number;
-  /** Pearson's statistic of the 2 x K table, without continuity correction. */
-  readonly chiSquare: number;
-  /** Categories that occur, less one. */
-  readonly df: number;
-  /** P(chi-square >= observed) if both lists come from the same shares; 1 with a single category. */
-  readonly p: number;
-  /** sqrt(chiSquare / total count), from 0 to 1. */
-  readonly cramersV: number;
-}
-
 /**
  * Divergence of two lists of counts.
  *
@@ -26,7 +8,7 @@ interface ShareDivergence {
  * @param baseline the same categories in the same order
  * @throws RangeError if the lists differ in length or one counts nothing
  */
-export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<number>): ShareDivergence {
+export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<number>) {
   const n = sumOf(current);
   const m = sumOf(baseline);
   if (current.length !== baseline.length || !(n > 0) || !(m > 0)) {
@@ -50,12 +32,19 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
   }
   jensenShannonBits = Math.max(0, jensenShannonBits);
   return {
+    /** Jensen-Shannon divergence with base 2, from 0 to 1 bit. */
     jensenShannonBits,
+    /** Its square root, a metric. */
     jensenShannonDistance: Math.sqrt(jensenShannonBits),
+    /** Half the sum of |p - q|, from 0 to 1: the share that would have to move. */
     totalVariation,
+    /** Pearson's statistic of the 2 x K table, without continuity correction. */
     chiSquare,
+    /** Categories that occur, less one. */
     df,
+    /** P(chi-square >= observed) if both lists come from the same shares; 1 with a single category. */
     p: df === 0 ? 1 : chiSquareTail(chiSquare, df),
+    /** sqrt(chiSquare / total count), from 0 to 1. */
     cramersV: Math.sqrt(chiSquare / (n + m)),
   };
 }
@@ -71,20 +60,6 @@ function sumOf(counts: ArrayLike<number>): number {
   return sum;
 }
 
-/** Population stability index of a score, with bins at the quantiles of the baseline. */
-interface PopulationStabilityIndex {
-  /** Inner edges, ascending; a value on an edge belongs to the bin above it. */
-  readonly edges: Float64Array;
-  readonly baselineCounts: Uint32Array;
-  readonly currentCounts: Uint32Array;
-  /** sum (p - q) ln(p / q) over the bins, in nats, with shares smoothed by half a count per bin. */
-  readonly psi: number;
-  /** psi / (1/n + 1/m): without drift about chi-square with bins - 1 degrees of freedom (Yurdakul 2018). */
-  readonly chiSquareScaled: number;
-  /** What psi is on average without any drift: (1/n + 1/m) (bins - 1). */
-  readonly nullMean: number;
-}
-
 const SMOOTHING = 0.5;
 
 /**
@@ -95,11 +70,7 @@ const SMOOTHING = 0.5;
  * @param bins >= 2
  * @throws RangeError if a sample is empty
  */
-export function populationStabilityIndex(
-  baseline: ArrayLike<number>,
-  current: ArrayLike<number>,
-  bins: number,
-): PopulationStabilityIndex {
+export function populationStabilityIndex(baseline: ArrayLike<number>, current: ArrayLike<number>, bins: number) {
   if (baseline.length === 0 || current.length === 0) {
     throw new RangeError('Both samples need at least one value.');
   }
@@ -115,11 +86,15 @@ export function populationStabilityIndex(
   }
   const scale = 1 / baseline.length + 1 / current.length;
   return {
+    /** Inner edges, ascending; a value on an edge belongs to the bin above it. */
     edges,
     baselineCounts,
     currentCounts,
+    /** sum (p - q) ln(p / q) over the bins, in nats, with shares smoothed by half a count per bin. */
     psi,
+    /** psi / (1/n + 1/m): without drift about chi-square with bins - 1 degrees of freedom (Yurdakul 2018). */
     chiSquareScaled: psi / scale,
+    /** What psi is on average without any drift: (1/n + 1/m) (bins - 1). */
     nullMean: scale * (bins - 1),
   };
 }

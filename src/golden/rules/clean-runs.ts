@@ -28,12 +28,6 @@ export interface LeftOutRun {
   readonly reason: string;
 }
 
-export interface CleanRuns {
-  /** Ids, in the given order. */
-  readonly kept: readonly string[];
-  readonly leftOut: readonly LeftOutRun[];
-}
-
 /** With fewer runs, the pinned one included, a spread is a guess: the noise is unknown. */
 export const MIN_CLEAN_RUNS = 3;
 
@@ -54,7 +48,7 @@ const MAD_TO_DEVIATION = 1.4826;
  *   speak against reruns that were asked for at the same time
  * @param isRequested whether the runs were made for this pin; earlier runs get no such allowance
  */
-export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean): CleanRuns {
+export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean) {
   const accepted = isRequested ? pinned : { failedChecks: [], incidents: [] };
   const leftOut: LeftOutRun[] = [];
   const candidates: RunFacts[] = [];
@@ -74,7 +68,11 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
       leftOut.push({ runId: run.runId, reason });
     }
   }
-  return { kept, leftOut };
+  return {
+    /** Ids, in the given order. */
+    kept,
+    leftOut,
+  };
 }
 
 function reasonAgainst(

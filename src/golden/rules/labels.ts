@@ -239,17 +239,8 @@ export interface Acceptance {
   readonly to: readonly string[];
 }
 
-interface AcceptedProposals {
-  readonly accepted: readonly LabelProposal[];
-  /** Accepted, but proposed no more: the set or the store has changed since. */
-  readonly unknown: readonly Acceptance[];
-}
-
 /** Takes of each accepted proposal the chunks that were accepted and are still proposed. */
-export function matchAcceptances(
-  proposals: readonly LabelProposal[],
-  acceptances: readonly Acceptance[],
-): AcceptedProposals {
+export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];
   const unknown: Acceptance[] = [];
@@ -259,7 +250,11 @@ export function matchAcceptances(
     if (proposal === undefined || to.length < acceptance.to.length) unknown.push(acceptance);
     else accepted.push({ ...proposal, to });
   }
-  return { accepted, unknown };
+  return {
+    accepted,
+    /** Accepted, but proposed no more: the set or the store has changed since. */
+    unknown,
+  };
 }
 
 function key(queryId: string, from: string): string {

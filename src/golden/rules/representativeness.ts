@@ -163,14 +163,7 @@ function nearBounds(vectors: Matrix, members: readonly (readonly number[])[]): n
   return medians.map((one) => one ?? fallback);
 }
 
-interface NearestGolden {
-  /** Cosine of each live query to its nearest golden query; -2 without any. */
-  readonly toLive: Float64Array;
-  /** Of each golden query the live query that is nearest. */
-  readonly ofGolden: readonly number[];
-}
-
-function nearestGolden(live: Matrix, golden: Matrix): NearestGolden {
+function nearestGolden(live: Matrix, golden: Matrix) {
   const toLive = new Float64Array(live.rows).fill(-2);
   const ofGolden = Array.from({ length: golden.rows }, (_, index) => {
     const vector = rowOf(golden, index);
@@ -182,7 +175,12 @@ function nearestGolden(live: Matrix, golden: Matrix): NearestGolden {
     }
     return best;
   });
-  return { toLive, ofGolden };
+  return {
+    /** Cosine of each live query to its nearest golden query; -2 without any. */
+    toLive,
+    /** Of each golden query the live query that is nearest. */
+    ofGolden,
+  };
 }
 
 /** A golden score as it would be with the mix of live traffic. */

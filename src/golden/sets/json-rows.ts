@@ -89,14 +89,8 @@ function cellOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-interface WholeJson {
-  readonly value: unknown;
-  /** A part of it, with the line in which it begins. */
-  readonly placed: (part: unknown) => Placed;
-}
-
 /** @throws RecalldError file_malformed */
-export async function wholeJson(lines: Lines, path: string): Promise<WholeJson> {
+export async function wholeJson(lines: Lines, path: string) {
   const texts: string[] = [];
   for await (const batch of lines) for (const { text } of batch) texts.push(text);
   const text = texts.join('\n');
@@ -122,5 +116,9 @@ export async function wholeJson(lines: Lines, path: string): Promise<WholeJson> 
   };
   visit(value);
   const placeOf = (part: unknown): SourcePlace => ({ file: path, line: lineOf.get(part) ?? 1 });
-  return { value, placed: (part) => ({ value: part, place: placeOf(part) }) };
+  return {
+    value,
+    /** A part of it, with the line in which it begins. */
+    placed: (part: unknown): Placed => ({ value: part, place: placeOf(part) }),
+  };
 }

@@ -27,12 +27,6 @@ export interface Promoted extends ChosenQuery {
   readonly gap: string | null;
 }
 
-export interface Promotion {
-  /** Live queries with a text that were looked at. */
-  readonly candidates: number;
-  readonly promoted: readonly Promoted[];
-}
-
 /** Most live queries that are looked at. */
 const CANDIDATES = 20_000;
 /** Ranks that are pooled. */
@@ -45,7 +39,7 @@ export async function promoteLiveQueries(
   { since, most, golden }: PromotionRequest,
   signal: AbortSignal,
   onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
-): Promise<Promotion> {
+) {
   const candidates = await deps.candidates.read({ pipeline: pipeline.name, since, limit: CANDIDATES });
   const uncovered = await uncoveredQueries(deps, pipeline, golden, since, signal);
   const chosen = chooseQueries(candidates, { most, golden, uncovered });
@@ -54,7 +48,11 @@ export async function promoteLiveQueries(
     onProgress({ answered: promoted.length, total: chosen.length });
     promoted.push(await withJudgments(query, pipeline, signal));
   }
-  return { candidates: candidates.length, promoted };
+  return {
+    /** Live queries with a text that were looked at. */
+    candidates: candidates.length,
+    promoted,
+  };
 }
 
 /** Ids of live queries in topics without a golden query; none where nobody can tell. */

@@ -34,12 +34,6 @@ interface QrelsRequest {
   readonly see: (bytes: Uint8Array) => void;
 }
 
-export interface JudgmentFile {
-  readonly judgments: JudgmentTable;
-  /** Null for a file without a judgment. */
-  readonly form: QrelsForm | null;
-}
-
 /**
  * Reads relevance judgments of at least one document for an evaluation.
  *
@@ -69,7 +63,7 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line
  */
-export async function readJudgments(path: string, request: Partial<QrelsRequest> = {}): Promise<JudgmentFile> {
+export async function readJudgments(path: string, request: Partial<QrelsRequest> = {}) {
   const { choices = noChoices, hasFractions = false, see } = request;
   const judgments = new JudgmentTable(await sizeOf(path));
   const decided: { form: QrelsForm | null; handle: BlockHandler | null } = { form: null, handle: null };
@@ -91,7 +85,11 @@ export async function readJudgments(path: string, request: Partial<QrelsRequest>
     }
     return decided.handle?.(block, line) ?? line;
   });
-  return { judgments, form: decided.form };
+  return {
+    judgments,
+    /** Null for a file without a judgment. */
+    form: decided.form,
+  };
 }
 
 /** The first lines of a block that are not empty and no comments. */

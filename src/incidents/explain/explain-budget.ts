@@ -5,25 +5,23 @@ import { type Clock, MINUTE_MS } from '../../core/time.ts';
 /** Queries that are explained to one caller within a minute. */
 export const MAX_EXPLAINED_PER_MINUTE = 60;
 
-export interface ExplainBudget {
-  /**
-   * Counts queries that are about to be explained, at most MAX_EXPLAINED_PER_MINUTE of one call.
-   *
-   * @param caller the name of a key, or what stands for a caller without one
-   * @throws RecalldError explanations_limited, and counts nothing, when they are more than the minute has left
-   */
-  spend(caller: string, queries: number): void;
-}
+export type ExplainBudget = ReturnType<typeof createExplainBudget>;
 
 interface Spent {
   readonly since: number;
   readonly queries: number;
 }
 
-export function createExplainBudget(clock: Pick<Clock, 'monotonicMs'>): ExplainBudget {
+export function createExplainBudget(clock: Pick<Clock, 'monotonicMs'>) {
   const spent = new Map<string, Spent>();
   return {
-    spend(caller, queries) {
+    /**
+     * Counts queries that are about to be explained, at most MAX_EXPLAINED_PER_MINUTE of one call.
+     *
+     * @param caller the name of a key, or what stands for a caller without one
+     * @throws RecalldError explanations_limited, and counts nothing, when they are more than the minute has left
+     */
+    spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
       // Callers hold good keys, so that there are few; those whose minute is over are forgotten.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);

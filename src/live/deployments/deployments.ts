@@ -19,9 +19,14 @@ const insert = `
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::timestamptz, $7::jsonb)
   returning ${columns}`;
 
-export function createDeployments(pool: Pool): Deployments {
+export function createDeployments(pool: Pool) {
   return {
-    annotate: ({ pipeline, kind, version, note, occurredAt }, by, now) =>
+    /** @param by who does it, for the audit log */
+    annotate: (
+      { pipeline, kind, version, note, occurredAt }: NewDeployment,
+      by: string,
+      now: Date,
+    ): Promise<Deployment> =>
       inTransaction(pool, async (client) => {
         const values = [pipeline, kind, version, note, 'annotated', occurredAt, '[]'];
         const deployment = await inserted(client, values);
@@ -32,16 +37,38 @@ export function createDeployments(pool: Pool): Deployments {
         return deployment;
       }),
 
-    async detect({ pipeline, kind, version, note, occurredAt }, changes) {
+    /** Records a change that recalld itself brought about or saw, with what changed. */
+    async detect(
+      { pipeline, kind, version, note, occurredAt }: NewDeployment,
+      changes: readonly TraitChange[],
+    ): Promise<Deployment> {
       const values = [pipeline, kind, version, note, 'detected', occurredAt, JSON.stringify(changes)];
       return inserted(pool, values);
     },
 
-    observe: (observation) => inTransaction(pool, (client) => observe(client, observation)),
+    /**
+     * Notes what a part is made of. When that is not what was noted before, a deployment of the part's kind is recorded,
+     * once however many replicas look, and given back. The first look at a part is no deployment.
+     */
+    observe: (observation: Observation): Promise<Deployment | null> =>
+      inTransaction(pool, (client) => observe(client, observation)),
 
-    fingerprints: () => queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, part`),
+    /** What every part was last seen to be made of. */
+    fingerprints: (): Promise<readonly Fingerprint[]> =>
+      queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, part`),
 
-    list: ({ pipeline = null, before = null, since = null, limit }) =>
+    /** Newest first; `before` is the id of a deployment that was listed, to go on behind it. */
+    list: ({
+      pipeline,
+      before,
+      since,
+      limit,
+    }: {
+      readonly pipeline?: string;
+      readonly before?: string;
+      readonly since?: Date;
+      readonly limit: number;
+    }): Promise<readonly Deployment[]> =>
       queryRows(
         pool,
         `select ${columns} from deployments d
@@ -96,26 +123,7 @@ export interface Observation extends Pick<Fingerprint, 'pipeline' | 'part' | 'fi
 }
 
 /** Changes of what pipelines are made of. */
-export interface Deployments {
-  /** @param by who does it, for the audit log */
-  annotate(deployment: NewDeployment, by: string, now: Date): Promise<Deployment>;
-  /** Records a change that recalld itself brought about or saw, with what changed. */
-  detect(deployment: NewDeployment, changes: readonly TraitChange[]): Promise<Deployment>;
-  /**
-   * Notes what a part is made of. When that is not what was noted before, a deployment of the part's kind is recorded,
-   * once however many replicas look, and given back. The first look at a part is no deployment.
-   */
-  observe(observation: Observation): Promise<Deployment | null>;
-  /** What every part was last seen to be made of. */
-  fingerprints(): Promise<readonly Fingerprint[]>;
-  /** Newest first; `before` is the id of a deployment that was listed, to go on behind it. */
-  list(filter: {
-    readonly pipeline?: string;
-    readonly before?: string;
-    readonly since?: Date;
-    readonly limit: number;
-  }): Promise<readonly Deployment[]>;
-}
+export type Deployments = ReturnType<typeof createDeployments>;
 
 export const annotationSubjects = ['run', 'deployment'] as const;
 
@@ -132,24 +140,20 @@ export interface Annotation {
   readonly createdAt: Date;
 }
 
-export interface Annotations {
-  /**
-   * @param by who does it, for the audit log
-   * @returns false when there is no such run or deployment
-   */
-  add(annotation: Omit<Annotation, 'id'>, by: string): Promise<boolean>;
-  /** Of some runs or deployments, by their id, oldest first. */
-  of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>>;
-}
+export type Annotations = ReturnType<typeof createAnnotations>;
 
 const existing: Record<AnnotationSubject, string> = {
   run: 'select pipeline from golden_runs where id = $2::text',
   deployment: 'select pipeline from deployments where id::text = $2::text',
 };
 
-export function createAnnotations(pool: Pool): Annotations {
+export function createAnnotations(pool: Pool) {
   return {
-    add: ({ subject, subjectId, text, author, createdAt }, by) =>
+    /**
+     * @param by who does it, for the audit log
+     * @returns false when there is no such run or deployment
+     */
+    add: ({ subject, subjectId, text, author, createdAt }: Omit<Annotation, 'id'>, by: string): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const { rows } = await client.query<{ id: string; pipeline: string }>(
           `with found as (${existing[subject]}), noted as (
@@ -169,7 +173,8 @@ export function createAnnotations(pool: Pool): Annotations {
         return true;
       }),
 
-    async of(subject, ids) {
+    /** Of some runs or deployments, by their id, oldest first. */
+    async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,
         `select id, subject, subject_id, text, author, created_at from annotations

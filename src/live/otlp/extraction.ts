@@ -127,16 +127,6 @@ function byTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
 /** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
 type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
 
-interface OtlpReader {
-  /**
-   * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies wait
-   */
-  traces(...request: OtlpRequest): Promise<InParts<TracesRead>>;
-  /** @throws RecalldError as `traces` */
-  logs(...request: OtlpRequest): Promise<InParts<LogsRead>>;
-  close(): Promise<void>;
-}
-
 /** The body without its compression, which may be moved to the thread, and its header `Content-Type`. */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined];
 
@@ -152,7 +142,7 @@ const REFUSAL = 'More large OpenTelemetry bodies wait than can be read; send thi
 const never = new AbortController().signal;
 
 /** The thread starts with the first large body. */
-export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpReader {
+export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
@@ -164,19 +154,23 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpRead
   const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
     holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {
-    async traces(...request) {
+    /**
+     * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies wait
+     */
+    async traces(...request: OtlpRequest): Promise<InParts<TracesRead>> {
       const content = contentOf(...request);
       if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content));
       const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
       return { ...counts, parts: inParts({ queries, fragments, feedback }) };
     },
-    async logs(...request) {
+    /** @throws RecalldError as `traces` */
+    async logs(...request: OtlpRequest): Promise<InParts<LogsRead>> {
       const content = contentOf(...request);
       if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content));
       const { feedback, ...counts } = readLogs(content, pipelines);
       return { ...counts, parts: inParts({ queries: [], fragments: [], feedback }) };
     },
-    close: () => pool.close(),
+    close: (): Promise<void> => pool.close(),
   };
 }
 

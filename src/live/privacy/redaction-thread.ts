@@ -24,14 +24,10 @@ export const tasks = {
 /** Two for each item of a request: its text, and what went wrong. */
 const MAX_WAITING = 2000;
 
-export interface RedactionThread {
-  /** @throws RecalldError overloaded when too many wait */
-  redact(text: TextToRedact): Promise<string>;
-  close(): Promise<void>;
-}
+export type RedactionThread = ReturnType<typeof createRedactionThread>;
 
 /** The thread starts with the first text. */
-export function createRedactionThread(): RedactionThread {
+export function createRedactionThread() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
@@ -39,7 +35,8 @@ export function createRedactionThread(): RedactionThread {
     refusal: 'Too many long texts wait to be redacted; send again later.',
   });
   return {
-    redact: (text) => pool.run('redact', text, new AbortController().signal),
-    close: () => pool.close(),
+    /** @throws RecalldError overloaded when too many wait */
+    redact: (text: TextToRedact): Promise<string> => pool.run('redact', text, new AbortController().signal),
+    close: (): Promise<void> => pool.close(),
   };
 }

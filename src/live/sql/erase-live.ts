@@ -38,13 +38,6 @@ interface ErasedSubject {
  */
 type LateDays = readonly string[] | null;
 
-interface RemovedRows {
-  /** The queries, and the traces of people: what is said about them later is to go as well. */
-  readonly found: readonly ErasedSubject[];
-  readonly queries: number;
-  readonly feedback: number;
-}
-
 interface ErasedQuery {
   readonly receivedOn: string;
   readonly pipeline: string;
@@ -60,11 +53,7 @@ const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
 /** In the order that waits for a trace that is being completed with a person right now, and then finds it. */
-async function removeErased(
-  client: PoolClient,
-  subjects: readonly ErasedSubject[],
-  late: LateDays,
-): Promise<RemovedRows> {
+async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
   const ids = subjects.filter(({ kind }) => kind === 'query');
   const held = await removeFragmentsOfUsers(client, users, late);
@@ -91,7 +80,12 @@ async function removeErased(
     // Of whatever day: it may have come before its query.
     feedback += await removeFeedback(client, ofId(column, true), newIds, null);
   }
-  return { found: [...newIds, ...newTraces], queries: queries.length, feedback };
+  return {
+    /** The queries, and the traces of people: what is said about them later is to go as well. */
+    found: [...newIds, ...newTraces],
+    queries: queries.length,
+    feedback,
+  };
 }
 
 type Found = Pick<ErasedQuery, 'traceId' | 'erasedAt'>;

@@ -7,9 +7,18 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../../platform/postgres/values.ts';
 
 /** Random samples of live queries in PostgreSQL. */
-export function createLiveSamples(pool: Pool): LiveSamples {
+export function createLiveSamples(pool: Pool) {
   return {
-    async draw({ pipeline, since, limit }) {
+    /** At most `limit` samples that arrived since then and have a text or a vector, drawn at random. */
+    async draw({
+      pipeline,
+      since,
+      limit,
+    }: {
+      readonly pipeline: string;
+      readonly since: Date;
+      readonly limit: number;
+    }): Promise<readonly DrawnSample[]> {
       // Ids are drawn before the vectors are read, which are most of the bytes.
       const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -39,19 +48,24 @@ export interface DrawnSample {
   readonly sessionHash: string;
 }
 
-export interface LiveSamples {
-  /** At most `limit` samples that arrived since then and have a text or a vector, drawn at random. */
-  draw(request: {
-    readonly pipeline: string;
-    readonly since: Date;
-    readonly limit: number;
-  }): Promise<readonly DrawnSample[]>;
-}
+export type LiveSamples = ReturnType<typeof createLiveSamples>;
 
 /** Live queries with their feedback, as questions to judge, in PostgreSQL. */
-export function createLiveCandidates(pool: Pool): LiveCandidates {
+export function createLiveCandidates(pool: Pool) {
   return {
-    async read({ pipeline, since, limit }) {
+    /**
+     * At most `limit` samples that arrived since then and have a text, with their feedback and grades; those with
+     * either come first, in random order.
+     */
+    async read({
+      pipeline,
+      since,
+      limit,
+    }: {
+      readonly pipeline: string;
+      readonly since: Date;
+      readonly limit: number;
+    }): Promise<readonly CandidateQuery[]> {
       const rows = await queryRows<
         Omit<CandidateQuery, 'results'> & { readonly results: readonly [string, number | null][] }
       >(
@@ -81,17 +95,7 @@ export function createLiveCandidates(pool: Pool): LiveCandidates {
 }
 
 /** Live queries that may become golden ones. */
-export interface LiveCandidates {
-  /**
-   * At most `limit` samples that arrived since then and have a text, with their feedback and grades; those with
-   * either come first, in random order.
-   */
-  read(request: {
-    readonly pipeline: string;
-    readonly since: Date;
-    readonly limit: number;
-  }): Promise<readonly CandidateQuery[]>;
-}
+export type LiveCandidates = ReturnType<typeof createLiveCandidates>;
 
 /** How many live queries came, and what became of them? */
 const bucketSql = `
@@ -140,9 +144,21 @@ const coverageSql = `
     from measured cross join ends
    group by low, high, bin`;
 
-export function createTrafficReads(pool: Pool): TrafficReads {
+export function createTrafficReads(pool: Pool) {
   return {
-    async buckets({ pipeline, from, until, bucketSeconds }) {
+    /** Buckets of a pipeline that hold a query, oldest first; the first starts at `from` or later. */
+    async buckets({
+      pipeline,
+      from,
+      until,
+      bucketSeconds,
+    }: {
+      readonly pipeline: string;
+      readonly from: Date;
+      readonly until: Date;
+      /** At least a minute. */
+      readonly bucketSeconds: number;
+    }): Promise<readonly TrafficBucket[]> {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
         pipeline,
         from,
@@ -161,7 +177,24 @@ export function createTrafficReads(pool: Pool): TrafficReads {
       return [...buckets.values()];
     },
 
-    async coverage({ pipeline, from, until, within, bins }) {
+    /**
+     * Coverage of the queries that occurred within a time; null without any.
+     *
+     * @param within scores that must lie between `low` and `high`, beside those of the queries
+     */
+    async coverage({
+      pipeline,
+      from,
+      until,
+      within,
+      bins,
+    }: {
+      readonly pipeline: string;
+      readonly from: Date;
+      readonly until: Date;
+      readonly within: readonly [number, number] | null;
+      readonly bins: number;
+    }): Promise<CoverageHistogram | null> {
       const [low, high] = within ?? [null, null];
       const rows = await queryRows<{ low: number; high: number; bin: number; weight: number; queries: number }>(
         pool,
@@ -199,25 +232,4 @@ interface CoverageHistogram {
 }
 
 /** What people who look into live traffic ask beyond its measures. */
-export interface TrafficReads {
-  /** Buckets of a pipeline that hold a query, oldest first; the first starts at `from` or later. */
-  buckets(request: {
-    readonly pipeline: string;
-    readonly from: Date;
-    readonly until: Date;
-    /** At least a minute. */
-    readonly bucketSeconds: number;
-  }): Promise<readonly TrafficBucket[]>;
-  /**
-   * Coverage of the queries that occurred within a time; null without any.
-   *
-   * @param within scores that must lie between `low` and `high`, beside those of the queries
-   */
-  coverage(request: {
-    readonly pipeline: string;
-    readonly from: Date;
-    readonly until: Date;
-    readonly within: readonly [number, number] | null;
-    readonly bins: number;
-  }): Promise<CoverageHistogram | null>;
-}
+export type TrafficReads = ReturnType<typeof createTrafficReads>;

@@ -42,64 +42,10 @@ const OPINION_DAYS = 30;
 type OfTrace = Pick<StoredFeedback, 'traceId' | 'receivedAt'>;
 
 /** Live queries and feedback, written once each, kept for their retention. */
-export interface LiveTraffic {
-  /**
-   * Stores an arrival and completes its samples with what is held of their traces. Resolves when that is committed,
-   * with whether each sample is new; one that was stored before, today or yesterday (UTC), is left as it is, save that
-   * of two inclusion probabilities of today the larger holds. Rejects with RecalldError database_unreachable when
-   * something was not stored; all of it may then be sent again.
-   */
-  record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }>;
-  /** Gives samples of today a larger inclusion probability; one that is not there, or erased, stays away. */
-  raiseProbabilities(samples: readonly LiveSample[]): Promise<void>;
-  /**
-   * Stores feedback in the same way. A repeat may be a user who changed back to an earlier opinion; it is then the
-   * latest.
-   */
-  recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }>;
-  /**
-   * Completes the stored live queries of the fragments' traces, and holds the fragments for those that come later.
-   * Resolves when that is committed; holding them again changes nothing. Rejects likewise.
-   */
-  holdFragments(fragments: readonly HeldFragment[]): Promise<void>;
-  /** Lets go of the fragments that have been held for 10 to 20 minutes. */
-  releaseFragments(now: Date): Promise<void>;
-  /** Remembers retriever spans that gave no query, by kind. */
-  noteUnreadable(kinds: readonly UnreadableRetriever[], now: Date): Promise<void>;
-  /** Those that came since then, the latest first. */
-  unreadableSince(since: Date): Promise<readonly SeenUnreadable[]>;
-  /** What people have counted on some days, for the cap on each. */
-  countedHours(days: readonly CapDay[]): Promise<readonly CountedHour[]>;
-  /**
-   * What was said of a pipeline by feedback that occurred within the window, by the segments of these keys. An opinion
-   * that changed after the window is what it was then, and late feedback corrects a window that is read again.
-   */
-  opinions(pipeline: string, window: FeedbackWindow, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]>;
-  /** The counted opinions of such a window over time, for buckets with any. */
-  opinionBuckets(pipeline: string, window: FeedbackWindow, bucketMs: number): Promise<readonly OpinionBucket[]>;
-  /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
-  dimensions(pipeline: string, learn: number | null): Promise<number | null>;
-  /** Makes the length of the vectors of a pipeline what its config says. */
-  fixDimensions(pipeline: string, dimensions: number): Promise<void>;
-  /** How many processes took in live queries since then; at least 1. */
-  replicas(since: Date): Promise<number>;
-  /** Makes the samples of past minutes what the closing level of their minute says. @returns how many were dropped */
-  closeMinutes(before: Date): Promise<number>;
-  /** Makes the partitions that the next days need. */
-  createPartitions(now: Date): Promise<void>;
-  /**
-   * Drops what is older than the retention of its pipeline, and forgets whom erasures were about when the longest
-   * retention is over: what had happened before them is refused by then.
-   */
-  prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void>;
-  /** Erases what came today and yesterday (UTC) of what had been erased before it came. */
-  eraseLate(pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>>;
-  /** Which of these queries were erased, as themselves or with who asked, after they were asked. */
-  areErased(queries: readonly AskedQuery[]): Promise<readonly boolean[]>;
-}
+export type LiveTraffic = ReturnType<typeof createLiveTraffic>;
 
 /** @param replica names this process among those that share the database */
-export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
+export function createLiveTraffic(pool: Pool, replica: string) {
   const explain = (cause: unknown): never => {
     throw cause instanceof RecalldError ? cause : unreachable(pool.options, cause);
   };
@@ -135,7 +81,13 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
   };
 
   return {
-    async record(arrival) {
+    /**
+     * Stores an arrival and completes its samples with what is held of their traces. Resolves when that is committed,
+     * with whether each sample is new; one that was stored before, today or yesterday (UTC), is left as it is, save that
+     * of two inclusion probabilities of today the larger holds. Rejects with RecalldError database_unreachable when
+     * something was not stored; all of it may then be sent again.
+     */
+    async record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }> {
       const write = arrival.counts.length > 0 ? writeCounted : writeUncounted;
       try {
         const [isNew = []] = await write([arrival]);
@@ -145,37 +97,76 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
         return explain(cause);
       }
     },
-    raiseProbabilities: (samples) => explained(raiseProbabilities(pool, samples)),
-    async recordFeedback(feedback) {
+    /** Gives samples of today a larger inclusion probability; one that is not there, or erased, stays away. */
+    raiseProbabilities: (samples: readonly LiveSample[]): Promise<void> => explained(raiseProbabilities(pool, samples)),
+    /**
+     * Stores feedback in the same way. A repeat may be a user who changed back to an earlier opinion; it is then the
+     * latest.
+     */
+    async recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }> {
       const isNew = await explained(writeFeedback(feedback));
       await explained(settle(feedback, OPINION_DAYS));
       return { isNew };
     },
-    async holdFragments(fragments) {
+    /**
+     * Completes the stored live queries of the fragments' traces, and holds the fragments for those that come later.
+     * Resolves when that is committed; holding them again changes nothing. Rejects likewise.
+     */
+    async holdFragments(fragments: readonly HeldFragment[]): Promise<void> {
       if (fragments.length === 0) return;
       await explained(writeFragments(fragments));
       await explained(settle(fragments, 1));
     },
-    releaseFragments: (now) => releaseFragments(pool, now),
-    noteUnreadable: (kinds, now) => noteUnreadable(pool, kinds, now),
-    unreadableSince: (since) => readUnreadable(pool, since),
-    countedHours: (days) => explained(readCountedHours(pool, days)),
-    opinions: (...asked) => readOpinions(pool, ...asked),
-    opinionBuckets: (...asked) => readOpinionBuckets(pool, ...asked),
-    dimensions: (pipeline, learn) => explained(knownDimensions(pool, pipeline, learn)),
-    fixDimensions: (pipeline, dimensions) => explained(fixDimensions(pool, pipeline, dimensions)),
-    async replicas(since) {
+    /** Lets go of the fragments that have been held for 10 to 20 minutes. */
+    releaseFragments: (now: Date): Promise<void> => releaseFragments(pool, now),
+    /** Remembers retriever spans that gave no query, by kind. */
+    noteUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>
+      noteUnreadable(pool, kinds, now),
+    /** Those that came since then, the latest first. */
+    unreadableSince: (since: Date): Promise<readonly SeenUnreadable[]> => readUnreadable(pool, since),
+    /** What people have counted on some days, for the cap on each. */
+    countedHours: (days: readonly CapDay[]): Promise<readonly CountedHour[]> => explained(readCountedHours(pool, days)),
+    /**
+     * What was said of a pipeline by feedback that occurred within the window, by the segments of these keys. An opinion
+     * that changed after the window is what it was then, and late feedback corrects a window that is read again.
+     */
+    opinions: (
+      pipeline: string,
+      window: FeedbackWindow,
+      segmentKeys: readonly string[],
+    ): Promise<readonly OpinionTally[]> => readOpinions(pool, pipeline, window, segmentKeys),
+    /** The counted opinions of such a window over time, for buckets with any. */
+    opinionBuckets: (pipeline: string, window: FeedbackWindow, bucketMs: number): Promise<readonly OpinionBucket[]> =>
+      readOpinionBuckets(pool, pipeline, window, bucketMs),
+    /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
+    dimensions: (pipeline: string, learn: number | null): Promise<number | null> =>
+      explained(knownDimensions(pool, pipeline, learn)),
+    /** Makes the length of the vectors of a pipeline what its config says. */
+    fixDimensions: (pipeline: string, dimensions: number): Promise<void> =>
+      explained(fixDimensions(pool, pipeline, dimensions)),
+    /** How many processes took in live queries since then; at least 1. */
+    async replicas(since: Date): Promise<number> {
       const { rows } = await pool.query<{ replicas: number }>(
         `select count(distinct replica)::integer as replicas from sampling_minutes where minute >= $1::timestamptz`,
         [since],
       );
       return Math.max(1, rows[0]?.replicas ?? 1);
     },
-    closeMinutes: (before) => closeMinutes(pool, before),
-    createPartitions: (now) => createPartitions(pool, now),
-    prune: (retentionDays, now) => pruneLive(pool, retentionDays, now),
-    eraseLate: (pipelines, now) => eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
-    areErased: (queries) => explained(areErased(pool, queries)),
+    /** Makes the samples of past minutes what the closing level of their minute says. @returns how many were dropped */
+    closeMinutes: (before: Date): Promise<number> => closeMinutes(pool, before),
+    /** Makes the partitions that the next days need. */
+    createPartitions: (now: Date): Promise<void> => createPartitions(pool, now),
+    /**
+     * Drops what is older than the retention of its pipeline, and forgets whom erasures were about when the longest
+     * retention is over: what had happened before them is refused by then.
+     */
+    prune: (retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> =>
+      pruneLive(pool, retentionDays, now),
+    /** Erases what came today and yesterday (UTC) of what had been erased before it came. */
+    eraseLate: (pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> =>
+      eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
+    /** Which of these queries were erased, as themselves or with who asked, after they were asked. */
+    areErased: (queries: readonly AskedQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),
   };
 }
 

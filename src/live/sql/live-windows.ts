@@ -24,11 +24,12 @@ export function firstDayOf(since: `$${number}`): string {
 const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
         and received_on >= ${firstDayOf('$2')}`;
 
-export function createLiveWindows(pool: Pool): LiveWindows {
+export function createLiveWindows(pool: Pool) {
   const read = <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
     namingOutage(pool, () => queryRows<Row>(pool, sql, values));
   return {
-    async count({ pipeline, from, until }) {
+    /** Number of samples of the window. */
+    async count({ pipeline, from, until }: LiveWindow): Promise<number> {
       const [row] = await read<{ samples: number }>(
         `select count(*)::integer as samples from live_queries where ${windowSql}`,
         [pipeline, from, until],
@@ -36,7 +37,11 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return row?.samples ?? 0;
     },
 
-    async arrivals({ pipeline, from, until }) {
+    /**
+     * Queries that were received in the window, by outcome: all, and as many as the samples stand for. What was sampled
+     * before it came here counts as it came.
+     */
+    async arrivals({ pipeline, from, until }: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>> {
       const rows = await read<Arrivals & { outcome: QueryOutcome }>(
         `with counted as (
            select outcome, sum(queries)::double precision as counted from live_query_counts
@@ -55,7 +60,8 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return Object.fromEntries(rows.map(({ outcome, ...arrivals }) => [outcome, arrivals]));
     },
 
-    async topQuery({ pipeline, from, until }) {
+    /** How much of the window the most frequent text makes up, 0..1; of the samples with a text or its hash. */
+    async topQuery({ pipeline, from, until }: LiveWindow): Promise<TopQuery> {
       const [row] = await read<TopQuery>(
         `with asked as (
            select coalesce(text_hash, md5(lower(text))) as asked, 1 / probability as weight, unit_hash from live_queries
@@ -69,7 +75,12 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return row ?? { share: 0, queries: 0, sessions: 0 };
     },
 
-    async latency95({ pipeline, from, until }) {
+    /** 95th percentile of the latencies that the service reports of its answers, in milliseconds; null without any. */
+    async latency95({
+      pipeline,
+      from,
+      until,
+    }: LiveWindow): Promise<{ readonly ms: number; readonly n: number } | null> {
       const [row] = await read<{ ms: number | null; n: number }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as ms, count(latency_ms)::integer as n
            from live_queries where ${windowSql} and outcome in ('ok', 'empty')`,
@@ -78,7 +89,8 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return row === undefined || row.ms === null ? null : { ms: row.ms, n: row.n };
     },
 
-    texts({ pipeline, from, until }, limit) {
+    /** Texts of sessions that were drawn at random, at most `limit`; none in hash mode. */
+    texts({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly AskedText[]> {
       return read<AskedText>(
         `select text, probability from live_queries
           where ${windowSql} and text is not null and keep_reason = 'rate'
@@ -87,7 +99,14 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       );
     },
 
-    async *queries({ pipeline, from, until }: LiveWindow, halvings: number) {
+    /**
+     * The samples of the window in the order of their occurrence, in batches.
+     *
+     * @param halvings draws sessions among the samples once more: those whose draw is below 2^-halvings of what it had to
+     *   be below. That is the sample which a rate halved as often would have kept, and `probability` is what it would
+     *   have been, so that estimates stay unbiased. 0 reads all.
+     */
+    async *queries({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
       let last: StoredQuery | undefined;
       for (;;) {
@@ -110,7 +129,8 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       }
     },
 
-    async clicks(pipeline, queryIds, since) {
+    /** Counted clicks on these queries of a pipeline that were received since a time. */
+    async clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]> {
       return read<Click>(
         `select query_id, document_id, rank, occurred_at from feedback
           where pipeline = $1::text and query_id = any($2::text[]) and kind = 'click' and counted
@@ -120,7 +140,8 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       );
     },
 
-    async hasClicks(pipeline, since) {
+    /** Whether any counted click on a query of a pipeline was received since a time. */
+    async hasClicks(pipeline: string, since: Date): Promise<boolean> {
       const rows = await read(
         `select 1 from feedback
           where pipeline = $1::text and kind = 'click' and counted
@@ -131,7 +152,12 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       return rows.length > 0;
     },
 
-    async opinions(pipeline, queryIds, since) {
+    /** Latest counted opinions on these queries that were received since a time, without clicks; see `OpinionTally`. */
+    async opinions(
+      pipeline: string,
+      queryIds: readonly string[],
+      since: Date,
+    ): Promise<ReadonlyMap<string, OpinionCounts>> {
       const rows = await read<OpinionCounts & { queryId: string }>(
         `with opinions as (
            select query_id, bool_or(counted) as is_counted,
@@ -202,32 +228,4 @@ interface AskedText {
 }
 
 /** Samples of past traffic, read in bounded pieces. Each reading rejects with RecalldError database_unreachable. */
-export interface LiveWindows {
-  /** Number of samples of the window. */
-  count(window: LiveWindow): Promise<number>;
-  /**
-   * Queries that were received in the window, by outcome: all, and as many as the samples stand for. What was sampled
-   * before it came here counts as it came.
-   */
-  arrivals(window: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>>;
-  /** How much of the window the most frequent text makes up, 0..1; of the samples with a text or its hash. */
-  topQuery(window: LiveWindow): Promise<TopQuery>;
-  /** 95th percentile of the latencies that the service reports of its answers, in milliseconds; null without any. */
-  latency95(window: LiveWindow): Promise<{ readonly ms: number; readonly n: number } | null>;
-  /** Texts of sessions that were drawn at random, at most `limit`; none in hash mode. */
-  texts(window: LiveWindow, limit: number): Promise<readonly AskedText[]>;
-  /**
-   * The samples of the window in the order of their occurrence, in batches.
-   *
-   * @param halvings draws sessions among the samples once more: those whose draw is below 2^-halvings of what it had to
-   *   be below. That is the sample which a rate halved as often would have kept, and `probability` is what it would
-   *   have been, so that estimates stay unbiased. 0 reads all.
-   */
-  queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]>;
-  /** Counted clicks on these queries of a pipeline that were received since a time. */
-  clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]>;
-  /** Whether any counted click on a query of a pipeline was received since a time. */
-  hasClicks(pipeline: string, since: Date): Promise<boolean>;
-  /** Latest counted opinions on these queries that were received since a time, without clicks; see `OpinionTally`. */
-  opinions(pipeline: string, queryIds: readonly string[], since: Date): Promise<ReadonlyMap<string, OpinionCounts>>;
-}
+export type LiveWindows = ReturnType<typeof createLiveWindows>;

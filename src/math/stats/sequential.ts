@@ -28,16 +28,6 @@ export interface DetectorState {
   readonly carried: readonly number[];
 }
 
-interface DetectorStep {
-  readonly state: DetectorState;
-  /** g of each bet. */
-  readonly logIncrements: readonly number[];
-  /** ln M of each bet after the window. */
-  readonly logM: readonly number[];
-  /** ln of the mean of M over the bets. */
-  readonly logEvidence: number;
-}
-
 const DEFAULT_LAMBDAS: readonly number[] = [0.25, 0.5, 1, 2, 3.5];
 
 /** A bet keeps at least a tenth of its stake, whatever a session shows. */
@@ -62,11 +52,7 @@ export function newDetector(settings: DetectorSettings): DetectorState {
  * @param scores y of each session, in [0, 1]
  * @throws RangeError for a score outside, NaN among them: evidence that is not a number would never go away
  */
-export function stepDetector(
-  settings: DetectorSettings,
-  state: DetectorState,
-  scores: ArrayLike<number>,
-): DetectorStep {
+export function stepDetector(settings: DetectorSettings, state: DetectorState, scores: ArrayLike<number>) {
   const sorted = Float64Array.from(scores).toSorted();
   const outside = sorted.find((score) => !(score >= 0 && score <= 1));
   if (outside !== undefined) throw new RangeError(`A session score must lie in [0, 1], not be ${outside}.`);
@@ -77,7 +63,15 @@ export function stepDetector(
   });
   const logM = logIncrements.map((increment, bet) => (state.carried[bet] ?? 0) + increment);
   const carried = logM.map(settings.form === 'cusum' ? (value) => Math.max(value, 0) : logOnePlusExp);
-  return { state: { carried }, logIncrements, logM, logEvidence: logMean(logM) };
+  return {
+    state: { carried },
+    /** g of each bet. */
+    logIncrements,
+    /** ln M of each bet after the window. */
+    logM,
+    /** ln of the mean of M over the bets. */
+    logEvidence: logMean(logM),
+  };
 }
 
 function lambdasOf({ lambdas = DEFAULT_LAMBDAS, nullMean }: DetectorSettings): number[] {

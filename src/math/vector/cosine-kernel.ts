@@ -31,27 +31,6 @@ export interface DirectionRows {
   readonly data: Float32Array | Float64Array;
 }
 
-export interface CosineBlocks {
-  /** The largest distance of a computed cosine from the true one. */
-  readonly tolerance: number;
-  /** Numbers from the start of one row of cosines to the next. */
-  readonly stride: number;
-  /**
-   * Copies rows [from, to) to the left block.
-   *
-   * @param scales 1 / length of each row; with 0, all its cosines are 0
-   */
-  setLeft(rows: DirectionRows, from: number, to: number, scales: Float64Array): void;
-  setRight(rows: DirectionRows, from: number, to: number, scales: Float64Array): void;
-  /**
-   * The cosines of rows [from, to) of the left block with all rows of the right one: row-major, `stride` numbers a row,
-   * of which those beyond the last right row mean nothing. Holds until the next call.
-   *
-   * @param from a multiple of 4
-   */
-  cosines(from: number, to: number): Float32Array;
-}
-
 interface Kernel {
   readonly memory: InstanceType<(typeof WebAssembly)['Memory']>;
   readonly dots: Dots;
@@ -66,7 +45,7 @@ let kernel: Kernel | undefined;
  * @param leftRows the most rows of the left block
  * @param rightRows the most rows of the right block
  */
-export function cosineBlocks(columns: number, leftRows: number, rightRows: number): CosineBlocks {
+export function cosineBlocks(columns: number, leftRows: number, rightRows: number) {
   kernel ??= startKernel();
   const { memory, dots } = kernel;
   const width = roundUp(Math.max(1, columns), LANES);
@@ -90,15 +69,28 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     return end * FLOAT_SIZE;
   };
   return {
+    /** The largest distance of a computed cosine from the true one. */
     tolerance: cosineTolerance(columns),
+    /** Numbers from the start of one row of cosines to the next. */
     stride,
-    setLeft(rows, from, to, scales) {
+    /**
+     * Copies rows [from, to) to the left block.
+     *
+     * @param scales 1 / length of each row; with 0, all its cosines are 0
+     */
+    setLeft(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
       copy(0, LEFT_TILE, rows, from, to, scales);
     },
-    setRight(rows, from, to, scales) {
+    setRight(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
       rightEnd = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
     },
-    cosines(from, to) {
+    /**
+     * The cosines of rows [from, to) of the left block with all rows of the right one: row-major, `stride` numbers a row,
+     * of which those beyond the last right row mean nothing. Holds until the next call.
+     *
+     * @param from a multiple of 4
+     */
+    cosines(from: number, to: number): Float32Array {
       const leftEnd = roundUp(to, LEFT_TILE) * rowSize;
       if (to > from && rightEnd > rightStart) {
         dots(from * rowSize, leftEnd, rightStart, rightEnd, rowSize, outStart, stride * FLOAT_SIZE);

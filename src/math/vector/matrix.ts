@@ -56,19 +56,8 @@ export function lengthOf(vector: ArrayLike<number>): number {
   return Math.sqrt(squares);
 }
 
-interface NormalisedRows {
-  /** The rows divided by their lengths; a row that has no direction is all zeros. */
-  readonly matrix: Matrix;
-  /** Rows that have a direction. */
-  readonly directedRows: readonly number[];
-  /** Rows of length 0. */
-  readonly zeroRows: readonly number[];
-  /** Rows that hold NaN or an infinity. */
-  readonly notFiniteRows: readonly number[];
-}
-
 /** Divides each row by its length, and names the rows that have no direction. */
-export function normaliseRows(matrix: Matrix): NormalisedRows {
+export function normaliseRows(matrix: Matrix) {
   const lengths = rowLengths(matrix);
   const data = new Float32Array(matrix.data.length);
   const directedRows: number[] = [];
@@ -85,7 +74,16 @@ export function normaliseRows(matrix: Matrix): NormalisedRows {
       );
     }
   }
-  return { matrix: { ...matrix, data }, directedRows, zeroRows, notFiniteRows };
+  return {
+    /** The rows divided by their lengths; a row that has no direction is all zeros. */
+    matrix: { ...matrix, data },
+    /** Rows that have a direction. */
+    directedRows,
+    /** Rows of length 0. */
+    zeroRows,
+    /** Rows that hold NaN or an infinity. */
+    notFiniteRows,
+  };
 }
 
 /** Mean of the rows, each divided by its length, in float64; rows without a direction are left out. Empty without rows. */

@@ -31,9 +31,10 @@ const API_KEY_PREFIX = 'rcl_';
 /** Of the table `api_keys` as k. */
 const keyColumns = 'k.id, k.name, k.scopes, k.created_at, k.revoked_at';
 
-export function createApiKeys(pool: Pool): ApiKeys {
+export function createApiKeys(pool: Pool) {
   return {
-    async find(text) {
+    /** The key that this text is, null when it is none or revoked. */
+    async find(text: string): Promise<ApiKey | null> {
       const rows = await queryRows<ApiKey>(
         pool,
         `select ${keyColumns} from api_keys k where k.key_hash = $1::bytea and k.revoked_at is null`,
@@ -42,7 +43,13 @@ export function createApiKeys(pool: Pool): ApiKeys {
       return rows[0] ?? null;
     },
 
-    async create(name, scopes, by, now) {
+    /** Makes a key. Its text is in the answer and nowhere else, ever. */
+    async create(
+      name: string,
+      scopes: readonly ApiScope[],
+      by: string,
+      now: Date,
+    ): Promise<{ readonly key: ApiKey; readonly text: string }> {
       const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;
       const id = randomBytes(4).toString('hex');
       const row = await inTransaction(pool, async (client) => {
@@ -62,7 +69,7 @@ export function createApiKeys(pool: Pool): ApiKeys {
       return { key: row, text };
     },
 
-    async list() {
+    async list(): Promise<readonly ListedApiKey[]> {
       const rows = await queryRows<ListedApiKey>(
         pool,
         `select ${keyColumns}, count(s.key_id)::integer as sessions, max(s.last_seen_at) as last_seen_at
@@ -73,7 +80,8 @@ export function createApiKeys(pool: Pool): ApiKeys {
       return rows;
     },
 
-    revoke: (id, by, now) =>
+    /** Ends its console sessions with it. False when there is no such key. */
+    revoke: (id: string, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const rows = await queryRows<ApiKey>(
           client,
@@ -115,20 +123,7 @@ export interface ListedApiKey extends ApiKey {
 }
 
 /** API keys; only their hashes are stored. */
-export interface ApiKeys {
-  /** The key that this text is, null when it is none or revoked. */
-  find(text: string): Promise<ApiKey | null>;
-  /** Makes a key. Its text is in the answer and nowhere else, ever. */
-  create(
-    name: string,
-    scopes: readonly ApiScope[],
-    by: string,
-    now: Date,
-  ): Promise<{ readonly key: ApiKey; readonly text: string }>;
-  list(): Promise<readonly ListedApiKey[]>;
-  /** Ends its console sessions with it. False when there is no such key. */
-  revoke(id: string, by: string, now: Date): Promise<boolean>;
-}
+export type ApiKeys = ReturnType<typeof createApiKeys>;
 
 /** Different wrong keys and sessions of one address. */
 const WRONG_A_MINUTE = 20;
@@ -136,19 +131,17 @@ const WRONG_A_MINUTE = 20;
 const MAX_REMEMBERED = 10_000;
 
 /** Counts what an address presents before the database is asked about it. */
-interface Attempts {
-  /**
-   * @returns gives the attempt back, for one that was right
-   * @throws RecalldError attempts_limited
-   */
-  begin(address: string): () => void;
-}
+type Attempts = ReturnType<typeof createAttempts>;
 
 /** @param onLimited told once a minute of an address that is sent away */
-export function createAttempts(onLimited: (address: string) => void): Attempts {
+export function createAttempts(onLimited: (address: string) => void) {
   const minutes = new Map<string, { count: number; isTold: boolean; readonly until: number }>();
   return {
-    begin(address) {
+    /**
+     * @returns gives the attempt back, for one that was right
+     * @throws RecalldError attempts_limited
+     */
+    begin(address: string): () => void {
       const now = performance.now();
       let minute = minutes.get(address);
       if (minute === undefined || minute.until <= now) {
@@ -237,9 +230,10 @@ export function addressOf({ ip, socket }: FastifyRequest): string {
 /** The oldest session of a key ends when it begins more. */
 const MAX_OF_A_KEY = 100;
 
-export function createConsoleSessions(pool: Pool): ConsoleSessions {
+export function createConsoleSessions(pool: Pool) {
   return {
-    async begin(keyId, lifetimeSeconds) {
+    /** Begins a session of the key. Its token is the answer and nowhere else, ever. */
+    async begin(keyId: string, lifetimeSeconds: number): Promise<string> {
       const token = randomBytes(32).toString('base64url');
       await pool.query(
         `with ended as (
@@ -253,7 +247,8 @@ export function createConsoleSessions(pool: Pool): ConsoleSessions {
       return token;
     },
 
-    async find(token) {
+    /** The key that the session of this token was begun with; null when it has ended or the key is revoked. Sees both at once. */
+    async find(token: string): Promise<ApiKey | null> {
       // Once a minute, so that looking at pages is mostly reading.
       const rows = await queryRows<ApiKey>(
         pool,
@@ -267,23 +262,16 @@ export function createConsoleSessions(pool: Pool): ConsoleSessions {
       return rows[0] ?? null;
     },
 
-    async end(token) {
+    async end(token: string): Promise<void> {
       await pool.query('delete from console_sessions where token_hash = $1::bytea', [hashOfSecret(token)]);
     },
 
-    async prune() {
+    /** Deletes what has run out. */
+    async prune(): Promise<void> {
       await pool.query('delete from console_sessions where expires_at <= now()');
     },
   };
 }
 
 /** Who is signed in at the console; only the hashes of their cookies are stored, and times are those of the database. */
-export interface ConsoleSessions {
-  /** Begins a session of the key. Its token is the answer and nowhere else, ever. */
-  begin(keyId: string, lifetimeSeconds: number): Promise<string>;
-  /** The key that the session of this token was begun with; null when it has ended or the key is revoked. Sees both at once. */
-  find(token: string): Promise<ApiKey | null>;
-  end(token: string): Promise<void>;
-  /** Deletes what has run out. */
-  prune(): Promise<void>;
-}
+export type ConsoleSessions = ReturnType<typeof createConsoleSessions>;

@@ -214,37 +214,31 @@ async function* chunks(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-export interface StateFile {
-  readonly path: string;
-  /** The values of earlier work, without a last line that was cut off; null when there is no file. */
-  read(): Promise<unknown[] | null>;
-  /** Starts anew with these values. */
-  start(values: readonly unknown[]): Promise<void>;
-  /** Adds a value; it is in the file when this resolves. */
-  add(value: unknown): Promise<void>;
-  remove(): Promise<void>;
-}
+export type StateFile = ReturnType<typeof createStateFile>;
 
 /** Nothing is read or written before the first call. Methods throw RecalldError `file_unreadable`, `file_unwritable`. */
-export function createStateFile(path: string): StateFile {
+export function createStateFile(path: string) {
   return {
     path,
-    async read() {
+    /** The values of earlier work, without a last line that was cut off; null when there is no file. */
+    async read(): Promise<unknown[] | null> {
       const text = await readFile(path, 'utf8').catch((cause: unknown) => {
         if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
         throw unreadable(path, cause);
       });
       return text === null ? null : text.split('\n').flatMap(parsed);
     },
-    async start(values) {
+    /** Starts anew with these values. */
+    async start(values: readonly unknown[]): Promise<void> {
       await writeText(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''), true);
     },
-    async add(value) {
+    /** Adds a value; it is in the file when this resolves. */
+    async add(value: unknown): Promise<void> {
       await appendFile(path, `${JSON.stringify(value)}\n`).catch((cause: unknown) => {
         throw unwritable(path, cause);
       });
     },
-    remove: () => rm(path, { force: true }),
+    remove: (): Promise<void> => rm(path, { force: true }),
   };
 }
 

@@ -99,14 +99,9 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   });
 }
 
-export interface Draining {
-  /** Requests that have begun and not ended; health and metrics do not count. */
-  readonly underWay: number;
-  /** Refuses requests from now on, save health and metrics, and resolves when none is under way. */
-  drain(): Promise<void>;
-}
+export type Draining = ReturnType<typeof addRetirement>;
 
-export function addRetirement(app: FastifyInstance): Draining {
+export function addRetirement(app: FastifyInstance) {
   let underWay = 0;
   let isRetired = false;
   let lastEnded: (() => void) | null = null;
@@ -129,10 +124,12 @@ export function addRetirement(app: FastifyInstance): Draining {
     done();
   });
   return {
+    /** Requests that have begun and not ended; health and metrics do not count. */
     get underWay() {
       return underWay;
     },
-    async drain() {
+    /** Refuses requests from now on, save health and metrics, and resolves when none is under way. */
+    async drain(): Promise<void> {
       isRetired = true;
       if (underWay === 0) return;
       await new Promise<void>((resolve) => {

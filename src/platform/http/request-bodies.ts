@@ -13,24 +13,19 @@ import { findJsonFault, type JsonFault } from '../../core/text/loose-json.ts';
 import { hasGoodKey } from '../access/authentication.ts';
 
 /** What all callers together may make the process hold: the bytes of requests under way, and of connections without a key. */
-export interface MemoryBudget {
-  /** Counts so many bytes more, unless they are too many; then it says whose share is used up. */
-  take(bytes: number, isKeyless: boolean): 'taken' | 'all is held' | 'the keyless share is held';
-  giveBack(bytes: number, isKeyless: boolean): void;
-  /** The most bytes that were held at once since this was last asked. */
-  peak(): number;
-}
+export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
 /** Of those who have shown no key, at most so much and at most half of all, which leaves the rest to those who have. */
 const MAX_KEYLESS_BYTES = 64 * 1024 * 1024;
 
-export function createMemoryBudget(maxBytes: number): MemoryBudget {
+export function createMemoryBudget(maxBytes: number) {
   const maxKeyless = Math.min(MAX_KEYLESS_BYTES, maxBytes / 2);
   let all = 0;
   let keyless = 0;
   let most = 0;
   return {
-    take(bytes, isKeyless) {
+    /** Counts so many bytes more, unless they are too many; then it says whose share is used up. */
+    take(bytes: number, isKeyless: boolean): 'taken' | 'all is held' | 'the keyless share is held' {
       if (all + bytes > maxBytes) return 'all is held';
       if (isKeyless && keyless + bytes > maxKeyless) return 'the keyless share is held';
       all += bytes;
@@ -38,11 +33,12 @@ export function createMemoryBudget(maxBytes: number): MemoryBudget {
       if (all > most) most = all;
       return 'taken';
     },
-    giveBack(bytes, isKeyless) {
+    giveBack(bytes: number, isKeyless: boolean): void {
       all -= bytes;
       if (isKeyless) keyless -= bytes;
     },
-    peak() {
+    /** The most bytes that were held at once since this was last asked. */
+    peak(): number {
       const peak = most;
       most = all;
       return peak;

@@ -43,6 +43,7 @@ function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return wireOf(schema.unwrap(), value);
   if (schema instanceof z.ZodArray) return (value as readonly unknown[]).map((item) => wireOf(schema.element, item));
   if (schema instanceof z.ZodRecord) {
+    if (schema.valueType instanceof z.ZodUnknown) return value;
     const entries = value instanceof Map ? [...value] : Object.entries(value);
     return Object.fromEntries(entries.map(([key, item]) => [key, wireOf(schema.valueType, item)]));
   }
@@ -52,7 +53,6 @@ function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
       Object.entries(schema.shape).map(([name, field]) => [name, wireOf(field, from[camelCase(name)])]),
     );
   }
-  if (schema instanceof z.ZodUnknown) return value;
   throw new TypeError('an object has no wire form by this schema');
 }
 

@@ -129,17 +129,7 @@ export function toOtlpEvents(events: readonly SpanEvent[], reporter: Reporter, n
   };
 }
 
-export interface OtlpEndpoint {
-  /** How this process is called in what it sends. */
-  readonly reporter: Reporter;
-  /**
-   * Sends one request, with the retries and the time-out of the config.
-   *
-   * @returns null when all of it was taken; else why not, in a sentence, and whether some of it was
-   */
-  send(signal: 'metrics' | 'logs', body: object): Promise<OtlpRefusal | null>;
-  close(): void;
-}
+export type OtlpEndpoint = ReturnType<typeof createOtlpEndpoint>;
 
 interface OtlpRefusal {
   readonly reason: string;
@@ -148,13 +138,19 @@ interface OtlpRefusal {
 }
 
 /** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
-export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Reporter, 'instance'>): OtlpEndpoint {
+export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Reporter, 'instance'>) {
   const identity = { service: 'The OTLP endpoint', configField: 'metrics.otlp' };
   const api = createJsonApi(config, identity);
   const longestMs = config.timeout_ms * (config.retries + 1);
   return {
+    /** How this process is called in what it sends. */
     reporter: { ...process, instance: `${hostname()}:${globalThis.process.pid}` },
-    async send(signal, body) {
+    /**
+     * Sends one request, with the retries and the time-out of the config.
+     *
+     * @returns null when all of it was taken; else why not, in a sentence, and whether some of it was
+     */
+    async send(signal: 'metrics' | 'logs', body: object): Promise<OtlpRefusal | null> {
       const call = { method: 'POST', path: `/v1/${signal}`, body, purpose: signal } as const;
       const answer = await api.call(call, AbortSignal.timeout(longestMs)).catch(() => null);
       if (answer === null) return { reason: 'it takes too long', isPartial: false };
@@ -162,7 +158,7 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
       // Prometheus takes it and answers with nothing.
       return answer.code === 'not_json' ? null : { reason: answer.message, isPartial: false };
     },
-    close: () => api.close(),
+    close: (): void => api.close(),
   };
 }
 

@@ -68,19 +68,14 @@ export type JsonAnswer =
       readonly latencyMs: number;
     };
 
-export interface JsonApi {
-  /** Sends one call, with retries. Rejects only with the reason of `signal` when it aborts. */
-  call(call: JsonCall, signal: AbortSignal): Promise<JsonAnswer>;
-  /** Closes the idle connections, and those of calls under way when they end. */
-  close(): void;
-}
+export type JsonApi = ReturnType<typeof createJsonApi>;
 
 const BACKOFF_MS = 200;
 /** A sample of 1,000 vectors of 3,072 numbers as JSON text is about 60 MB. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
 /** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
-export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdentity): JsonApi {
+export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdentity) {
   const { service, configField, urlKey = 'url', credentialsKey = 'headers' } = identity;
   const { retries, max_per_second: perSecond } = config;
   const base = checkedBase(config.url, configField, urlKey);
@@ -104,9 +99,14 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
   const takeTurn = createRateLimiter(perSecond ?? null);
 
   return {
-    close: () => exchange.close(),
+    /** Closes the idle connections, and those of calls under way when they end. */
+    close: (): void => exchange.close(),
 
-    async call({ method, path, query = {}, body, purpose, patience = 1 }, signal) {
+    /** Sends one call, with retries. Rejects only with the reason of `signal` when it aborts. */
+    async call(
+      { method, path, query = {}, body, purpose, patience = 1 }: JsonCall,
+      signal: AbortSignal,
+    ): Promise<JsonAnswer> {
       await takeTurn(signal);
       const url = new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`);
       url.search = base.search;

@@ -51,17 +51,15 @@ export function problemOfDatabaseUrl(text: string): string | null {
   return null;
 }
 
-interface UrlParts {
-  /** User, password, host and port. */
-  readonly authority: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-}
-
-function partsOf(text: string): UrlParts {
+function partsOf(text: string) {
   const [address = '', ...query] = text.replace(/^postgres(ql)?:\/\//, '').split('?');
   const [authority = '', ...path] = address.split('/');
-  return { authority, path: path.join('/'), query: new URLSearchParams(query.join('?')) };
+  return {
+    /** User, password, host and port. */
+    authority,
+    path: path.join('/'),
+    query: new URLSearchParams(query.join('?')),
+  };
 }
 
 function canDecode(text: string): boolean {

@@ -101,19 +101,16 @@ function tableBusy(attempts: number, cause: unknown): RecalldError {
   );
 }
 
-/** How the schema of a database differs from that of this program. */
-export interface SchemaDifference {
-  /** Migrations that the database lacks. */
-  readonly pending: number;
-  /** Migrations of a newer recalld that this one can work with, by number and name. */
-  readonly newer: readonly string[];
-}
-
 /** @throws RecalldError schema_too_new when a newer recalld made a breaking migration */
-export async function compareSchema(pool: pg.Pool): Promise<SchemaDifference> {
+export async function compareSchema(pool: pg.Pool) {
   const query = (sql: string): Promise<{ rows: unknown[] }> => pool.query(sql);
   const { current, newest, newer } = await versions(createMigrations(query), query);
-  return { pending: Math.max(0, newest - current), newer };
+  return {
+    /** Migrations that the database lacks. */
+    pending: Math.max(0, newest - current),
+    /** Migrations of a newer recalld that this one can work with, by number and name. */
+    newer,
+  };
 }
 
 function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] }>): Postgrator {

@@ -87,25 +87,23 @@ export function setForSession(client: PoolClient, parameters: Readonly<Record<st
   client.query(`select ${settings.join(', ')}`).catch(() => client.end().catch(() => undefined));
 }
 
-interface ReplicaState {
-  readonly version: string;
-  /** False for another database, or one that the schema has yet to reach. */
-  readonly hasSchema: boolean;
-  /** Age of what it replayed last, when it lacks what the primary wrote before; null when it has it or does not tell. */
-  readonly behindSeconds: number | null;
-}
-
 const LOOKS = 10;
 const PAUSE_MS = 100;
 
 /** @throws what `pg` throws when one of them does not answer */
-export async function inspectReplica(replica: Pool, primary: Pool): Promise<ReplicaState> {
+export async function inspectReplica(replica: Pool, primary: Pool) {
   const { rows } = await replica.query<{ version: string; hasSchema: boolean; isReplica: boolean }>(
     `select current_setting('server_version') as version, pg_is_in_recovery() as "isReplica",
             to_regclass('golden_runs') is not null as "hasSchema"`,
   );
   const [{ version, hasSchema, isReplica } = { version: '', hasSchema: false, isReplica: false }] = rows;
-  return { version, hasSchema, behindSeconds: isReplica ? await readLag(replica, primary) : null };
+  return {
+    version,
+    /** False for another database, or one that the schema has yet to reach. */
+    hasSchema,
+    /** Age of what it replayed last, when it lacks what the primary wrote before; null when it has it or does not tell. */
+    behindSeconds: isReplica ? await readLag(replica, primary) : null,
+  };
 }
 
 /** Replicas of some hosted databases do not know these functions. */
@@ -129,13 +127,6 @@ async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   }
 }
 
-interface Replica {
-  /** Its queries go to the replica, and to the primary when the replica is away or fails them. */
-  readonly pool: Pool;
-  /** Why the replica does not answer, as known for a few seconds; null when it does. */
-  readonly trouble: () => Promise<RecalldError | null>;
-}
-
 /** So long is it believed that the replica answers, or that it does not. */
 const BELIEVED_MS = 5000;
 /** A replica that takes longer to say anything at all counts as away. */
@@ -146,7 +137,7 @@ const NOT_FOR_THE_PRIMARY = new Set(['57014', '25006']);
 
 type Query = (...asked: unknown[]) => Promise<unknown>;
 
-export function openReplica(replica: Pool, primary: Pool, logger: Logger): Replica {
+export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
   const askReplica = replica.query.bind(replica) as Query;
   const askPrimary = primary.query.bind(primary) as Query;
   let known: RecalldError | null = null;
@@ -188,5 +179,12 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger): Repli
       return askPrimary(...asked);
     }
   };
-  return { pool: Object.assign(replica, { query }), trouble };
+  return {
+    /** Its queries go to the replica, and to the primary when the replica is away or fails them. */
+    pool: Object.assign(replica, {
+      query,
+    }),
+    /** Why the replica does not answer, as known for a few seconds; null when it does. */
+    trouble,
+  };
 }

@@ -6,7 +6,7 @@ import { type Cron, latestOccurrence } from '../../math/schedule/occurrences.ts'
 /** How often it is looked whether the clock was set back. */
 const LOOK_MS = 5000;
 
-export function createSchedule(logger: Logger): Schedule {
+export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
   let lookedAt = Date.now();
   // node-cron sleeps until the clock shows the next minute: one that was set back would keep it asleep for as long.
@@ -19,7 +19,10 @@ export function createSchedule(logger: Logger): Schedule {
     lookedAt = now;
   }, LOOK_MS).unref();
   return {
-    every(cron, tick) {
+    /**
+     * @param tick is given the planned time, equal on every replica, not the time at which it was woken
+     */
+    every(cron: Cron, tick: (plannedAt: Date) => void): void {
       let last = latestOccurrence(cron, new Date());
       const waker = createWaker(cron.expression, logger, (date) => {
         const due = latestOccurrence(cron, date);
@@ -36,20 +39,18 @@ export function createSchedule(logger: Logger): Schedule {
       });
     },
 
-    async stop() {
+    /** No tick starts after this. */
+    async stop(): Promise<void> {
       clearInterval(lookout);
       for (const waker of wakers) await waker.stop();
     },
   };
 }
 
-interface Waker {
-  startAnew(): void;
-  stop(): Promise<void>;
-}
+type Waker = ReturnType<typeof createWaker>;
 
 /** Wakes at the seconds of the expression in every minute: clocks are set by whole minutes. */
-function createWaker(expression: string, logger: Logger, wake: (date: Date) => void): Waker {
+function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
   const fields = expression.trim().split(/ +/);
   const seconds = fields.length === 6 ? fields[0] : '0';
   const start = (): ScheduledTask =>
@@ -67,22 +68,15 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
     });
   let task = start();
   return {
-    startAnew() {
+    startAnew(): void {
       void task.destroy();
       task = start();
     },
-    async stop() {
+    async stop(): Promise<void> {
       await task.destroy();
     },
   };
 }
 
 /** Calls back at the times of a cron expression, in the process that started it; replicas all tick. */
-export interface Schedule {
-  /**
-   * @param tick is given the planned time, equal on every replica, not the time at which it was woken
-   */
-  every(cron: Cron, tick: (plannedAt: Date) => void): void;
-  /** No tick starts after this. */
-  stop(): Promise<void>;
-}
+export type Schedule = ReturnType<typeof createSchedule>;

@@ -1,17 +1,7 @@
 /** History of what makes every latency that this process measures too long: delays of its event loop, and a machine whose processors are taken. */
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
-export interface LagHistory {
-  /**
-   * @param seconds by which a timer came late
-   * @param queued processes that run or wait to run, for each processor; 0 where the system does not tell
-   */
-  record(seconds: number, queued: number): void;
-  /** Share of a time in which the loop was held up, 0..1; null when the process did not run in it, or too long ago. */
-  lateShare(from: Date, until: Date): number | null;
-  /** Share of a time in which at least twice as many processes wanted to run as there are processors, 0..1; null as above. */
-  queuedShare(from: Date, until: Date): number | null;
-}
+export type LagHistory = ReturnType<typeof createLagHistory>;
 
 /** A shorter delay is lost in any measured latency. */
 const LATE_SECONDS = 0.05;
@@ -20,7 +10,7 @@ const QUEUED = 2;
 const KEPT_MINUTES = 120;
 
 /** @param intervalSeconds of the timer whose lateness is recorded */
-export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: number): LagHistory {
+export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: number) {
   const minutes = new Map<number, { total: number; late: number; queued: number }>();
   const shareOf = (what: 'late' | 'queued', from: Date, until: Date): number | null => {
     const within = [...minutes].filter(([minute]) => minute >= minuteOf(from) && minute <= minuteOf(until));
@@ -28,7 +18,11 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
     return total === 0 ? null : within.reduce((sum, [, one]) => sum + one[what], 0) / total;
   };
   return {
-    record(seconds, queued) {
+    /**
+     * @param seconds by which a timer came late
+     * @param queued processes that run or wait to run, for each processor; 0 where the system does not tell
+     */
+    record(seconds: number, queued: number): void {
       const minute = minuteOf(clock.now());
       const known = minutes.get(minute) ?? { total: 0, late: 0, queued: 0 };
       const late = seconds < LATE_SECONDS ? 0 : seconds;
@@ -41,8 +35,10 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
       for (const old of minutes.keys()) if (old <= minute - KEPT_MINUTES) minutes.delete(old);
     },
 
-    lateShare: (from, until) => shareOf('late', from, until),
-    queuedShare: (from, until) => shareOf('queued', from, until),
+    /** Share of a time in which the loop was held up, 0..1; null when the process did not run in it, or too long ago. */
+    lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
+    /** Share of a time in which at least twice as many processes wanted to run as there are processors, 0..1; null as above. */
+    queuedShare: (from: Date, until: Date): number | null => shareOf('queued', from, until),
   };
 }
 

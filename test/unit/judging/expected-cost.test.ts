@@ -19,7 +19,7 @@ const plan = (judge: Judge | null, maxCostPerDay: number): JudgingPlan =>
 
 it('a day of grades costs what its texts and the panel come to, and no more than half of the dearest', () => {
   const cost = expectedCost(plan(judge, 2));
-  expect(cost).toMatchObject({ pipeline: 'docs', grades: 1000, pairs: 150, cap: 2 });
+  expect(cost).toMatchObject({ pipeline: 'docs', gradesPerDay: 1000, panelPairsPerDay: 150, maxCostPerDay: 2 });
   // Some 900 tokens of rubric, question and document, at 0.4 dollars a million.
   expect(cost?.dollarsPerDay).toBeGreaterThan(0.3);
   expect(cost?.dollarsPerDay).toBeLessThan(0.6);

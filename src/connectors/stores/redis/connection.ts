@@ -16,12 +16,7 @@ export interface RedisCommand {
   readonly needs: string;
 }
 
-export interface RedisConnection {
-  /** Sends the commands at once and gives their replies in the same order. @throws Refused */
-  send(commands: readonly RedisCommand[], purpose: string, attempt: Attempt): Promise<readonly Reply[]>;
-  /** Closes the connection, whatever is under way. */
-  readonly close: () => void;
-}
+export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
 /** How long a server that does not answer may take to close its end. */
 const MAX_GOODBYE_MS = 1000;
@@ -30,7 +25,7 @@ const MAX_GOODBYE_MS = 1000;
 export function createRedisConnection(
   { url, timeout_ms: timeoutMs }: StoreConfigOf<'redis_search' | 'redis_vector_set'>,
   configField: string,
-): RedisConnection {
+) {
   const label = labelOf(url, configField);
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -83,7 +78,12 @@ export function createRedisConnection(
   };
 
   return {
-    async send(commands, purpose, { signal, stopwatch, patience }) {
+    /** Sends the commands at once and gives their replies in the same order. @throws Refused */
+    async send(
+      commands: readonly RedisCommand[],
+      purpose: string,
+      { signal, stopwatch, patience }: Attempt,
+    ): Promise<readonly Reply[]> {
       signal.throwIfAborted();
       const [first] = commands;
       if (first === undefined) return [];
@@ -115,7 +115,8 @@ export function createRedisConnection(
         stopwatch.latencyMs += performance.now() - startedMs;
       }
     },
-    close() {
+    /** Closes the connection, whatever is under way. */
+    close(): void {
       closed = true;
       redis.disconnect();
     },

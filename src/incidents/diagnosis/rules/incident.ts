@@ -290,25 +290,10 @@ export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap
   };
 }
 
-export interface PageStatistics {
-  /** Number of times that an alarm became critical. */
-  readonly pages: number;
-  /** Pages of an incident whose cause is unknown. */
-  readonly unexplained: number;
-  /** Pages of an alarm that was over within `BRIEF_MS`. */
-  readonly brief: number;
-  /** Pages that are unexplained or brief. */
-  readonly suspect: number;
-}
-
 export const BRIEF_MS = 30 * MINUTE_MS;
 
 /** Of the pages from `from` to before `until`. */
-export function pageStatistics(
-  incidents: readonly Pick<Incident, 'course' | 'cause'>[],
-  from: Date,
-  until: Date,
-): PageStatistics {
+export function pageStatistics(incidents: readonly Pick<Incident, 'course' | 'cause'>[], from: Date, until: Date) {
   const pages = incidents.flatMap(({ course, cause }) =>
     course.flatMap(({ criticalAt, endedAt }) =>
       criticalAt
@@ -320,9 +305,13 @@ export function pageStatistics(
     ),
   );
   return {
+    /** Number of times that an alarm became critical. */
     pages: pages.length,
+    /** Pages of an incident whose cause is unknown. */
     unexplained: pages.filter(({ isUnexplained }) => isUnexplained).length,
+    /** Pages of an alarm that was over within `BRIEF_MS`. */
     brief: pages.filter(({ isBrief }) => isBrief).length,
+    /** Pages that are unexplained or brief. */
     suspect: pages.filter(({ isUnexplained, isBrief }) => isUnexplained || isBrief).length,
   };
 }

@@ -7,13 +7,6 @@ import { systemClock } from '../../../core/system-clock.ts';
 import { createReceivers, type Receiver } from '../receivers.ts';
 import type { Message } from '../rules/message.ts';
 
-interface Tried {
-  readonly receiver: string;
-  readonly kind: string;
-  /** Why it failed; null when both messages arrived. */
-  readonly problem: string | null;
-}
-
 export function notifyCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld notify --config recalld.yaml').action(
     async ({ config, json }: ConfiguredOptions) => {
@@ -30,7 +23,7 @@ export function notifyCommand(command: Command, signal: AbortSignal): Command {
   );
 }
 
-async function tryOut(receiver: Receiver, link: string | null, signal: AbortSignal): Promise<Tried> {
+async function tryOut(receiver: Receiver, link: string | null, signal: AbortSignal) {
   const openedAt = systemClock.now();
   const opened: Message = {
     event: 'opened',
@@ -53,5 +46,10 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
       { ...opened, event: 'closed', id: `${opened.key}/closed`, closedAt: systemClock.now() },
       signal,
     ));
-  return { receiver: receiver.field, kind: receiver.kind, problem };
+  return {
+    receiver: receiver.field,
+    kind: receiver.kind,
+    /** Why it failed; null when both messages arrived. */
+    problem,
+  };
 }

@@ -30,19 +30,11 @@ export async function lookTwice<Seen extends { readonly tally: Tally }>(
   return seen.tally.found === 0 ? seen : look(SECOND_LOOK * first);
 }
 
-interface MeasuredShare {
-  readonly value: number;
-  readonly n: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  readonly ciMethod: 'clopper-pearson' | 'all';
-}
-
 /**
  * The share of what was looked at with which something is wrong, with 95 % bounds; they fall together where all
  * documents were looked at. Null where none was.
  */
-export function shareOf({ n, found }: Tally, wasAll: boolean): MeasuredShare | null {
+export function shareOf({ n, found }: Tally, wasAll: boolean) {
   if (n === 0) return null;
   const value = Math.min(found, n) / n;
   if (wasAll) return { value, n, ciLow: value, ciHigh: value, ciMethod: 'all' };

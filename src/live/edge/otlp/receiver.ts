@@ -20,12 +20,7 @@ import { type ShedReason, shedReason } from '../live-routes.ts';
 
 type OtlpSignal = 'traces' | 'logs';
 
-interface OtlpReceiver {
-  /** Takes a body in and says what to answer. Rejects only for bugs of ours. */
-  take(signal: OtlpSignal, body: Uint8Array, contentType: string | undefined): Promise<OtlpAnswer>;
-  /** The answer when the body could not be read. */
-  refuse(error: RecalldError, contentType: string | undefined): OtlpAnswer;
-}
+type OtlpReceiver = ReturnType<typeof createOtlpReceiver>;
 
 interface OtlpAnswer {
   readonly status: number;
@@ -91,12 +86,7 @@ const INVALID_ARGUMENT = 3;
 const UNAVAILABLE = 14;
 
 /** The thread that reads large bodies ends with the cleanups. */
-export function createOtlpReceiver(
-  config: Config,
-  ingest: LiveIngest,
-  meter: Meter,
-  cleanups: CleanupStack,
-): OtlpReceiver {
+export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Meter, cleanups: CleanupStack) {
   const reader = createOtlpReader(
     config.pipelines.map(({ name, service_names: serviceNames, segments, variants }) => ({
       name,
@@ -153,7 +143,8 @@ export function createOtlpReceiver(
   };
 
   return {
-    async take(signal, body, type) {
+    /** Takes a body in and says what to answer. Rejects only for bugs of ours. */
+    async take(signal: OtlpSignal, body: Uint8Array, type: string | undefined): Promise<OtlpAnswer> {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
         const partial = message === '' ? null : { rejected, message: message.slice(0, MAX_MESSAGE) };
@@ -163,6 +154,7 @@ export function createOtlpReceiver(
         throw error;
       }
     },
+    /** The answer when the body could not be read. */
     refuse,
   };
 }

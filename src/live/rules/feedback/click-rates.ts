@@ -41,19 +41,6 @@ export interface ClickedQuery extends CalibratedMember {
   readonly clickedRanks: readonly number[];
 }
 
-interface ClickAttribution {
-  /** One per query, in their order. */
-  readonly queries: readonly ClickedQuery[];
-  /** Clicks that are not in `queries`, by why. */
-  readonly leftOut: {
-    /** Of a query that is not among these: not sampled, or of another window. */
-    readonly otherQuery: number;
-    /** On a document that was not shown, or without document and rank. */
-    readonly notShown: number;
-    readonly late: number;
-  };
-}
-
 /** How long after its query a click counts: half an hour, the usual end of a session. */
 export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 
@@ -74,7 +61,7 @@ export function clickedQueries(
   queries: readonly ShownQuery[],
   clicks: readonly Click[],
   attributionMs = CLICK_ATTRIBUTION_MS,
-): ClickAttribution {
+) {
   const entries = queries.map((query) => ({ query, ranks: new Set<number>() }));
   const byId = new Map(entries.map((entry) => [entry.query.id, entry]));
   const leftOut = { otherQuery: 0, notShown: 0, late: 0 };
@@ -90,12 +77,14 @@ export function clickedQueries(
     else entry.ranks.add(rank);
   }
   return {
+    /** One per query, in their order. */
     queries: entries.map(({ query: { cluster, probability, documentIds }, ranks }) => ({
       cluster,
       probability,
       shown: documentIds.length,
       clickedRanks: [...ranks].toSorted((a, b) => a - b),
     })),
+    /** Clicks that are not in `queries`, by why. */
     leftOut,
   };
 }

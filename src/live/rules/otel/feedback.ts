@@ -236,15 +236,6 @@ export function extractLogFeedback(
   return { feedback, ignoredRecords, machineJudgments, unusableAnnotations };
 }
 
-/** The feedback in the spans of one export: inline, as events, and on spans that link to what they judge. */
-interface SpanFeedback {
-  readonly feedback: readonly TracedFeedback[];
-  /** The spans that carried it. */
-  readonly annotatedSpans: readonly OtlpSpan[];
-  readonly machineJudgments: number;
-  readonly unusableAnnotations: number;
-}
-
 /**
  * Reads the annotations of spans, and their events `gen_ai.evaluation.result`, as feedback.
  *
@@ -255,11 +246,7 @@ interface SpanFeedback {
  * The live query is the judged span, or the retriever around it, or the only query of its trace in this export: the
  * span of an answer is what users judge, and the retriever below it is what we watch.
  */
-export function readSpanFeedback(
-  index: TraceIndex,
-  queries: readonly LiveQuery[],
-  options: ExtractionOptions,
-): SpanFeedback {
+export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[], options: ExtractionOptions) {
   const findQuery = queryFinder(index, queries);
   const feedback: TracedFeedback[] = [];
   const annotatedSpans = new Set<OtlpSpan>();
@@ -294,7 +281,13 @@ export function readSpanFeedback(
       }
     }
   }
-  return { feedback, annotatedSpans: [...annotatedSpans], machineJudgments, unusableAnnotations };
+  return {
+    feedback,
+    /** The spans that carried it. */
+    annotatedSpans: [...annotatedSpans],
+    machineJudgments,
+    unusableAnnotations,
+  };
 }
 
 function annotationsOf(span: OtlpSpan) {

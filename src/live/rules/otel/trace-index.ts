@@ -154,26 +154,14 @@ function classOfStack(text: string): string | null {
 /** Deeper nesting is no trace but a loop. */
 const MAX_ANCESTORS = 200;
 
-export interface TraceIndex {
-  /** Each span once; of a span that was sent twice the later one. */
-  readonly spans: readonly OtlpSpan[];
-  /** `other` for a retriever of no pipeline. */
-  roleOf(span: OtlpSpan): SpanRole;
-  /** Whether the span is a retriever of no pipeline. */
-  isUnwatched(span: OtlpSpan): boolean;
-  find(traceId: string, spanId: string): OtlpSpan | null;
-  /** Nearest first, ending where an ancestor is not part of the export; none of a span whose ancestors form a circle. */
-  ancestorsOf(span: OtlpSpan): readonly OtlpSpan[];
-  /** The retriever furthest up that the span is, or lies within; null when there is none. */
-  retrieverAround(span: OtlpSpan): OtlpSpan | null;
-}
+export type TraceIndex = ReturnType<typeof indexSpans>;
 
 /**
  * Indexes the spans of one export.
  *
  * @param isWatched whether a retriever span belongs to a pipeline; one that does not is as if it were no retriever
  */
-export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpan) => boolean): TraceIndex {
+export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpan) => boolean) {
   const byId = new Map(spans.map((span) => [liveQueryId(span.traceId, span.spanId), span]));
   const roles = new Map<OtlpSpan, SpanRole>();
   const unwatched = new Set<OtlpSpan>();
@@ -202,11 +190,16 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
     [...byId.values()].map((span) => [span, [span, ...ancestorsOf(span)].findLast(isRetriever) ?? null]),
   );
   return {
+    /** Each span once; of a span that was sent twice the later one. */
     spans: [...byId.values()],
+    /** `other` for a retriever of no pipeline. */
     roleOf: roleOfIndexed,
-    isUnwatched: (span) => unwatched.has(span),
+    /** Whether the span is a retriever of no pipeline. */
+    isUnwatched: (span: OtlpSpan): boolean => unwatched.has(span),
     find,
+    /** Nearest first, ending where an ancestor is not part of the export; none of a span whose ancestors form a circle. */
     ancestorsOf,
-    retrieverAround: (span) => around.get(span) ?? null,
+    /** The retriever furthest up that the span is, or lies within; null when there is none. */
+    retrieverAround: (span: OtlpSpan): OtlpSpan | null => around.get(span) ?? null,
   };
 }

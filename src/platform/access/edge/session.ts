@@ -22,23 +22,13 @@ declare module 'fastify' {
 
 const LIFETIME_SECONDS = 12 * 3600;
 
-export interface Sessions {
-  /**
-   * Who asks. Where no key is needed everybody may do everything.
-   *
-   * @throws RecalldError key_missing when nobody is signed in, key_lacks_scope when the key may not read, attempts_limited
-   */
-  visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor>;
-  /** @throws RecalldError key_invalid, key_lacks_scope, attempts_limited */
-  signIn(key: string, request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-}
+export type Sessions = Awaited<ReturnType<typeof addSessions>>;
 
 /** Gives the routes of `scope` cookies, `csrfProtection`, and sessions. */
 export async function addSessions(
   scope: FastifyInstance,
   { optional, checkKey, checkSession, sessions }: AuthenticationSettings,
-): Promise<Sessions> {
+) {
   await scope.register(fastifyCookie);
   // The secret behind the tokens of forms is the cookie itself, which is stored nowhere.
   await scope.register(csrfProtection, {
@@ -50,7 +40,12 @@ export async function addSessions(
   scope.decorateRequest('visitor', null);
 
   return {
-    async visitorOf(request, reply) {
+    /**
+     * Who asks. Where no key is needed everybody may do everything.
+     *
+     * @throws RecalldError key_missing when nobody is signed in, key_lacks_scope when the key may not read, attempts_limited
+     */
+    async visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
       const known = request.cookies[cookieName(request)] ?? '';
       if (optional) {
         const token = known === '' ? randomBytes(32).toString('base64url') : known;
@@ -66,14 +61,15 @@ export async function addSessions(
       return enter(request, reply, known, key);
     },
 
-    async signIn(text, request, reply) {
+    /** @throws RecalldError key_invalid, key_lacks_scope, attempts_limited */
+    async signIn(text: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const key = await checkKey(text, addressOf(request));
       if (key === null) throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
       assertAllows(key, 'read', 'these pages need');
       setCookie(request, reply, await sessions.begin(key.id, LIFETIME_SECONDS));
     },
 
-    async signOut(request, reply) {
+    async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       if (request.session !== null) await sessions.end(request.session.token);
       reply.clearCookie(cookieName(request), cookieOptions(request));
     },

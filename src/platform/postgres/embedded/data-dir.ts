@@ -23,12 +23,7 @@ export interface Owner {
   readonly port: number | null;
 }
 
-export interface Ownership {
-  /** Tells other processes where PostgreSQL listens. */
-  publishPort(port: number): Promise<void>;
-  /** Gives the folder free; a claim that is not ours any more is left alone. */
-  release(): Promise<void>;
-}
+export type Ownership = ReturnType<typeof ownershipOf>;
 
 type Claim =
   | { readonly kind: 'owned'; readonly ownership: Ownership }
@@ -66,14 +61,16 @@ export async function claimOwnership(dataDir: string, purpose: Purpose): Promise
   }
 }
 
-function ownershipOf(file: string, claim: Owner & { readonly token: string }): Ownership {
+function ownershipOf(file: string, claim: Owner & { readonly token: string }) {
   return {
-    async publishPort(port) {
+    /** Tells other processes where PostgreSQL listens. */
+    async publishPort(port: number): Promise<void> {
       const next = temporary(file);
       await writeFile(next, JSON.stringify({ ...claim, port }), { mode: 0o600 });
       await rename(next, file);
     },
-    async release() {
+    /** Gives the folder free; a claim that is not ours any more is left alone. */
+    async release(): Promise<void> {
       const isOurs = (await read(file))?.includes(claim.token) ?? false;
       if (isOurs) await rm(file, { force: true });
     },
@@ -198,18 +195,10 @@ export function unusable(dataDir: string, reason: string, cause?: unknown): Reca
 }
 
 /** What PostgreSQL prints, in a file of the data folder that starts empty with each start so that it stays small. */
-export interface ServerLog {
-  readonly path: string;
-  readonly descriptor: number;
-  /** The last line, without time and process id. */
-  lastLine(): Promise<string>;
-  /** The last line that tells of an error, or else the last line. */
-  lastError(): Promise<string>;
-  close(): Promise<void>;
-}
+export type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
 /** Opens the log empty. The account of PostgreSQL needs no right to the file: it inherits the open descriptor. */
-export async function openServerLog(dataDir: string): Promise<ServerLog> {
+export async function openServerLog(dataDir: string) {
   const path = join(dataDir, 'postgres.log');
   const handle = await open(path, 'a', 0o600);
   await handle.truncate(0);
@@ -221,8 +210,10 @@ export async function openServerLog(dataDir: string): Promise<ServerLog> {
   return {
     path,
     descriptor: handle.fd,
-    lastLine: () => last(/./),
-    lastError: () => last(/\b(FATAL|PANIC|error):/),
-    close: () => handle.close(),
+    /** The last line, without time and process id. */
+    lastLine: (): Promise<string> => last(/./),
+    /** The last line that tells of an error, or else the last line. */
+    lastError: (): Promise<string> => last(/\b(FATAL|PANIC|error):/),
+    close: (): Promise<void> => handle.close(),
   };
 }

@@ -11,17 +11,7 @@ import { type Account, errorCode } from './account.ts';
 // we hold the other; the system closes ours however we die, and the shell then asks the program to stop.
 
 /** A program under its guardian. */
-export interface GuardedProcess {
-  /** Resolves with the exit code when the program and its guardian are gone (null: the guardian was killed). */
-  readonly exited: Promise<number | null>;
-  readonly hasExited: () => boolean;
-  /** Asks the program to stop and waits; false if it still runs after that time. */
-  end(withinMs: number): Promise<boolean>;
-  /** Kills the guardian and what it started, apart from processes with a session of their own. */
-  kill(): void;
-  /** Lets this process end although the program runs: the guardian then stops it. */
-  unref(): void;
-}
+export type GuardedProcess = Awaited<ReturnType<typeof startGuarded>>;
 
 export interface GuardedProgram {
   readonly command: string;
@@ -56,7 +46,7 @@ exit "$status"
  * Starts the program under its guardian.
  * @throws RecalldError `embedded_database_failed` if not even the guardian can be started.
  */
-export async function startGuarded(program: GuardedProgram): Promise<GuardedProcess> {
+export async function startGuarded(program: GuardedProgram) {
   const child = await spawnGuardian(program);
   // The pipe may break when the guardian is killed; its exit tells us all there is to know.
   child.on('error', () => undefined);
@@ -70,17 +60,21 @@ export async function startGuarded(program: GuardedProgram): Promise<GuardedProc
   });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
+    /** Resolves with the exit code when the program and its guardian are gone (null: the guardian was killed). */
     exited,
     hasExited,
-    async end(withinMs) {
+    /** Asks the program to stop and waits; false if it still runs after that time. */
+    async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();
       return settlesWithin(exited, withinMs);
     },
-    kill() {
+    /** Kills the guardian and what it started, apart from processes with a session of their own. */
+    kill(): void {
       if (child.pid !== undefined && !hasExited()) sendSignal(-child.pid, 'SIGKILL');
     },
-    unref: () => setReferenced(child, false),
+    /** Lets this process end although the program runs: the guardian then stops it. */
+    unref: (): void => setReferenced(child, false),
   };
 }
 

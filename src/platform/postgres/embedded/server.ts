@@ -230,17 +230,8 @@ async function startError(dataDir: string, log: ServerLog): Promise<RecalldError
 
 // Reads postmaster.pid, which PostgreSQL keeps in its cluster, and ends a server that has lost its owner.
 
-/** What PostgreSQL says about itself in postmaster.pid. */
-interface PostmasterFile {
-  readonly text: string;
-  readonly pid: number;
-  readonly port: number;
-  /** Whether it accepts connections. A file left by a crash may say so, too. */
-  readonly ready: boolean;
-}
-
 /** The file as it stands, or null if there is none. */
-async function readPostmasterFile(cluster: string): Promise<PostmasterFile | null> {
+async function readPostmasterFile(cluster: string) {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => null);
   if (text === null) return null;
   const lines = text.split('\n');
@@ -248,6 +239,7 @@ async function readPostmasterFile(cluster: string): Promise<PostmasterFile | nul
     text,
     pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)),
     port: Number.parseInt(lines[3] ?? '', 10),
+    /** Whether it accepts connections. A file left by a crash may say so, too. */
     ready: (lines[7] ?? '').startsWith('ready'),
   };
 }
