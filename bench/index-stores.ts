@@ -219,8 +219,8 @@ async function followDays(
     const atLeast = ciLow ?? value;
     if (atLeast <= truth && truth <= (ciHigh ?? Number.POSITIVE_INFINITY)) held++;
     const { late_after_seconds: allowed, waiting, overdue } = details;
-    const lag = { seconds: value, atLeast, allowed: Number(allowed), n };
-    if (isLate({ ...lag, waiting: Number(waiting), overdue: Number(overdue) })) paged++;
+    const known = { seconds: value, atLeast, allowed: Number(allowed), n };
+    if (isLate({ ...known, waiting: Number(waiting), overdue: Number(overdue) })) paged++;
   }
   return {
     measure: 'index_lag_seconds',

@@ -339,7 +339,10 @@ describe('a diagnosis', () => {
     ],
     [
       'index_behind',
-      { alarmed: ['index_late'], arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 } },
+      {
+        alarmed: ['index_late'],
+        arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 },
+      },
     ],
     [
       'embedding_model',
