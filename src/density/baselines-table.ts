@@ -1,7 +1,7 @@
 /** Baselines of query density in PostgreSQL; a version is never changed. */
 
 import type { Pool, PoolClient } from 'pg';
-import { type Matrix, matrixOf } from '../math/vector/matrix.ts';
+import { matrixOf } from '../math/vector/matrix.ts';
 import { insertRows, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../platform/postgres/values.ts';
@@ -35,11 +35,7 @@ export interface RetainedQuery {
   readonly vector: Float32Array;
 }
 
-export interface RetainedQueries {
-  readonly queries: readonly Omit<RetainedQuery, 'vector'>[];
-  /** In the order of the queries. */
-  readonly vectors: Matrix;
-}
+export type RetainedQueries = ReturnType<typeof retainedOf>;
 
 /** `tail`: the badly covered tenth, for the search for uncovered topics. `sample`: drawn from all. */
 type RetainedRole = 'tail' | 'sample';
@@ -156,12 +152,13 @@ export function baselinesTable(pool: Pool) {
   };
 }
 
-function retainedOf(rows: readonly RetainedRow[]): RetainedQueries {
+function retainedOf(rows: readonly RetainedRow[]) {
   return {
     queries: rows.map((row) => {
       const { vector: _, ...query } = row;
       return query;
     }),
+    /** In the order of the queries. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }

@@ -4,7 +4,6 @@ import { firstDayOf } from '../live/sql/live-windows.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import type { ChanceGroup } from './rules/sessions.ts';
 
 /** A span of time in which queries occurred: inclusive, and exclusive. */
 export interface CoveragePeriod {
@@ -29,19 +28,7 @@ export interface CoveredQuery {
   readonly nearest: readonly (readonly [string, number])[];
 }
 
-export interface PeriodTally {
-  /** Measured queries by their chance of being kept by the rate and measured. */
-  readonly chances: readonly ChanceGroup[];
-  /** Queries that could not be measured, by reason. */
-  readonly notMeasurable: Readonly<Record<string, number>>;
-  /** Taken and still to be measured. */
-  readonly open: number;
-  /** Never taken. */
-  readonly untouched: number;
-  /** When the first and the last measured query occurred. */
-  readonly first: Date | null;
-  readonly last: Date | null;
-}
+export type PeriodTally = Awaited<ReturnType<typeof tallyPeriod>>;
 
 type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; readonly vector: Buffer | null };
 
@@ -58,7 +45,7 @@ const occurred = `
 const coverage = `query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
    and c.received_on >= ${firstDay}`;
 
-export async function tallyPeriod(pool: Pool, period: CoveragePeriod): Promise<PeriodTally> {
+export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
   const rows = await queryRows<{
     readonly status: 'measured' | 'not_measurable' | 'open' | 'untouched';
     readonly chance: number | null;
@@ -84,14 +71,19 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod): Promise<P
     rows.reduce((sum, row) => (row.status === status ? sum + row.queries : sum), 0);
   const measured = rows.filter(({ status }) => status === 'measured');
   return {
+    /** Measured queries by their chance of being kept by the rate and measured. */
     chances: measured.flatMap(({ chance, queries, sessions }) =>
       chance === null ? [] : [{ chance, queries, sessions }],
     ),
+    /** Queries that could not be measured, by reason. */
     notMeasurable: Object.fromEntries(
       rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
     ),
+    /** Taken and still to be measured. */
     open: queriesOf('open'),
+    /** Never taken. */
     untouched: queriesOf('untouched'),
+    /** When the first and the last measured query occurred. */
     first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
     last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };

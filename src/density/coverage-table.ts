@@ -49,16 +49,7 @@ export interface ClaimRequest {
 }
 
 /** How many of the queries that were received in a period are still to be measured. */
-export interface CoverageBacklog {
-  /** The last decision, and until which time of receipt it holds; null before the first. */
-  readonly decided: { readonly admission: Admission; readonly until: Date } | null;
-  /** Queries without a row, so that nothing was decided on them. */
-  readonly arrived: number;
-  /** Queries that were admitted and never taken. */
-  readonly admitted: number;
-  /** When the oldest of either was received. */
-  readonly oldest: Date | null;
-}
+export type CoverageBacklog = Awaited<ReturnType<typeof readBacklog>>;
 
 export interface AdmissionRequest {
   readonly pipeline: string;
@@ -251,7 +242,7 @@ async function recordOutcomes(
   );
 }
 
-async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> {
+async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date) {
   const [stored, arrived, admitted] = await Promise.all([
     queryRow<Omit<Admission, 'calmSinceMs'> & { readonly settledUntil: Date; readonly calmSince: Date | null }>(
       pool,
@@ -279,9 +270,13 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {
+    /** The last decision, and until which time of receipt it holds; null before the first. */
     decided: stored && decisionOf(stored),
+    /** Queries without a row, so that nothing was decided on them. */
     arrived: arrived?.n ?? 0,
+    /** Queries that were admitted and never taken. */
     admitted: admitted?.n ?? 0,
+    /** When the oldest of either was received. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }

@@ -39,13 +39,7 @@ export interface AnsweredPair {
   readonly relevanceLevel: number;
 }
 
-export interface PairsCompared {
-  readonly metric: MetricComparison;
-  /** Pairs. */
-  readonly runs: number;
-  /** Standard deviation of one question's difference from pair to pair; null for one pair. */
-  readonly noise: number | null;
-}
+export type PairsCompared = ReturnType<typeof pairsCompared>;
 
 /** What threads compute of golden runs. */
 export const goldenTasks = {
@@ -173,10 +167,16 @@ async function scorePairs(
   return scored;
 }
 
-function pairsCompared(metrics: readonly MetricComparison[], runs: number, noise: number | null): PairsCompared {
+function pairsCompared(metrics: readonly MetricComparison[], runs: number, noise: number | null) {
   const [metric] = metrics;
   if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
-  return { metric, runs, noise };
+  return {
+    metric,
+    /** Pairs. */
+    runs,
+    /** Standard deviation of one question's difference from pair to pair; null for one pair. */
+    noise,
+  };
 }
 
 function rerunsInput(

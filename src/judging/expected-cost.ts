@@ -11,16 +11,7 @@ export function guessedCost(judge: Judge): number {
   return judge.usual({ query: 'a'.repeat(GUESSED.query), document: 'a'.repeat(GUESSED.document) });
 }
 
-export interface ExpectedCost {
-  readonly pipeline: string;
-  /** Documents of drawn queries that are graded a day, those of shadows and of the deeper search too. */
-  readonly gradesPerDay: number;
-  /** Pairs of the panel that are graded again a day. */
-  readonly panelPairsPerDay: number;
-  /** US dollars. */
-  readonly dollarsPerDay: number;
-  readonly maxCostPerDay: number;
-}
+export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 
 /** Documents that are graded of a drawn query, in the mean. What shadows and the deeper search bring counts as if it was never what users got. */
 export function gradesPerQuery({
@@ -32,13 +23,22 @@ export function gradesPerQuery({
 }
 
 /** Null where people alone grade. What was graded before, and is not paid for again, is not known here. */
-export function expectedCost(plan: JudgingPlan): ExpectedCost | null {
+export function expectedCost(plan: JudgingPlan) {
   const { pipeline, judge, queriesPerDay, depth, maxCostPerDay } = plan;
   if (judge === null) return null;
   const grades = Math.round(queriesPerDay * gradesPerQuery(plan));
   const { pairs } = panelSize(queriesPerDay * depth);
   const dollarsPerDay = (grades + pairs) * guessedCost(judge);
-  return { pipeline, gradesPerDay: grades, panelPairsPerDay: pairs, dollarsPerDay, maxCostPerDay };
+  return {
+    pipeline,
+    /** Documents of drawn queries that are graded a day, those of shadows and of the deeper search too. */
+    gradesPerDay: grades,
+    /** Pairs of the panel that are graded again a day. */
+    panelPairsPerDay: pairs,
+    /** US dollars. */
+    dollarsPerDay,
+    maxCostPerDay,
+  };
 }
 
 /** A sentence a pipeline, with what the cap of the day keeps from being graded. */

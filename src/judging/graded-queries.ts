@@ -5,11 +5,7 @@ import { queryRows } from '../platform/postgres/rows.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
 import type { GradedQuery } from './rules/judged-measures.ts';
 
-export interface GradedWindow {
-  readonly queries: readonly GradedQuery[];
-  /** Drawn queries by state. */
-  readonly states: Readonly<Record<string, number>>;
-}
+export type GradedWindow = Awaited<ReturnType<typeof readGraded>>;
 
 /** A document of a drawn query, as `documentsSql` gives it. */
 interface StoredDocument {
@@ -40,7 +36,7 @@ const documentsSql = `
      left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge)
                             = (j.pipeline, j.query_id, d.document ->> 0, 'second')), '[]')`;
 
-export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow): Promise<GradedWindow> {
+export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow) {
   const rows = await queryRows<StoredQuery>(
     pool,
     `select j.cluster, j.outcome, j.segments as tags, j.probability, j.is_for_people, j.state, ${documentsSql} as documents
@@ -54,7 +50,11 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
   const over = rows.filter(({ state, documents }) =>
     state === 'expired' ? documents.some(({ person }) => person !== null) : state === 'graded' || state === 'known',
   );
-  return { queries: over.map(toGraded), states };
+  return {
+    queries: over.map(toGraded),
+    /** Drawn queries by state. */
+    states,
+  };
 }
 
 function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {

@@ -8,12 +8,7 @@ import type { LatestMeasurement, Measurements } from '../measures/measurements.t
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
-import {
-  bucketLengthMs,
-  type FeedbackBaseline,
-  feedbackBaseline,
-  feedbackDrop,
-} from './rules/feedback/feedback-drop.ts';
+import { bucketLengthMs, feedbackBaseline, feedbackDrop } from './rules/feedback/feedback-drop.ts';
 import {
   type OpinionCounts,
   type OpinionTally,
@@ -146,11 +141,6 @@ async function measureDrop(
   await deps.measurements.record([{ kind: 'value', ...frame, ...value, details }]);
 }
 
-/** Ends before the opinions that are compared with it. */
-interface StoredBaseline extends FeedbackBaseline {
-  readonly untilMs: number;
-}
-
 /**
  * The stored baseline of a pipeline, learnt again when it is too old; null while there are too few opinions for one. The
  * first half of what is known makes the baseline of a service that is younger than two windows.
@@ -160,7 +150,7 @@ async function currentBaseline(
   { pipeline, windowMs, baselineMs }: LivePlan,
   known: LatestMeasurement | null,
   until: Date,
-): Promise<StoredBaseline | null> {
+) {
   const newest = known?.newest ?? null;
   const coveredMs = newest === null ? 0 : newest.windowEnd.getTime() - newest.windowStart.getTime();
   const stored = newest === null ? null : readBaseline(newest);

@@ -222,7 +222,7 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
       throw failed(answer.code, answer.message);
     },
     /** An answer that is not what the public description of the API says. */
-    unexpected(purpose: string, lacking: string): Error {
+    unexpected: (purpose: string, lacking: string): Error => {
       const wayOut = `check that ${configField}.url is that of ${service}, and its version`;
       return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${wayOut}.`);
     },

@@ -22,17 +22,10 @@ export function parseLooseJson(text: string): JsonValue {
 }
 
 /** Where a text stops being JSON. Nothing of it holds a value of the text, save names of fields. */
-export interface JsonFault {
-  readonly line: number;
-  readonly column: number;
-  /** Of the value there, such as `results[0].score`; empty for the whole. */
-  readonly path: string;
-  /** To be read behind "has", such as "NaN, which is no JSON". */
-  readonly problem: string;
-}
+export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
 
 /** The first fault of a text; null when it is JSON, or when it goes beyond the limits. */
-export function findJsonFault(text: string): JsonFault | null {
+export function findJsonFault(text: string) {
   const reader = new Reader(text, true);
   try {
     reader.whole();
@@ -41,7 +34,14 @@ export function findJsonFault(text: string): JsonFault | null {
     if (!(error instanceof SyntaxError)) return null;
     const before = text.slice(0, reader.at);
     const line = before.split('\n').length;
-    return { line, column: reader.at - before.lastIndexOf('\n'), path: reader.path(), problem: error.message };
+    return {
+      line,
+      column: reader.at - before.lastIndexOf('\n'),
+      /** Of the value there, such as `results[0].score`; empty for the whole. */
+      path: reader.path(),
+      /** To be read behind "has", such as "NaN, which is no JSON". */
+      problem: error.message,
+    };
   }
 }
 

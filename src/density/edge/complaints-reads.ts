@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../core/time.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { type ExplainDeps, type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
-import { type Complaints, type FindComplaintsDeps, findComplaints, type NamedComplaint } from '../find-complaints.ts';
+import { type FindComplaintsDeps, findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Queries of a topic that are explained, each asked about five times. */
 const EXPLAINED = 3;
@@ -29,19 +29,14 @@ export interface ExplainedComplaint {
   readonly why: readonly Explained[] | null;
 }
 
-export interface ComplaintsReport {
-  readonly pipeline: string;
-  readonly days: number;
-  readonly found: Complaints;
-  readonly topics: readonly ExplainedComplaint[];
-}
+export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;
 
 export async function readComplaints(
   deps: ReadComplaintsDeps,
   pipeline: WatchedPipeline,
   { days, filters }: ComplaintsRequest,
   signal: AbortSignal,
-): Promise<ComplaintsReport> {
+) {
   const since = new Date(deps.clock.now().getTime() - days * DAY_MS);
   const found = await findComplaints(deps, pipeline.name, since);
   const topics: ExplainedComplaint[] = [];

@@ -109,15 +109,7 @@ export function novelBelow(baseline: Matrix): number | null {
   return values[Math.floor(NOVEL_SHARE * values.length)] ?? null;
 }
 
-export interface Novelty {
-  readonly queries: number;
-  /** Of the queries; 0.05 as in the baseline. With 95 % bounds. */
-  readonly share: number;
-  readonly low: number;
-  readonly high: number;
-  /** Whether new questions account for at least half of the traffic that is uncovered beyond the baseline. */
-  readonly explains: boolean;
-}
+export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Whether what is uncovered is new. A topic that the store never held makes queries uncovered and novel alike; a loss
@@ -126,7 +118,7 @@ export interface Novelty {
  * @param values familiarity of one query of each session, at least one
  * @param uncoveredExcess share of traffic that is uncovered beyond the baseline, as `UncoveredShare` has it
  */
-export function noveltyOf(values: ArrayLike<number>, threshold: number, uncoveredExcess: number): Novelty {
+export function noveltyOf(values: ArrayLike<number>, threshold: number, uncoveredExcess: number) {
   let novel = 0;
   for (let i = 0; i < values.length; i++) if ((values[i] ?? 1) < threshold) novel++;
   const share = novel / values.length;
@@ -134,9 +126,11 @@ export function noveltyOf(values: ArrayLike<number>, threshold: number, uncovere
   const excess = (share - NOVEL_SHARE) / (1 - NOVEL_SHARE);
   return {
     queries: values.length,
+    /** Of the queries; 0.05 as in the baseline. With 95 % bounds. */
     share,
     low,
     high,
+    /** Whether new questions account for at least half of the traffic that is uncovered beyond the baseline. */
     explains: low > NOVEL_SHARE && excess >= uncoveredExcess / 2,
   };
 }

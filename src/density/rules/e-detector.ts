@@ -15,14 +15,7 @@ export interface CombinedState {
   readonly regions: readonly DetectorState[];
 }
 
-export interface CombinedStep {
-  readonly state: CombinedState;
-  /** ln M of the global detector. */
-  readonly logGlobal: number;
-  readonly logRegions: readonly { readonly region: number; readonly logEvidence: number }[];
-  /** ln of the combined evidence. */
-  readonly logEvidence: number;
-}
+export type CombinedStep = ReturnType<typeof stepCombinedDetector>;
 
 const LOG_HALF = Math.log(0.5);
 
@@ -34,11 +27,7 @@ export function newCombinedDetector({ global, regions }: CombinedSettings): Comb
  * Adds one window to all detectors. Combined evidence = M_global / 2 + mean of the M_region / 2, or M_global alone when
  * no region is monitored; the average keeps the guarantee of its parts.
  */
-export function stepCombinedDetector(
-  settings: CombinedSettings,
-  state: CombinedState,
-  scores: SessionScores,
-): CombinedStep {
+export function stepCombinedDetector(settings: CombinedSettings, state: CombinedState, scores: SessionScores) {
   const global = stepDetector(settings.global, state.global, scores.all);
   const regions = settings.regions.map((region, i) => ({
     region: region.region,
@@ -50,8 +39,10 @@ export function stepCombinedDetector(
       : logAdd(LOG_HALF + global.logEvidence, LOG_HALF + logMean(regions.map((region) => region.logEvidence)));
   return {
     state: { global: global.state, regions: regions.map((region) => region.state) },
+    /** ln M of the global detector. */
     logGlobal: global.logEvidence,
     logRegions: regions.map(({ region, logEvidence }) => ({ region, logEvidence })),
+    /** ln of the combined evidence. */
     logEvidence,
   };
 }

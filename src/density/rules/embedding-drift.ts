@@ -156,18 +156,7 @@ function sumWithin({ n, m, values }: PairTable, rows: Uint32Array): number {
 }
 
 /** Statistics of vectors scaled to length 1. */
-export interface EmbeddingDrift {
-  /** Squared maximum mean discrepancy, unbiased, with gamma = 1 / median squared distance of the pooled rows. */
-  readonly mmdUnbiased: number;
-  /** p value of the permutation test with the bandwidths of gamma and 6 gamma. */
-  readonly mmdP: number;
-  /** In the U form. */
-  readonly energyDistance: number;
-  /** Of all rows. */
-  readonly centroid: CentroidShift;
-  /** Rows that the statistics over all pairs were computed on. */
-  readonly sampled: { readonly reference: number; readonly current: number };
-}
+export type EmbeddingDrift = ReturnType<typeof compareEmbeddings>;
 
 const MAX_PAIRED_ROWS = 2000;
 const PERMUTATIONS = 199;
@@ -185,7 +174,7 @@ export function compareEmbeddings(
   current: Matrix,
   seed: number,
   mostPairedRows: number = MAX_PAIRED_ROWS,
-): EmbeddingDrift {
+) {
   const fillRandom = createRandom(seed);
   const subsample = (rows: Matrix): Matrix =>
     rows.rows <= mostPairedRows ? rows : selectRows(rows, drawRows(mostPairedRows, rows.rows, fillRandom).toSorted());
@@ -195,32 +184,26 @@ export function compareEmbeddings(
   const gamma = medianHeuristic(medianSquaredDistance(distances, 'pooled'));
   const assignments = drawAssignments(x.rows, y.rows, PERMUTATIONS, seed + 1);
   return {
+    /** Squared maximum mean discrepancy, unbiased, with gamma = 1 / median squared distance of the pooled rows. */
     mmdUnbiased: maximumMeanDiscrepancy(distances, gamma).unbiased,
+    /** p value of the permutation test with the bandwidths of gamma and 6 gamma. */
     mmdP: twoBandwidthTest(distances, gamma, assignments).p,
+    /** In the U form. */
     energyDistance: energyDistance(distances).u,
+    /** Of all rows. */
     centroid: centroidShift(reference, current),
+    /** Rows that the statistics over all pairs were computed on. */
     sampled: { reference: x.rows, current: y.rows },
   };
 }
 
 /** How far apart the mean directions of two samples are. */
-interface CentroidShift {
-  /** Euclidean distance of the means, from 0 to 2. */
-  readonly distance: number;
-  /** 1 - cosine of the means, from 0 to 2; 1 when a mean is zero and has no direction. */
-  readonly cosineDistance: number;
-  /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows equal). */
-  readonly resultantLengthX: number;
-  /** The same of y. */
-  readonly resultantLengthY: number;
-}
-
 /**
  * Compares the mean directions of two samples: each row is divided by its length first.
  *
  * @throws RangeError if a sample is empty or has a row of length zero, or the columns differ
  */
-export function centroidShift(x: Vectors, y: Vectors): CentroidShift {
+export function centroidShift(x: Vectors, y: Vectors) {
   if (x.columns !== y.columns) throw new RangeError('Both samples need rows of the same length.');
   const a = meanDirection(x);
   const b = meanDirection(y);
@@ -228,9 +211,13 @@ export function centroidShift(x: Vectors, y: Vectors): CentroidShift {
   const lengthY = Math.sqrt(dotProduct(b, b));
   const difference = a.map((value, i) => value - (b[i] ?? 0));
   return {
+    /** Euclidean distance of the means, from 0 to 2. */
     distance: Math.sqrt(dotProduct(difference, difference)),
+    /** 1 - cosine of the means, from 0 to 2; 1 when a mean is zero and has no direction. */
     cosineDistance: lengthX === 0 || lengthY === 0 ? 1 : 1 - dotProduct(a, b) / (lengthX * lengthY),
+    /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows equal). */
     resultantLengthX: lengthX,
+    /** The same of y. */
     resultantLengthY: lengthY,
   };
 }

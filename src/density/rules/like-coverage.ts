@@ -30,12 +30,7 @@ export function expectedSurprises({ k, indices }: Neighbours, queries: number, s
   );
 }
 
-export interface LikeCoverage {
-  /** exp(-d): 1 as the reference queries like them, lower is worse covered. */
-  readonly density: number;
-  /** One-sided, with confidence 1 - alpha. */
-  readonly upperLimit: number;
-}
+export type LikeCoverage = ReturnType<typeof likeCoverage>;
 
 /**
  * With the excess of a query, its surprise less the one that is expected of it:
@@ -57,14 +52,16 @@ export function likeCoverage(
   sessions: ArrayLike<number>,
   reference: Float64Array,
   alpha: number,
-): LikeCoverage {
+) {
   const weighted = sessionWeights(sessions);
   const sum = excess.reduce((total, value, i) => total + value * (weighted.weights[i] ?? 0), 0);
   const usual = moments(reference);
   const difference = sum / weighted.sessions - usual.mean;
   const error = usual.standardDeviation * Math.sqrt(1 / weighted.sessions + 1 / reference.length);
   return {
+    /** exp(-d): 1 as the reference queries like them, lower is worse covered. */
     density: Math.exp(-difference),
+    /** One-sided, with confidence 1 - alpha. */
     upperLimit: Math.exp(-difference - normalQuantile(alpha) * error),
   };
 }

@@ -5,10 +5,9 @@ import { OTHER_SEGMENT } from '../../golden/rules/golden-set.ts';
 import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
-import { type InsufficientSessions, type QueryDensity, queryDensity, tooFewSessions } from './query-density.ts';
+import { queryDensity, tooFewSessions } from './query-density.ts';
 import {
   type BaselineScores,
-  type DroppedQueries,
   type MeasuredQuery,
   measuredQueries,
   NO_REGION,
@@ -17,7 +16,7 @@ import {
   type TiedRanks,
   tiedRanks,
 } from './query-score.ts';
-import { detectorScores, numberSessions, type SessionMeans, type SessionScores, sessionMeans } from './sessions.ts';
+import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 
 /** A query with its place in the baseline. */
 export interface PlacedQuery extends MeasuredQuery {
@@ -29,18 +28,7 @@ export interface PlacedQuery extends MeasuredQuery {
   readonly surprise: number;
 }
 
-export interface WindowMeasurement {
-  /** In the order of their ids. */
-  readonly queries: readonly PlacedQuery[];
-  readonly dropped: DroppedQueries;
-  /** Null without a query that could be judged. */
-  readonly density: QueryDensity | null;
-  /** Says so when the window has too few sessions to show its density; its evidence counts all the same. */
-  readonly insufficient: InsufficientSessions | null;
-  readonly means: SessionMeans;
-  /** Evidence for the detectors. */
-  readonly scores: SessionScores;
-}
+export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
  * Measures one window. The result does not depend on the order of the queries, to the last digit; it takes about
@@ -53,7 +41,7 @@ export function measureWindow(
   queries: readonly ScoredQuery[],
   vectors: Matrix,
   baseline: { readonly regions: Regions; readonly scores: BaselineScores },
-): WindowMeasurement {
+) {
   const ordered = queries.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
   const lengths = rowLengths(vectors);
   const { measured, dropped } = measuredQueries(ordered, lengths);
@@ -64,6 +52,7 @@ export function measureWindow(
   const density = queryDensity(ranks, surprises, regions, sessions);
   const means = sessionMeans(surprises, regions, sessions);
   return {
+    /** In the order of their ids. */
     queries: measured.map((query, i) => ({
       ...query,
       ranks: ranks[i] as TiedRanks,
@@ -72,9 +61,12 @@ export function measureWindow(
       surprise: surprises[i] ?? 0,
     })),
     dropped,
+    /** Null without a query that could be judged. */
     density,
+    /** Says so when the window has too few sessions to show its density; its evidence counts all the same. */
     insufficient: tooFewSessions(density?.sessions ?? 0),
     means,
+    /** Evidence for the detectors. */
     scores: detectorScores(means),
   };
 }

@@ -101,15 +101,8 @@ function squaredDifference(rows: Float64Array, i: number, j: number, columns: nu
   return sum;
 }
 
-/** Sums over the pairs of each kind; every unordered pair counts once. */
-interface PairSums {
-  readonly withinX: number;
-  readonly withinY: number;
-  readonly between: number;
-}
-
 /** Sums `quantity(value)` over the pairs within x, within y and between them. */
-export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: number) => number): PairSums {
+export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: number) => number) {
   const size = n + m;
   let withinX = 0;
   let withinY = 0;

@@ -86,18 +86,7 @@ interface ClusterTraffic {
   readonly densityRatio: number | null;
 }
 
-export interface StoreTraffic {
-  /** Most asked for its size first. */
-  readonly clusters: readonly ClusterTraffic[];
-  /**
-   * Jensen-Shannon divergence of query shares and chunk shares, 0..1 bit. Queries and chunks always differ somewhat.
-   */
-  readonly divergenceBits: number;
-  /** Share of the sampled queries that lie outside of the neighbourhood of every sampled chunk. */
-  readonly queriesApart: number;
-  /** Share of the sampled chunks in whose neighbourhood no sampled query lies. */
-  readonly chunksUnasked: number;
-}
+export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
 /** Rows of each side that are compared pair by pair; the rest only counts in the shares. */
 const MAX_PAIRED = 1000;
@@ -116,7 +105,7 @@ export function compareStoreWithTraffic(
   { clusters, shares }: { readonly clusters: Matrix; readonly shares: Float64Array },
   queries: Matrix,
   weights: ArrayLike<number>,
-): StoreTraffic | null {
+) {
   const asked = withDirection(queries);
   const stored = withDirection(chunks);
   if (asked.rows.length < 2 || stored.rows.length < 2 || queries.columns !== chunks.columns) return null;
@@ -133,6 +122,7 @@ export function compareStoreWithTraffic(
     NEIGHBOURS,
   );
   return {
+    /** Most asked for its size first. */
     clusters: [...queryWeights.keys()]
       .map((cluster): ClusterTraffic => {
         const chunkShare = shares[cluster] ?? 0;
@@ -145,8 +135,13 @@ export function compareStoreWithTraffic(
         };
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
+    /**
+     * Jensen-Shannon divergence of query shares and chunk shares, 0..1 bit. Queries and chunks always differ somewhat.
+     */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
+    /** Share of the sampled queries that lie outside of the neighbourhood of every sampled chunk. */
     queriesApart: 1 - coverage.precision,
+    /** Share of the sampled chunks in whose neighbourhood no sampled query lies. */
     chunksUnasked: 1 - coverage.coverage,
   };
 }

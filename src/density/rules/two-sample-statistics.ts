@@ -149,25 +149,14 @@ export function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void
 }
 
 /** The largest distance of two empirical distribution functions, each from 0 to 1. */
-export interface KolmogorovSmirnov {
-  /** max |Fx - Fy|. */
-  readonly d: number;
-  /** max (Fx - Fy). */
-  readonly dPlus: number;
-  /** max (Fy - Fx). */
-  readonly dMinus: number;
-  /** P(D >= d) by Kolmogorov's limit, at sqrt(n m / (n + m)) d; conservative with ties and in small samples. */
-  readonly pKolmogorov: number;
-  /** The same with the small-sample correction of Stephens 1970. */
-  readonly pStephens: number;
-}
+export type KolmogorovSmirnov = ReturnType<typeof kolmogorovSmirnov>;
 
 /**
  * Two-sample Kolmogorov-Smirnov statistic with right-continuous distribution functions and ties pooled.
  *
  * @throws RangeError if a sample is empty
  */
-export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>): KolmogorovSmirnov {
+export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
   requireSamples(x, y);
   const n = x.length;
   const m = y.length;
@@ -182,10 +171,15 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>): K
   const d = Math.max(above, below) / (n * m);
   const root = Math.sqrt((n * m) / (n + m));
   return {
+    /** max |Fx - Fy|. */
     d,
+    /** max (Fx - Fy). */
     dPlus: above / (n * m),
+    /** max (Fy - Fx). */
     dMinus: below / (n * m),
+    /** P(D >= d) by Kolmogorov's limit, at sqrt(n m / (n + m)) d; conservative with ties and in small samples. */
     pKolmogorov: kolmogorovTail(root * d),
+    /** The same with the small-sample correction of Stephens 1970. */
     pStephens: kolmogorovTail((root + 0.12 + 0.11 / root) * d),
   };
 }

@@ -4,7 +4,7 @@
  */
 import { logShareEvidence } from '../../math/stats/sequential.ts';
 import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stats/session-sums.ts';
-import { type DaysStatus, differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
+import { differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
 import { FALSE_CALLS, levelOf, verdictOnArm } from './verdict.ts';
 
 /** Arms are compared by these; all of them are shares or scores in [0, 1], and more is better. */
@@ -105,11 +105,6 @@ export interface ArmsDesign {
   readonly difference: number;
 }
 
-/** An arm and the first one, by one measure. */
-interface ArmStatus extends DaysStatus {
-  readonly measure: ArmMeasure;
-}
-
 export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 interface Split {
@@ -139,7 +134,7 @@ export function compareArms(days: readonly SummedDay[], { arms, measures, differ
   if (first === undefined || split.verdict === 'mismatch') return { split, arms: [] };
   const test = { alpha: levelOf(others.length * measures.length), scale: difference, minEffect: 0, margin: difference };
   const compared = others.map(({ name }) => {
-    const comparisons = measures.map((measure): ArmStatus => {
+    const comparisons = measures.map((measure) => {
       const [before, beside] = [first.name, name].map((arm) => ratiosOver(days, sumsOf(arm, measure)));
       const estimates = days.map(({ day }, at) => ({
         day,

@@ -79,21 +79,17 @@ export function compareGoldenRuns(
 }
 
 /** What two runs have in common. */
-export interface RunPair {
-  /** Of the candidate's set. */
-  readonly queries: readonly GoldenQuery[];
-  /** Those of the candidate, with the cut-offs of both. */
-  readonly settings: RunSettings;
-  readonly excluded: number;
-}
+export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
 
 /** The first step of `compareGoldenRuns`. */
-export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>): RunPair | null {
+export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
   const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));
   if (queries.length === 0 || cutoffs.length === 0) return null;
   return {
+    /** Of the candidate's set. */
     queries,
+    /** Those of the candidate, with the cut-offs of both. */
     settings: { ...candidate.settings, cutoffs },
     excluded: candidate.queries.length - queries.length,
   };

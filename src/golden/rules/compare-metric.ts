@@ -203,10 +203,7 @@ function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, 
 }
 
 /** Variance of a difference of means between runs of an unchanged retriever, and how well it is known. */
-interface NoisyVariance {
-  readonly variance: number;
-  readonly freedom: number;
-}
+type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
 
 /**
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is that of the n paired
@@ -216,7 +213,7 @@ interface NoisyVariance {
  *
  * @returns null for one query, and when the reruns did not differ
  */
-function noisyVariance({ standardDeviation, n, df }: PairedT, noise: RerunNoise): NoisyVariance | null {
+function noisyVariance({ standardDeviation, n, df }: PairedT, noise: RerunNoise) {
   const ofReruns = noise.standardDeviation ** 2;
   if (n < 2 || ofReruns === 0) return null;
   const sampling = standardDeviation ** 2 / n;

@@ -182,23 +182,9 @@ export interface PairComparison {
   readonly verdict: ComparisonVerdict;
 }
 
-export interface MeasureOfMany {
-  readonly key: MetricKey;
-  /** Of each configuration, in their order. */
-  readonly means: readonly number[];
-  /** Of each two configurations, the earlier one before. */
-  readonly pairs: readonly PairComparison[];
-  /** Places of those that no other one is better than. */
-  readonly unbeaten: readonly number[];
-}
+export type MeasureOfMany = ReturnType<typeof compareBy>;
 
-export interface ManyComparison {
-  /** Queries. */
-  readonly n: number;
-  readonly measures: readonly MeasureOfMany[];
-  /** The one that decides: the first that can be better or worse. */
-  readonly primary: MeasureOfMany;
-}
+export type ManyComparison = ReturnType<typeof compareMany>;
 
 /**
  * Paired comparisons of all pairs, as `compareMetric` makes them. p is adjusted by Holm over the pairs of a measure, so that
@@ -212,12 +198,18 @@ export function compareMany(
   keys: readonly MetricKey[],
   configurations: readonly ScoreColumns[],
   settings: ComparisonSettings,
-): ManyComparison {
+) {
   if (configurations.length < 2) throw new RangeError('There are fewer than two configurations to compare.');
   const measures = keys.map((key, column) => compareBy(key, column, configurations, settings));
   const primary = primaryOf(measures);
   if (primary === null) throw new RangeError('There is no measure to compare by.');
-  return { n: primary.pairs[0]?.metric.n ?? 0, measures, primary };
+  return {
+    /** Queries. */
+    n: primary.pairs[0]?.metric.n ?? 0,
+    measures,
+    /** The one that decides: the first that can be better or worse. */
+    primary,
+  };
 }
 
 function compareBy(
@@ -225,7 +217,7 @@ function compareBy(
   column: number,
   configurations: readonly ScoreColumns[],
   settings: ComparisonSettings,
-): MeasureOfMany {
+) {
   const scores = configurations.map((columns) => columns[column] ?? []);
   const compared = scores.flatMap((baseline, before) =>
     scores.slice(before + 1).map((candidate, offset) => ({
@@ -246,8 +238,11 @@ function compareBy(
   );
   return {
     key,
+    /** Of each configuration, in their order. */
     means: scores.map((one) => mean(one)),
+    /** Of each two configurations, the earlier one before. */
     pairs,
+    /** Places of those that no other one is better than. */
     unbeaten: [...scores.keys()].filter((place) => !beaten.has(place)),
   };
 }

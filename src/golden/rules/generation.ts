@@ -122,11 +122,7 @@ function byteLength(text: string): number {
 }
 
 /** Who asks, how, and at what length: people do not ask alike, and a model left alone always does. */
-interface QuestionStyle {
-  readonly persona: string;
-  readonly manner: string;
-  readonly length: string;
-}
+type QuestionStyle = ReturnType<typeof questionStyle>;
 
 const personas = [
   'a customer who is new to the subject',
@@ -150,7 +146,7 @@ const manners = [
 const lengths = ['3 to 6 words', '7 to 12 words', '13 to 25 words'];
 
 /** The style of the question at a place; the same seed gives the same styles. */
-export function questionStyle(place: number, seed: number): QuestionStyle {
+export function questionStyle(place: number, seed: number) {
   const random = createRandom(seed + 7919 * (place + 1));
   const draw = new Uint32Array(3);
   random(draw);

@@ -22,12 +22,7 @@ export interface ContradictoryJudgment {
   readonly grades: readonly [number, number];
 }
 
-export interface JudgmentProblems {
-  readonly duplicates: readonly DuplicateQueries[];
-  readonly contradictions: readonly ContradictoryJudgment[];
-  /** Ids of queries without a document of at least the relevance level: they score 0 whatever is retrieved. */
-  readonly withoutRelevant: readonly string[];
-}
+export type JudgmentProblems = ReturnType<typeof findJudgmentProblems>;
 
 /**
  * Duplicates have the same tags and texts that are equal but for case and punctuation, or share at least 0.9 of their
@@ -36,7 +31,7 @@ export interface JudgmentProblems {
  *
  * @param relevanceLevel least grade that counts as relevant
  */
-export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number): JudgmentProblems {
+export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
   const duplicates: DuplicateQueries[] = [];
   const contradictions: ContradictoryJudgment[] = [];
   for (const group of sameTags(queries)) {
@@ -51,6 +46,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   return {
     duplicates,
     contradictions,
+    /** Ids of queries without a document of at least the relevance level: they score 0 whatever is retrieved. */
     withoutRelevant: queries
       .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
       .map(({ id }) => id),

@@ -166,17 +166,13 @@ export interface CandidateQuery {
 }
 
 /** What users thought of the answers to one question. */
-interface FeedbackTally {
-  /** Opinions on the answer, clicks left out. */
-  readonly positive: number;
-  readonly negative: number;
-  readonly clicks: number;
-}
+type FeedbackTally = ReturnType<typeof tallyOf>;
 
-export function tallyOf(feedback: readonly CandidateFeedback[]): FeedbackTally {
+export function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
+    /** Opinions on the answer, clicks left out. */
     positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),

@@ -71,12 +71,7 @@ export function misreadingOption(code: string): string | null {
 /** Fewer answers do not tell that more documents never come. */
 const MIN_ANSWERS = 5;
 
-export interface AnswerDoubts {
-  /** The set and the retriever call documents, or some of them, by different ids: scores are too low. */
-  readonly ids: string | null;
-  /** Fewer documents come than are asked for, which a small store may have reason to. */
-  readonly depth: string | null;
-}
+export type AnswerDoubts = ReturnType<typeof doubtsOfAnswers>;
 
 /** Those that there are, the gravest first. */
 export function doubtSentences({ ids, depth }: AnswerDoubts): string[] {
@@ -91,8 +86,13 @@ export function doubtsOfAnswers(
   queries: readonly GoldenQuery[],
   answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
   k: number,
-): AnswerDoubts {
-  return { ids: doubtOfIds(queries, answers), depth: doubtOfDepth(answers, k) };
+) {
+  return {
+    /** The set and the retriever call documents, or some of them, by different ids: scores are too low. */
+    ids: doubtOfIds(queries, answers),
+    /** Fewer documents come than are asked for, which a small store may have reason to. */
+    depth: doubtOfDepth(answers, k),
+  };
 }
 
 /** So many ids of either side are compared; more would show the same. */

@@ -14,11 +14,7 @@ import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 /** Segment of the queries that have a relevant document left in the store; scored only when there are others. */
 const ALIVE_SEGMENT = 'alive';
 
-export interface RunScores {
-  readonly scores: readonly SegmentScore[];
-  /** Segments that were folded into `other`. */
-  readonly segmentsOverflow: number;
-}
+export type RunScores = ReturnType<typeof scoreRun>;
 
 /**
  * Means over all judged queries and over each segment, failed and empty queries counting 0.
@@ -32,10 +28,11 @@ export function scoreRun(
   answers: readonly QueryAnswer[],
   settings: RunSettings,
   dead: ReadonlySet<string> = new Set(),
-): RunScores {
+) {
   const { segments, overflow } = segmentsToScore(queries, settings, dead);
   return {
     scores: summarizeSegments(scoreQueries(queries, answers, scoringOf(settings)), segments),
+    /** Segments that were folded into `other`. */
     segmentsOverflow: overflow,
   };
 }

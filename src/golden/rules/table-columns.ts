@@ -23,15 +23,7 @@ export interface TableRow extends SourcePlace {
 
 type TableRole = Exclude<ColumnRole, 'iteration'> | 'judgments';
 
-export interface TableColumns {
-  /** The place of each role that the table has. */
-  readonly places: ReadonlyMap<TableRole, number>;
-  readonly tags: readonly { readonly index: number; readonly key: string }[];
-  /** In the order of the columns. */
-  readonly readings: readonly ColumnReading[];
-  /** Whether cells have an apostrophe before what a spreadsheet would run. */
-  readonly isGuarded: boolean;
-}
+export type TableColumns = ReturnType<typeof decideTableColumns>;
 
 /** What a column of a table holds by its name alone; null for a tag, and for `id`, which may be either id. */
 export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | null {
@@ -51,7 +43,7 @@ export function decideTableColumns(
   header: TableRow,
   rows: readonly TableRow[],
   options: Pick<ReadGoldenSetOptions, 'columns' | 'rowsAsQueries'>,
-): TableColumns {
+) {
   const isGuarded = isGuardedTable(header.cells);
   const names = header.cells.map((cell) => (isGuarded ? unguardCell(cell.trim()) : cell.replace(/^\uFEFF/, '').trim()));
   if (names.some((name) => name.includes('\r'))) {
@@ -111,9 +103,12 @@ export function decideTableColumns(
     tagged.map(({ key }) => key),
   );
   return {
+    /** The place of each role that the table has. */
     places,
     tags: tagged,
+    /** In the order of the columns. */
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
+    /** Whether cells have an apostrophe before what a spreadsheet would run. */
     isGuarded,
   };
 }

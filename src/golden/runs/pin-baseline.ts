@@ -4,17 +4,9 @@ import { chooseCleanRuns, MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { Reruns } from '../rules/run-noise.ts';
-import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import { assertAnswers, type CompareDeps, type GoldenStore, type StoredRuns } from './stored-runs.ts';
 
-export interface PinReport {
-  readonly baseline: GoldenBaseline;
-  /** Runs by which the noise was measured, the pinned one included; 1 when the noise is unknown. */
-  readonly runs: number;
-  readonly isDeterministic: boolean;
-  /** What a person who pins the run should know of it, in sentences; empty for a run without doubts. */
-  readonly doubts: readonly string[];
-}
+export type PinReport = Awaited<ReturnType<typeof pinRun>>;
 
 export interface PinRequest {
   readonly note: string | null;
@@ -39,7 +31,7 @@ export async function pinRun(
   run: GoldenRun,
   { note, reruns, by, now, withFailures = false }: PinRequest,
   signal: AbortSignal,
-): Promise<PinReport> {
+) {
   assertAnswers(run);
   const { id: runId, pipeline, goldenSet } = run;
   const others = reruns ?? (await earlierReruns(store, run));
@@ -63,8 +55,10 @@ export async function pinRun(
   );
   return {
     baseline: { ...pin, leftOut, unpinnedAt: null },
+    /** Runs by which the noise was measured, the pinned one included; 1 when the noise is unknown. */
     runs: measured.length,
     isDeterministic,
+    /** What a person who pins the run should know of it, in sentences; empty for a run without doubts. */
     doubts: [
       ...(own.failed > 0 ? [`${own.failed} of ${run.queriesTotal} queries of this run failed; they count 0.`] : []),
       ...own.failedChecks.map((name) => `This run failed the check ${name}.`),

@@ -9,32 +9,25 @@ import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import { occurrencesBetween } from '../../math/schedule/occurrences.ts';
-import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
-import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
-import { judgedDocuments, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
+import { judgedQueries } from '../rules/golden-set.ts';
+import { findJudgmentProblems } from '../rules/judgment-problems.ts';
+import { judgedDocuments, proposeLabels } from '../rules/labels.ts';
 import { type DropCheck, describePower, usualCheck } from '../rules/run-noise.ts';
 import { isQuiet } from '../rules/schedule.ts';
-import { type SampledAnswers, sampleAnswers } from '../runs/ask-retriever.ts';
+import { sampleAnswers } from '../runs/ask-retriever.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
-import { findLostDocuments, type LostDocuments, probeStoredLabels } from './gone-documents.ts';
+import { findLostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion } from './import-golden-set.ts';
-import { liveMixOf, type RepresentativenessOutcome } from './live-mix.ts';
-import { type RecordDocumentsDeps, type RecordedDocuments, recordJudgedDocuments } from './record-judged-documents.ts';
+import { liveMixOf } from './live-mix.ts';
+import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';
 
 export interface CheckGoldenSetDeps extends RecordDocumentsDeps {
   readonly samples: LiveSamples;
 }
 
-export interface GoldenSetCheck {
-  readonly labels: LabelProbe;
-  readonly problems: JudgmentProblems;
-  readonly lost: LostDocuments;
-  readonly proposals: readonly LabelProposal[];
-  readonly recorded: RecordedDocuments;
-  readonly representativeness: RepresentativenessOutcome;
-}
+export type GoldenSetCheck = Awaited<ReturnType<typeof checkGoldenSet>>;
 
 /**
  * Works with what there is: without a store, an embedder or live queries the parts that need them say why they are
@@ -48,7 +41,7 @@ export async function checkGoldenSet(
   queries: readonly GoldenQuery[],
   { relevanceLevel, since }: { readonly relevanceLevel: number; readonly since: Date },
   signal: AbortSignal,
-): Promise<GoldenSetCheck> {
+) {
   const labels = await probeStoredLabels(deps, pipeline, queries, relevanceLevel, signal);
   const recorded = await recordJudgedDocuments(deps, pipeline, judgedDocuments(queries), signal);
   const stale = labels.kind === 'probed' ? labels.labels : [];
@@ -64,15 +57,7 @@ export async function checkGoldenSet(
   };
 }
 
-export interface CheckedSet {
-  readonly set: GoldenSetVersion;
-  readonly queries: readonly GoldenQuery[];
-  readonly check: GoldenSetCheck;
-  /** What the retriever answers to some of its questions. */
-  readonly answers: SampledAnswers;
-  /** What falls it can find, a sentence for each check. */
-  readonly power: readonly string[];
-}
+export type CheckedSet = Awaited<ReturnType<typeof checkLatestVersion>>;
 
 /**
  * Looks the latest version of a set over, against the live queries of the last week.
@@ -84,7 +69,7 @@ export async function checkLatestVersion(
   pipeline: WatchedPipeline,
   name: string,
   signal: AbortSignal,
-): Promise<CheckedSet> {
+) {
   const set = await findVersion(deps.sets, name);
   const queries = judgedQueries(await deps.sets.queries(set.name, set.version));
   if (queries.length === 0) {
@@ -97,7 +82,15 @@ export async function checkLatestVersion(
   const check = await checkGoldenSet(deps, pipeline, queries, { relevanceLevel, since }, signal);
   const answers = await sampleAnswers(pipeline, set.name, queries, signal);
   const use = { pipeline: pipeline.name, schedule, checks: ofKind(pipeline.checks, 'regression') };
-  return { set, queries, check, answers, power: await powerOfSet(deps, use, queries.length, now) };
+  return {
+    set,
+    queries,
+    check,
+    /** What the retriever answers to some of its questions. */
+    answers,
+    /** What falls it can find, a sentence for each check. */
+    power: await powerOfSet(deps, use, queries.length, now),
+  };
 }
 
 /** Whether something is wrong that a person should mend; size, depth of answers and live traffic are advice. */

@@ -13,19 +13,12 @@ import {
   promptIdentity,
   stratifiedOrder,
   type TokenPrices,
-  type Tokens,
 } from '../rules/generation.ts';
 import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../rules/golden-set.ts';
 import { wordsOf } from '../rules/similar-texts.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import {
-  type Chunk,
-  type FinishedChunk,
-  type Generation,
-  generateQuestions,
-  requestFor,
-} from './generate-questions.ts';
+import { type Chunk, type FinishedChunk, generateQuestions, requestFor } from './generate-questions.ts';
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
@@ -142,23 +135,9 @@ export interface GenerateOptions {
   readonly force: boolean;
 }
 
-export interface CostEstimate {
-  readonly tokens: Tokens;
-  /** US dollars; null without prices. */
-  readonly cost: number | null;
-}
+export type CostEstimate = ReturnType<typeof estimate>;
 
-export interface GenerationReport {
-  readonly end: Generation['end'];
-  readonly kept: number;
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly tokens: Tokens;
-  readonly cost: number | null;
-  readonly set: GoldenSetVersion | null;
-  readonly out: string | null;
-  /** Where the state is kept that --resume goes on with; null when the work is done. */
-  readonly state: string | null;
-}
+export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
 /** Askings for each question that is to be kept, since many give none. */
 const ASKINGS_PER_QUESTION = 4;
@@ -184,7 +163,7 @@ export async function generateGoldenSet(
     readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
   },
   signal: AbortSignal,
-): Promise<GenerationReport> {
+) {
   const latest = await sets.latest(options.set);
   if (latest !== null && latest.origin !== 'generated') throw originMismatch(options.set, latest.origin);
   const chunks = await drawChunks(pipeline.store, options, signal);
@@ -244,6 +223,7 @@ export async function generateGoldenSet(
     cost: prices === null ? null : costOf(generation.tokens, prices),
     set,
     out: hasResult ? (options.out ?? null) : null,
+    /** Where the state is kept that --resume goes on with; null when the work is done. */
     state: isDone ? null : state.path,
   };
 }
@@ -272,17 +252,17 @@ async function drawChunks(
   });
 }
 
-function estimate(
-  chunks: readonly Chunk[],
-  { questions, seed }: GenerateOptions,
-  prices: TokenPrices | null,
-): CostEstimate {
+function estimate(chunks: readonly Chunk[], { questions, seed }: GenerateOptions, prices: TokenPrices | null) {
   const inputs = chunks.slice(0, 200).map(({ content }, place) => {
     const { messages } = requestFor(content, place, seed);
     return estimateTokens(messages.map((message) => message.content));
   });
   const tokens = estimateTotal(questions, inputs);
-  return { tokens, cost: prices === null ? null : costOf(tokens, prices) };
+  return {
+    tokens,
+    /** US dollars; null without prices. */
+    cost: prices === null ? null : costOf(tokens, prices),
+  };
 }
 
 interface Item {

@@ -61,9 +61,11 @@ export async function readRunFacts(
   return runs.flatMap(({ id }) => {
     const row = byRun.get(id);
     if (row === undefined) return [];
-    // Shares of unjudged documents are no quality, and gains without a bound have no difference that matters.
-    const isQuality = ({ key: { measure } }: RunFacts['means'][number]) =>
-      measure !== 'unjudged' && !isUnbounded(measure);
     return [{ ...row, means: row.means.filter(isQuality) }];
   });
+}
+
+/** Shares of unjudged documents are no quality, and gains without a bound have no difference that matters. */
+function isQuality({ key: { measure } }: RunFacts['means'][number]): boolean {
+  return measure !== 'unjudged' && !isUnbounded(measure);
 }

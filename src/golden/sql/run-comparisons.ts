@@ -177,6 +177,12 @@ export async function readGoneLabels(
   );
 }
 
-export function toDifference({ runId: _, kind: _kind, against: _against, k, ...row }: DifferenceRow): RunDifference {
+export function toDifference({
+  runId: _runId,
+  kind: _kind,
+  against: _against,
+  k,
+  ...row
+}: DifferenceRow): RunDifference {
   return { ...row, key: { measure: row.measure, k } };
 }

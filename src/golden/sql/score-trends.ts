@@ -5,13 +5,7 @@ import type { Measure } from '../../math/ir/metric-key.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 
 /** The score of a run over all queries at its largest cut-off. */
-export interface ScorePoint {
-  /** When the run started. */
-  readonly at: Date;
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-}
+export type ScorePoint = ReturnType<typeof pointOf>;
 
 export interface ScoreTrendRequest {
   readonly pipeline: string;
@@ -99,6 +93,12 @@ export function trendKey({ pipeline, goldenSet }: Pick<ScoreTrendRequest, 'pipel
   return JSON.stringify([pipeline, goldenSet]);
 }
 
-function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): ScorePoint {
-  return { at: new Date(epoch * 1000), value, low, high };
+function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]) {
+  return {
+    /** When the run started. */
+    at: new Date(epoch * 1000),
+    value,
+    low,
+    high,
+  };
 }

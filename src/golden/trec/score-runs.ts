@@ -319,13 +319,7 @@ export interface MetricScores {
   readonly values: Float64Array;
 }
 
-export interface OfflineEvaluation {
-  readonly run: TrecScores;
-  /** Every judged query, in code-point order of the ids whatever the order of the files. */
-  readonly queryIds: readonly string[];
-  /** Aligned with the requested keys. */
-  readonly metrics: readonly MetricScores[];
-}
+export type OfflineEvaluation = Awaited<ReturnType<typeof evaluateTrecFiles>>;
 
 /**
  * Scores a TREC run against judgments as `trec_eval -c` does: documents are ordered by score and id, the means are
@@ -333,12 +327,14 @@ export interface OfflineEvaluation {
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
-export async function evaluateTrecFiles(request: OfflineEvaluationRequest): Promise<OfflineEvaluation> {
+export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
   const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, [request.runPath], request);
   const [run] = scores as [TrecScores];
   return {
     run,
+    /** Every judged query, in code-point order of the ids whatever the order of the files. */
     queryIds,
+    /** Aligned with the requested keys. */
     metrics: request.keys.map((key, i) => {
       const values = run.columns[i] ?? new Float64Array(queryIds.length);
       return { key, summary: summarize(values, key.measure), values };

@@ -235,10 +235,7 @@ export interface ExplainRequest {
   readonly limit: number;
 }
 
-interface ExplainAnswer {
-  readonly wanted: Wanted;
-  readonly explained: readonly Explained[];
-}
+type ExplainAnswer = Awaited<ReturnType<typeof answerRequest>>;
 
 export interface AnswerRequestDeps extends ExplainDeps, StoredRuns {
   readonly config: Config;
@@ -246,11 +243,7 @@ export interface AnswerRequestDeps extends ExplainDeps, StoredRuns {
 }
 
 /** @throws RecalldError usage, pipeline_unknown, run_unknown, query_unknown, retriever_busy */
-export async function answerRequest(
-  deps: AnswerRequestDeps,
-  request: ExplainRequest,
-  signal: AbortSignal,
-): Promise<ExplainAnswer> {
+export async function answerRequest(deps: AnswerRequestDeps, request: ExplainRequest, signal: AbortSignal) {
   const wanted = await wantedOf(deps, request);
   const pipeline = findPipeline(deps.pipelines, wanted.pipeline);
   const filters = filtersOf(deps.config, wanted.pipeline);

@@ -18,17 +18,9 @@ import { indexMeasureNames } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
 import type { NamedDocument, RoundsTable } from './rounds-table.ts';
 import { findingKinds, type NamedKind } from './rules/findings.ts';
-import { type DeadChunks, deadChunks, type Hub, hubsOf, type ReturnedDocuments } from './rules/hubs.ts';
+import { deadChunks, hubsOf, type ReturnedDocuments } from './rules/hubs.ts';
 
-export interface HubsReport {
-  readonly questions: number;
-  readonly documents: number;
-  /** Null where too few questions were answered to tell. */
-  readonly hubs: readonly Hub[] | null;
-  /** Null where nothing was drawn, the store cannot be sampled, or its ids are not those of the answers; `why` says which. */
-  readonly dead: DeadChunks | null;
-  readonly why: string | null;
-}
+export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 
 const OTHER_IDS = 'None of the chunks drawn from the store ever came back; the answers seem to have other ids.';
 
@@ -41,13 +33,21 @@ export async function readHubs(
   store: VectorStore | null,
   { chunks, ...window }: ReturnedWindow & { readonly chunks: number },
   signal: AbortSignal,
-): Promise<HubsReport> {
+) {
   const drawn = await drawIds(store, chunks, signal);
   const { back, ...found } = await returned.documents(window, drawn.ids);
   const hubs = hubsOf(found);
   const dead = drawn.why === null && hubs !== null ? deadChunks(drawn.ids, back) : null;
   const why = drawn.why ?? (dead === null ? OTHER_IDS : null);
-  return { questions: found.questions, documents: found.documents, hubs, dead, why };
+  return {
+    questions: found.questions,
+    documents: found.documents,
+    /** Null where too few questions were answered to tell. */
+    hubs,
+    /** Null where nothing was drawn, the store cannot be sampled, or its ids are not those of the answers; `why` says which. */
+    dead,
+    why,
+  };
 }
 
 async function drawIds(
@@ -142,14 +142,7 @@ export interface FoundOfKind {
   readonly documents: readonly NamedDocument[];
 }
 
-export interface IndexStanding {
-  /** When the last whole round ended. */
-  readonly checkedAt: Date | null;
-  /** That the manifest names. */
-  readonly documents: number | null;
-  readonly measures: readonly LatestMeasurement[];
-  readonly found: readonly FoundOfKind[];
-}
+export type IndexStanding = Awaited<ReturnType<typeof readIndexStanding>>;
 
 export interface IndexReads {
   readonly indexRounds: Pick<RoundsTable, 'standings' | 'countFindings' | 'findings'>;
@@ -163,7 +156,7 @@ export async function readIndexStanding(
   pipeline: string,
   now: Date,
   most: number,
-): Promise<IndexStanding> {
+) {
   const standing = (await indexRounds.standings()).find((one) => one.pipeline === pipeline);
   const counts = await indexRounds.countFindings(pipeline);
   const found: FoundOfKind[] = [];
@@ -178,7 +171,9 @@ export async function readIndexStanding(
   }
   const latest = await measurements.latest(now);
   return {
+    /** When the last whole round ended. */
     checkedAt: standing?.endedAt ?? null,
+    /** That the manifest names. */
     documents: standing?.documents ?? null,
     measures: latest
       .filter((one) => one.pipeline === pipeline && placeOf(one) >= 0)

@@ -43,12 +43,6 @@ interface JudgeOptions extends ConfiguredOptions {
   readonly pipeline: string;
 }
 
-interface ReviewOptions extends JudgeOptions {
-  readonly out: string;
-  readonly queries: number;
-  readonly force: boolean;
-}
-
 function judgeSubcommand(name: string, description: string, example: string): Command {
   return configuredCommand(name, description, example).requiredOption(
     '--pipeline <name>',
@@ -80,7 +74,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       .requiredOption('--out <file>', 'file to write, a line of JSON for each query')
       .option('--queries <n>', 'at most so many', parseCount, 20)
       .option('--force', 'replace the file if it is there', false)
-      .action((options: ReviewOptions) =>
+      .action((options: JudgeOptions & { readonly out: string; readonly queries: number; readonly force: boolean }) =>
         withJudged(options, signal, async ({ store }) => {
           const { pipeline, out, queries, force } = options;
           const next = await store.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);

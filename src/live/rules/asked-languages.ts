@@ -17,15 +17,6 @@ export interface UsualLanguage {
   readonly since: Date;
 }
 
-interface LanguageShare {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Texts in one of the two languages. */
-  readonly n: number;
-  readonly usual: UsualLanguage;
-}
-
 /** The script of a text that is not in Latin script, else its language; null where it does not tell. */
 export function languageOrScript(text: string): string | null {
   const script = scriptOf(text);
@@ -46,7 +37,7 @@ export function languageShare(
   asked: readonly { readonly language: string | null; readonly probability: number }[],
   known: UsualLanguage | null,
   now: Date,
-): LanguageShare | null {
+) {
   const told = asked.filter(({ language }) => language !== null);
   if (told.length < MIN_TOLD) return null;
   const languages = new Map<string, { weight: number; squares: number; n: number }>();
@@ -67,5 +58,12 @@ export function languageShare(
   const weight = own.weight + other.weight;
   const value = own.weight / weight;
   const { low, high } = wilsonInterval(value, weight ** 2 / (own.squares + other.squares), 0.95);
-  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), n: own.n + other.n, usual };
+  return {
+    value,
+    ciLow: Math.min(low, value),
+    ciHigh: Math.max(high, value),
+    /** Texts in one of the two languages. */
+    n: own.n + other.n,
+    usual,
+  };
 }

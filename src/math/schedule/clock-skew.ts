@@ -9,19 +9,19 @@ export interface ClockLook {
   readonly otherMs: number;
 }
 
-export interface ClockSkew {
-  /** How far ours is ahead of the other; negative when it is behind. */
-  readonly seconds: number;
-  /** By how much the true value may differ: half of what the answer took. */
-  readonly marginSeconds: number;
-}
+export type ClockSkew = ReturnType<typeof clockSkew>;
 
 /** Clocks that differ by more make ages, windows and planned times wrong that people look at. */
 export const MAX_SKEW_SECONDS = 60;
 
 /** The other clock is taken to have been read in the middle of the round trip. */
-export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook): ClockSkew {
-  return { seconds: (sentAtMs + tookMs / 2 - otherMs) / 1000, marginSeconds: tookMs / 2000 };
+export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
+  return {
+    /** How far ours is ahead of the other; negative when it is behind. */
+    seconds: (sentAtMs + tookMs / 2 - otherMs) / 1000,
+    /** By how much the true value may differ: half of what the answer took. */
+    marginSeconds: tookMs / 2000,
+  };
 }
 
 /** Whether our clock may be worked by. An answer that took too long to tell leaves it at what was known `before`. */

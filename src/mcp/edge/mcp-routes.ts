@@ -1,5 +1,5 @@
 /** `POST /v1/mcp`: the tools of the Model Context Protocol over HTTP, a request at a time. */
-import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
+import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ExplainBudget } from '../../incidents/explain/explain-budget.ts';
@@ -56,14 +56,10 @@ function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo }
   return { authInfo: { token: '', clientId: key.id, scopes: [...key.scopes] } };
 }
 
-interface OpenMcp {
-  readonly handler: McpHttpHandler;
-  /** Queries that a request may have explained. */
-  readonly explainedBy: (body: unknown) => number;
-}
+type OpenMcp = Awaited<ReturnType<typeof openHandler>>;
 
 /** Loaded by the first call: most daemons are never asked, and it would take a tenth of a second of every start. */
-async function openHandler(mcp: McpRouteDeps['mcp'], version: string): Promise<OpenMcp> {
+async function openHandler(mcp: McpRouteDeps['mcp'], version: string) {
   const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),
     import('../tools.ts'),
@@ -72,5 +68,9 @@ async function openHandler(mcp: McpRouteDeps['mcp'], version: string): Promise<O
     const choosesTags = authInfo === undefined || allows(authInfo.scopes as ApiScope[], 'admin');
     return createMcpServer({ ...mcp, choosesTags }, version);
   });
-  return { handler, explainedBy };
+  return {
+    handler,
+    /** Queries that a request may have explained. */
+    explainedBy,
+  };
 }

@@ -130,16 +130,16 @@ export interface Step {
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
 
-export interface Graph extends Measured {
-  readonly min?: number;
-  readonly max?: number;
-  readonly isStacked?: boolean;
-  /** Name of a variable; the panel is drawn once for each of its values. */
-  readonly repeat?: string;
-}
-
 /** Values over time. Bounds are drawn as a band and thresholds as dashed lines, by the names of their series. */
-export function graph(spec: Graph): Builder<Panel> {
+export function graph(
+  spec: Measured & {
+    readonly min?: number;
+    readonly max?: number;
+    readonly isStacked?: boolean;
+    /** Name of a variable; the panel is drawn once for each of its values. */
+    readonly repeat?: string;
+  },
+): Builder<Panel> {
   const panel = new TimeSeriesBuilder()
     .title(spec.title)
     .description(spec.description)

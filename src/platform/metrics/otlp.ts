@@ -131,11 +131,7 @@ export function toOtlpEvents(events: readonly SpanEvent[], reporter: Reporter, n
 
 export type OtlpEndpoint = ReturnType<typeof createOtlpEndpoint>;
 
-interface OtlpRefusal {
-  readonly reason: string;
-  /** It arrived, and the receiver will not take the rest another time either. */
-  readonly isPartial: boolean;
-}
+type OtlpRefusal = NonNullable<ReturnType<typeof partOf>>;
 
 /** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
 export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Reporter, 'instance'>) {
@@ -163,10 +159,14 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
 }
 
 /** `partialSuccess` of an answer, whose counts are text in JSON. */
-function partOf(answer: unknown): OtlpRefusal | null {
+function partOf(answer: unknown) {
   const part = at(answer, 'partialSuccess');
   const refused = numberOf(at(part, 'rejectedDataPoints')) ?? numberOf(at(part, 'rejectedLogRecords')) ?? 0;
   if (refused <= 0) return null;
   const why = textOf(at(part, 'errorMessage')) ?? 'without a reason';
-  return { reason: `the receiver refused ${refused} of it: ${why}`, isPartial: true };
+  return {
+    reason: `the receiver refused ${refused} of it: ${why}`,
+    /** It arrived, and the receiver will not take the rest another time either. */
+    isPartial: true,
+  };
 }

@@ -193,16 +193,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-export interface RedisState {
-  /** Of a node of a cluster, or of the server. */
-  readonly host: string;
-  readonly version: string;
-  /** `noeviction` or one that throws jobs away when memory is short; null when the server does not tell. */
-  readonly maxmemoryPolicy: string | null;
-  readonly usedBytes: number;
-  /** 0: as much as the machine has. */
-  readonly maxBytes: number;
-}
+export type RedisState = Awaited<ReturnType<typeof inspectServer>>;
 
 /** What keeps a Redis from being a safe store of jobs, as a sentence; null: nothing. */
 export function doubtOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
@@ -272,14 +263,17 @@ export function inspectServers(redis: RedisConnection): Promise<readonly RedisSt
   return Promise.all(servers.map(inspectServer));
 }
 
-async function inspectServer(redis: Redis): Promise<RedisState> {
+async function inspectServer(redis: Redis) {
   const info = `${await redis.info('server')}\n${await redis.info('memory')}`;
   const told = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
   return {
+    /** Of a node of a cluster, or of the server. */
     host: `${redis.options.host}:${redis.options.port}`,
     version: told('redis_version') ?? 'unknown',
+    /** `noeviction` or one that throws jobs away when memory is short; null when the server does not tell. */
     maxmemoryPolicy: told('maxmemory_policy'),
     usedBytes: Number(told('used_memory') ?? 0),
+    /** 0: as much as the machine has. */
     maxBytes: Number(told('maxmemory') ?? 0),
   };
 }

@@ -116,7 +116,7 @@ export function createRedisConnection(
       }
     },
     /** Closes the connection, whatever is under way. */
-    close(): void {
+    close: (): void => {
       closed = true;
       redis.disconnect();
     },

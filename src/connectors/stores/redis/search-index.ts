@@ -65,15 +65,7 @@ function escaped(name: string): string {
   return name.replaceAll(/[^\w]/gu, String.raw`\$&`);
 }
 
-export interface IndexedField {
-  /** Name in queries. */
-  readonly attribute: string;
-  /** Field of a hash, or path into a JSON document. */
-  readonly identifier: string;
-  /** TAG, TEXT, NUMERIC, VECTOR, ... */
-  readonly type: string;
-  readonly hasEmptyValues: boolean;
-}
+export type IndexedField = ReturnType<typeof fieldOf>;
 
 export interface IndexInfo {
   readonly dimensions: number;
@@ -144,11 +136,14 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
   };
 }
 
-function fieldOf(attribute: readonly Reply[]): IndexedField {
+function fieldOf(attribute: readonly Reply[]) {
   const identifier = replyText(valueAfter(attribute, 'identifier')) ?? '';
   return {
+    /** Field of a hash, or path into a JSON document. */
     identifier,
+    /** Name in queries. */
     attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,
+    /** TAG, TEXT, NUMERIC, VECTOR, ... */
     type: typeOf(attribute),
     hasEmptyValues: attribute.some((value) => replyText(value) === 'INDEXEMPTY'),
   };

@@ -173,19 +173,14 @@ async function walkedKeys(store: RedisSearch, n: number, seed: number, attempt: 
   return reservoir.chosen();
 }
 
-interface PageOfKeys {
-  /** With the values of the document id where a field has it. */
-  readonly rows: readonly Row[];
-  /** Of the next page, forgotten by Redis when it is not asked for within a minute. */
-  readonly cursor: string | null;
-}
+type PageOfKeys = Awaited<ReturnType<typeof pageOfKeys>>;
 
 async function pageOfKeys(
   { connection, index, id }: RedisSearch,
   cursor: string | null,
   purpose: string,
   attempt: Attempt,
-): Promise<PageOfKeys> {
+) {
   const loaded = ['@__key', ...(id === undefined ? [] : [`@${id}`])];
   const paged = ['WITHCURSOR', 'COUNT', IDS_PER_CALL, 'MAXIDLE', CURSOR_IDLE_MS];
   const start = [index, '*', 'LOAD', loaded.length, ...loaded, ...paged, 'DIALECT', 2];
@@ -202,7 +197,12 @@ async function pageOfKeys(
       return key === null ? [] : [{ key, values }];
     });
   const following = replyText(next);
-  return { rows, cursor: following === '0' ? null : following };
+  return {
+    /** With the values of the document id where a field has it. */
+    rows,
+    /** Of the next page, forgotten by Redis when it is not asked for within a minute. */
+    cursor: following === '0' ? null : following,
+  };
 }
 
 async function list(store: RedisSearch, from: string | null, attempt: Attempt): Promise<ListedIds> {

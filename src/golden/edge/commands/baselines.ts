@@ -31,16 +31,6 @@ interface PinOptions extends ConfiguredOptions {
   readonly withFailures?: boolean;
 }
 
-interface SetOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly set: string;
-}
-
-interface ListOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly limit: number;
-}
-
 export function baselinesCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(pinCommand(signal));
   command.addCommand(unpinCommand(signal));
@@ -119,7 +109,7 @@ function unpinCommand(signal: AbortSignal): Command {
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
     .requiredOption('--set <name>', 'golden set')
-    .action(async (options: SetOptions) => {
+    .action(async (options: ConfiguredOptions & { readonly pipeline: string; readonly set: string }) => {
       const { pipeline, set } = options;
       await withCommandStore(commandSettings(options.config, signal), (store) =>
         unpin(store, pipeline, set, commandUser(), new Date()),
@@ -133,7 +123,7 @@ function listCommand(signal: AbortSignal): Command {
   return configuredCommand('list', 'List baselines, newest first.', 'recalld baselines list')
     .option('--pipeline <name>', 'only those of this pipeline')
     .option('--limit <n>', 'at most so many', parseCount, 20)
-    .action(async (options: ListOptions) => {
+    .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
       const { pipeline, limit } = options;
       const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }) };
       const found = await withCommandStore(commandSettings(options.config, signal), ({ baselines }) =>

@@ -91,11 +91,6 @@ function decimal(value: number): string {
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';
 
-interface EvalOptions extends TrecOptions {
-  readonly run: string;
-  readonly perQuery?: boolean;
-}
-
 /**
  * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` would, without a database.
  *
@@ -112,7 +107,7 @@ export function evalCommand(command: Command, _signal: AbortSignal, output: Writ
   )
     .option('--per-query', 'print the scores of each query too')
     .addHelpText('after', HELP)
-    .action(async (options: EvalOptions) => {
+    .action(async (options: TrecOptions & { readonly run: string; readonly perQuery?: boolean }) => {
       const evaluation = await evaluateTrecFiles({
         qrelsPath: options.qrels,
         runPath: options.run,

@@ -9,10 +9,6 @@ import type { FindingsJson } from '../incident-schema.ts';
 import { effectsText } from '../rules/also-causes.ts';
 import { probabilityText } from '../rules/cause.ts';
 
-interface DiagnoseOptions extends ConfiguredOptions {
-  readonly pipeline?: string | null;
-}
-
 /** Candidates that are shown beside the first. */
 const OTHERS_SHOWN = 2;
 const MIN_SHOWN = 0.01;
@@ -20,7 +16,7 @@ const MIN_SHOWN = 0.01;
 export function diagnoseCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld diagnose --pipeline support-docs')
     .option('--pipeline <name>', 'only this pipeline')
-    .action(async ({ pipeline = null, config, json }: DiagnoseOptions) => {
+    .action(async ({ pipeline = null, config, json }: ConfiguredOptions & { readonly pipeline?: string | null }) => {
       const settings = commandSettings(config, signal);
       if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);
       const found = await withWatchedStore(settings, (store) => readDiagnoses(store, pipeline));

@@ -56,26 +56,22 @@ const effectOfMeasure: Readonly<Record<JudgedMeasureName | WatchedMeasure, Effec
 
 const effectsOfChanges: Readonly<Record<string, EffectKind | undefined>> = effectOfMeasure;
 
-export interface Alarmed {
-  readonly effects: readonly EffectKind[];
-  /** The failing measure of a golden run, of several a critical one; null when none fails. */
-  readonly key: RunMetricKey | null;
-  /** The floor that it is below; null when it is below none. */
-  readonly floor: number | null;
-}
+export type Alarmed = ReturnType<typeof alarmedBy>;
 
 /**
  * @param checks of all pipelines
  * @param changed measures of the pipeline that left their normal range, or whose drop has an alert of its own
  */
-export function alarmedBy(pipeline: string, checks: readonly CheckState[], changed: readonly string[]): Alarmed {
+export function alarmedBy(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {
   const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
   const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
   const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
   const effects = [...breached.map(effectOf), ...changed.flatMap((measure) => effectsOfChanges[measure] ?? [])];
   return {
     effects: [...new Set(effects)],
+    /** The failing measure of a golden run, of several a critical one; null when none fails. */
     key: worst === undefined ? null : keyOf(worst.measure),
+    /** The floor that it is below; null when it is below none. */
     floor: worst?.kind === 'floor' ? worst.threshold : null,
   };
 }

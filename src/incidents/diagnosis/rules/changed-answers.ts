@@ -9,13 +9,13 @@ import { compareMetric } from '../../../golden/rules/compare-metric.ts';
 import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../../golden/rules/run.ts';
 import { type RunMetricKey, scoresBy } from '../../../golden/rules/score-run.ts';
 import { lossesByStep, stagedQuestions } from '../../../golden/rules/stages.ts';
-import { type ComparisonVerdict, storedComparison } from '../../../golden/rules/verdict.ts';
+import { storedComparison } from '../../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { mean, moments } from '../../../math/stats/descriptive.ts';
 import { studentTInterval } from '../../../math/stats/intervals.ts';
 import type { LossPart } from './effects.ts';
 import { type ForeignLists, foreignLists, type Lists } from './foreign-lists.ts';
-import { type HurtGroup, hurtKind, hurtSegment } from './hurt-groups.ts';
+import { hurtKind, hurtSegment } from './hurt-groups.ts';
 
 export interface ChangedAnswers {
   /** Queries that both runs were asked and answered, with or without documents. */
@@ -50,15 +50,7 @@ export interface ChangedAnswers {
   readonly repeated: { readonly before: number; readonly now: number };
 }
 
-export interface ScoreChange {
-  /** Metric key, such as `ndcg@10`. */
-  readonly measure: string;
-  readonly n: number;
-  readonly difference: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  readonly verdict: ComparisonVerdict;
-}
+export type ScoreChange = ReturnType<typeof scoreChange>;
 
 /**
  * Compares two runs of a golden set over what both answered: failures are looked at by themselves, and would hide
@@ -199,12 +191,7 @@ function countPartners(pairs: readonly (readonly [string, string])[]) {
   );
 }
 
-function scoreChange(
-  queries: readonly GoldenQuery[],
-  before: ComparedSide,
-  after: ComparedSide,
-  key: RunMetricKey,
-): ScoreChange {
+function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, after: ComparedSide, key: RunMetricKey) {
   const { relevanceLevel } = after.settings;
   const columnOf = ({ answers }: ComparedSide): Float64Array => scoresBy(key, queries, answers, relevanceLevel);
   const { n, difference, ciLow, ciHigh, verdict } = compareMetric(
@@ -214,29 +201,21 @@ function scoreChange(
     null,
     storedComparison,
   );
-  return { measure: formatMetricKey(key), n, difference, ciLow, ciHigh, verdict };
+  return {
+    /** Metric key, such as `ndcg@10`. */
+    measure: formatMetricKey(key),
+    n,
+    difference,
+    ciLow,
+    ciHigh,
+    verdict,
+  };
 }
 
-export interface ScoreLoss {
-  /** Metric key, such as `ndcg@10`. */
-  readonly measure: string;
-  /** Means over the queries that each run was asked, those that failed counting 0. */
-  readonly before: number;
-  readonly now: number;
-  /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
-  readonly parts: Readonly<Record<LossPart, number>>;
-  readonly segment: HurtGroup | null;
-  /** Of the kinds that the texts of queries tell: script, language, length and traits. */
-  readonly kind: HurtGroup | null;
-}
+export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
 /** @param stale ids of queries whose labels are not alive */
-export function scoreLoss(
-  before: ComparedSide,
-  after: ComparedSide,
-  stale: ReadonlySet<string>,
-  key: RunMetricKey,
-): ScoreLoss | null {
+export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: ReadonlySet<string>, key: RunMetricKey) {
   if (before.queries.length === 0 || after.queries.length === 0) return null;
   const level = after.settings.relevanceLevel;
   const old = mean(scoresBy(key, before.queries, before.answers, level));
@@ -250,11 +229,15 @@ export function scoreLoss(
   const isAllShared = shared.length === before.queries.length && shared.length === after.queries.length;
   if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
   return {
+    /** Metric key, such as `ndcg@10`. */
     measure: formatMetricKey(key),
+    /** Means over the queries that each run was asked, those that failed counting 0. */
     before: old,
     now,
+    /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
     parts,
     segment: hurtSegment(losses, after.settings),
+    /** Of the kinds that the texts of queries tell: script, language, length and traits. */
     kind: hurtKind(losses),
   };
 }
@@ -276,14 +259,7 @@ export interface StagedSide extends ComparedSide {
 }
 
 /** Means over the questions that both runs answered, of the shares of their relevant documents. */
-export interface StageLoss {
-  readonly n: number;
-  readonly k: number;
-  /** Among the first k of the answers. */
-  readonly found: Change;
-  /** That each stage lost, in their order, the answer last. */
-  readonly steps: readonly (Change & { readonly name: string })[];
-}
+export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
 interface Change {
   readonly before: number;
@@ -300,7 +276,7 @@ const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
 /** Null for few questions that both runs answered, telling of stages. */
-export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>): StageLoss | null {
+export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
   const told = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
   const k = Math.min(...[before, now].map(({ settings }) => Math.max(...settings.cutoffs)));
@@ -312,7 +288,9 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   return {
     n: old.length,
     k,
+    /** Among the first k of the answers. */
     found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
+    /** That each stage lost, in their order, the answer last. */
     steps: names.map((name, step) => ({
       name,
       ...changeOf(

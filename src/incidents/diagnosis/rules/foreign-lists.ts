@@ -6,23 +6,13 @@ export interface Lists {
   readonly now: readonly string[];
 }
 
-export interface ForeignLists {
-  /** Answers that are long enough to be told apart. */
-  readonly compared: number;
-  /**
-   * Of those, not what the query got before, and what another query got before. Lists that several queries share now and
-   * none had before are of a search that no longer sees the queries, not of a cache.
-   */
-  readonly foreign: number;
-  /** Of those, the list of another query before already: of queries that ask the same. */
-  readonly usual: number;
-}
+export type ForeignLists = ReturnType<typeof foreignLists>;
 
 /** Shorter lists are alike by chance. */
 const MIN_DOCUMENTS = 3;
 
 /** Lists are compared in their order, those of before as far as the answer of now goes. */
-export function foreignLists(lists: readonly Lists[]): ForeignLists {
+export function foreignLists(lists: readonly Lists[]) {
   const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
   const lengths = [...new Set(compared.map(({ now }) => now.length))];
   const before = countLists(compared.flatMap(({ old }) => lengths.map((length) => keyOf(old.slice(0, length)))));
@@ -35,7 +25,17 @@ export function foreignLists(lists: readonly Lists[]): ForeignLists {
     if ((before.get(own) ?? 0) > ofItself) usual += 1;
     if (key !== own && before.has(key)) foreign += 1;
   }
-  return { compared: compared.length, foreign, usual };
+  return {
+    /** Answers that are long enough to be told apart. */
+    compared: compared.length,
+    /**
+     * Of those, not what the query got before, and what another query got before. Lists that several queries share now and
+     * none had before are of a search that no longer sees the queries, not of a cache.
+     */
+    foreign,
+    /** Of those, the list of another query before already: of queries that ask the same. */
+    usual,
+  };
 }
 
 function keyOf(ids: readonly string[]): string {

@@ -118,11 +118,7 @@ export interface ObservedReference {
 }
 
 /** Means over the answers whose results all came with their texts. */
-export interface AnswerTexts {
-  readonly characters: number;
-  /** Share of the text that the same answer says already. */
-  readonly repeated: number;
-}
+export type AnswerTexts = ReturnType<typeof meanTexts>;
 
 export interface ObservedLabels {
   /** Different judged documents that were looked up. */
@@ -324,9 +320,10 @@ function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']
   return { before: meanTexts(before), now: meanTexts(now) };
 }
 
-function meanTexts(contexts: readonly ContextSize[]): AnswerTexts {
+function meanTexts(contexts: readonly ContextSize[]) {
   return {
     characters: mean(contexts.map(({ characters }) => characters)),
+    /** Share of the text that the same answer says already. */
     repeated: mean(contexts.map(({ repeated }) => repeated)),
   };
 }

@@ -72,12 +72,7 @@ export function rankCauses(
 }
 
 /** What the score of a cause is the sum of, whatever the weights are. */
-export interface Terms {
-  readonly signs: readonly Sign[];
-  readonly hasOwnSign: boolean;
-  /** How many of the effects it cannot bring about. */
-  readonly unexplained: number;
-}
+export type Terms = NonNullable<ReturnType<typeof termsOf>>;
 
 /** Null for a cause that cannot bring about anything that fires. */
 export function termsOf(
@@ -85,11 +80,12 @@ export function termsOf(
   signs: readonly Sign[],
   effects: readonly Effect[],
   failedShare: number | null,
-): Terms | null {
+) {
   if (!isPossible(cause, effects, failedShare)) return null;
   return {
     signs,
     hasOwnSign: signs.some((sign) => isOwnSign(sign, cause)),
+    /** How many of the effects it cannot bring about. */
     unexplained: unexplainedBy(cause, effects, failedShare),
   };
 }

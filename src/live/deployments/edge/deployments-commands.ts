@@ -17,19 +17,6 @@ import { toWire } from '../../../platform/http/wire.ts';
 import { changeInWords, type Deployment, type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
 import { deploymentSchema } from './routes.ts';
 
-interface AddOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly kind: DeploymentKind;
-  readonly version: string;
-  readonly note?: string;
-  readonly at?: Date;
-}
-
-interface ListOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly limit: number;
-}
-
 export function deploymentsCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
@@ -42,22 +29,32 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
       .requiredOption('--version <version>', 'what is there now')
       .option('--note <text>', 'why, in short')
       .option('--at <time>', 'when it took effect (default: now)', parseTime)
-      .action(async (options: AddOptions) => {
-        const settings = commandSettings(options.config, signal);
-        assertConfiguredPipeline(settings.config, options.pipeline);
-        const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
-        const deployment = await withCommandStore(settings, ({ deployments }) =>
-          deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
-        );
-        if (options.json === true) printJson(toWire(deploymentSchema, deployment));
-        else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
-      }),
+      .action(
+        async (
+          options: ConfiguredOptions & {
+            readonly pipeline: string;
+            readonly kind: DeploymentKind;
+            readonly version: string;
+            readonly note?: string;
+            readonly at?: Date;
+          },
+        ) => {
+          const settings = commandSettings(options.config, signal);
+          assertConfiguredPipeline(settings.config, options.pipeline);
+          const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
+          const deployment = await withCommandStore(settings, ({ deployments }) =>
+            deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
+          );
+          if (options.json === true) printJson(toWire(deploymentSchema, deployment));
+          else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
+        },
+      ),
   );
   command.addCommand(
     configuredCommand('list', 'List changes, newest first.', 'recalld deployments list --pipeline support-docs')
       .option('--pipeline <name>', 'only those of this pipeline')
       .option('--limit <n>', 'at most so many', parseCount, 20)
-      .action(async (options: ListOptions) => {
+      .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
         const { pipeline, limit } = options;
         const found = await withCommandStore(commandSettings(options.config, signal), ({ deployments }) =>
           deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),

@@ -184,24 +184,14 @@ function annotationFeedbackId({ scope, name, identifier }: Annotation, queryId: 
 }
 
 /** The feedback in log records: the one entry for `/v1/logs`. */
-export interface LogExtraction {
-  readonly feedback: readonly TracedFeedback[];
-  /** Log records that are no evaluation. */
-  readonly ignoredRecords: number;
-  readonly machineJudgments: number;
-  /** Evaluations that are no feedback of a known kind, or that name no span or pipeline. */
-  readonly unusableAnnotations: number;
-}
+export type LogExtraction = ReturnType<typeof extractLogFeedback>;
 
 /**
  * Reads the events `gen_ai.evaluation.result` (OTel GenAI) among log records as feedback on the span that they were
  * written in. The live query is never known here: see `TracedFeedback.isResolved`. An event that names only a
  * `gen_ai.response.id` is about an answer that we do not know.
  */
-export function extractLogFeedback(
-  records: readonly OtlpLogRecord[],
-  options: Pick<ExtractionOptions, 'pipelineOf'>,
-): LogExtraction {
+export function extractLogFeedback(records: readonly OtlpLogRecord[], options: Pick<ExtractionOptions, 'pipelineOf'>) {
   const feedback: TracedFeedback[] = [];
   let ignoredRecords = 0;
   let machineJudgments = 0;
@@ -233,7 +223,14 @@ export function extractLogFeedback(
       });
     }
   }
-  return { feedback, ignoredRecords, machineJudgments, unusableAnnotations };
+  return {
+    feedback,
+    /** Log records that are no evaluation. */
+    ignoredRecords,
+    machineJudgments,
+    /** Evaluations that are no feedback of a known kind, or that name no span or pipeline. */
+    unusableAnnotations,
+  };
 }
 
 /**

@@ -43,10 +43,7 @@ function readSegmentValue(value: AttributeValue | undefined): string | null {
 }
 
 /** Who asked, and in which conversation, as the span or one around it tells. */
-export interface Person {
-  readonly sessionId: string | null;
-  readonly userId: string | null;
-}
+export type Person = ReturnType<typeof readPerson>;
 
 /** `session.id` is OpenInference and Langfuse, `gen_ai.conversation.id` OTel GenAI, the last ones OpenLLMetry and LangSmith. */
 const sessionNames = [
@@ -73,7 +70,7 @@ const userNames = [
  * The session and the user, each from the first of the given attributes that tell it: those of the span, then those
  * of its ancestors. The names are in the files of each convention; see the lists here.
  */
-export function readPerson(around: readonly Attributes[]): Person {
+export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;
   return { sessionId: read(sessionNames), userId: read(userNames) };
