@@ -308,7 +308,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     answer_length: { cut: -4, thinned: -2.5 },
     score: { steady: -2, unsure: -0.5, fell: 0.5 },
     results: { intact: -3, disturbed: -0.7, scrambled: 2 },
-    order: { changed: -1 },
+    order: { changed: -3 },
     documents: { same: 0.3, replaced: -0.5 },
     renamed: { one_to_one: -5, not: 0.3 },
     variety: { collapsed: -2.5 },
