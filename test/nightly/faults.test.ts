@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Bench, openBench } from '../../../bench/faults/bench.ts';
-import { readKinds } from '../../../bench/faults/kinds.ts';
-import { runWorld } from '../../../bench/faults/run-world.ts';
-import type { Shape } from '../../../bench/faults/shape.ts';
-import { summarise } from '../../../bench/faults/summary.ts';
+import { type Bench, openBench } from '../../bench/faults/bench.ts';
+import { readKinds } from '../../bench/faults/kinds.ts';
+import { runWorld } from '../../bench/faults/run-world.ts';
+import type { Shape } from '../../bench/faults/shape.ts';
+import { summarise } from '../../bench/faults/summary.ts';
 
 const shape: Shape = {
   corpus: 'limit-small',
@@ -19,9 +19,9 @@ let bench: Bench;
 
 beforeAll(async () => {
   bench = await openBench(new AbortController().signal, 6);
-});
+}, 180_000);
 
-afterAll(() => bench.stop());
+afterAll(() => bench.stop(), 180_000);
 
 it('tells a world whose service fails from one in which nothing happens', { timeout: 600_000 }, async () => {
   const kinds = await readKinds();
