@@ -1,7 +1,4 @@
-/**
- * The end of the story: what became of each fault, what was in alarm, after how much, and whether the fault of that time
- * explains it.
- */
+/** The end of the story: what became of each fault, what was in alarm, after how much, and whether anything was wrong. */
 
 import type { Severity } from '../core/model.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
@@ -21,17 +18,9 @@ export interface OpenAlarm {
   readonly text: string;
 }
 
-/** A fault while it is in place, with the alarms that it brings about. */
-export interface KnownFault {
-  readonly name: string;
-  readonly alarms: readonly string[];
-}
-
 export interface RaisedAlarm extends OpenAlarm {
   readonly seen: Seen;
-  /** Name of the fault that was in place; null when none was. */
-  readonly fault: string | null;
-  /** No fault was in place, or one that does not bring this alarm about. */
+  /** It was raised while nothing was wrong. */
   readonly isFalse: boolean;
 }
 
@@ -39,10 +28,10 @@ export interface AlarmLog {
   /**
    * Takes a look at what is in alarm now.
    *
-   * @param fault that is in place; null for none
+   * @param isHealthy whether no fault is in place, nor what one left behind
    * @returns what was raised since the look before; a ticket that becomes a page is raised again
    */
-  look(open: readonly OpenAlarm[], seen: Seen, fault: KnownFault | null): readonly RaisedAlarm[];
+  look(open: readonly OpenAlarm[], seen: Seen, isHealthy: boolean): readonly RaisedAlarm[];
   /** Everything that was raised, in the order of time. */
   readonly raised: readonly RaisedAlarm[];
 }
@@ -52,15 +41,10 @@ export function createAlarmLog(): AlarmLog {
   let before: readonly OpenAlarm[] = [];
   return {
     raised,
-    look(open, seen, fault) {
+    look(open, seen, isHealthy) {
       const isNew = ({ name, severity }: OpenAlarm): boolean =>
         !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
-      const news = open.filter(isNew).map((alarm) => ({
-        ...alarm,
-        seen,
-        fault: fault?.name ?? null,
-        isFalse: fault === null || !fault.alarms.includes(alarm.name),
-      }));
+      const news = open.filter(isNew).map((alarm) => ({ ...alarm, seen, isFalse: isHealthy }));
       raised.push(...news);
       before = open;
       return news;
@@ -114,7 +98,7 @@ function cells({ fault, alarm, detectedAfter, cause, falseAlarms }: ClosingRow):
 
 /** How false alarms are counted. */
 const countingRule =
-  'Detected after so many golden runs and live queries since the fault began. False alarms before it: pages and tickets that were raised while nothing was wrong, or that the fault of the time does not bring about. One that a fault leaves behind before all is well again counts to that fault.';
+  'Detected after so many golden runs and live queries since the fault began. False alarms before it: pages and tickets that were raised while nothing was wrong.';
 
 export function seenText({ goldenRuns, liveQueries }: Pick<Seen, 'goldenRuns' | 'liveQueries'>): string {
   return `${counted(goldenRuns, 'run')}, ${counted(liveQueries, 'query', 'queries')}`;
@@ -122,10 +106,6 @@ export function seenText({ goldenRuns, liveQueries }: Pick<Seen, 'goldenRuns' | 
 
 function counted(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;
-}
-
-export function falseAlarmsIn(raised: readonly RaisedAlarm[]): number {
-  return raised.filter(({ isFalse }) => isFalse).length;
 }
 
 /** The end of the story: the table, the verdict, and where to look on. */

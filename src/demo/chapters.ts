@@ -1,6 +1,5 @@
 /** The faults of the story, in the order in which they come. */
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
-import type { KnownFault } from './alarm-log.ts';
 import { alarmNames, GOLDEN_HOURS } from './demo-config.ts';
 import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
 
@@ -9,7 +8,7 @@ export type ChapterName = Exclude<RagFault, 'none'> | 'topic' | 'answers';
 /** A page that the console shows. */
 export type ConsolePage = 'density' | 'overview' | 'run';
 
-export interface Chapter extends KnownFault {
+export interface Chapter {
   readonly name: ChapterName;
   /** For the closing table. */
   readonly short: string;
@@ -21,7 +20,7 @@ export interface Chapter extends KnownFault {
   readonly ragFault: RagFault;
   /** What of the store is missing, and of the sessions those that ask about it from now on; mending it fills the gap. */
   readonly missing: { readonly gap: Gap; readonly share: number } | null;
-  /** Alarms that must be raised, of those that the fault brings about. */
+  /** Alarms that must be raised. */
   readonly mustFire: readonly string[];
   /** What the diagnosis must name. */
   readonly cause: Cause;
@@ -58,7 +57,6 @@ export const chapters: readonly Chapter[] = [
     mended: 'The passages are indexed again.',
     ragFault: 'index',
     missing: null,
-    alarms: [alarmNames.scores, alarmNames.density],
     mustFire: [alarmNames.scores],
     cause: 'index_lost_documents',
     page: 'run',
@@ -71,7 +69,6 @@ export const chapters: readonly Chapter[] = [
     mended: `${MISSING_TITLE} is written and indexed; people go on asking about it.`,
     ragFault: 'none',
     missing: { gap: 'article', share: TOPIC_SHARE },
-    alarms: [alarmNames.density],
     mustFire: [alarmNames.density],
     cause: 'uncovered_topic',
     page: 'density',
@@ -88,7 +85,6 @@ export const chapters: readonly Chapter[] = [
     mended: 'The old chunks are back.',
     ragFault: 'stale',
     missing: null,
-    alarms: [alarmNames.staleLabels, alarmNames.scores, alarmNames.density],
     mustFire: [alarmNames.staleLabels],
     cause: 'corpus_changed',
     page: 'run',
@@ -101,7 +97,6 @@ export const chapters: readonly Chapter[] = [
     mended: 'Questions are embedded by the old model again.',
     ragFault: 'embedding',
     missing: null,
-    alarms: [alarmNames.canary, alarmNames.scores, alarmNames.density],
     mustFire: [alarmNames.canary, alarmNames.scores],
     cause: 'embedding_model',
     page: 'run',
@@ -114,7 +109,6 @@ export const chapters: readonly Chapter[] = [
     mended: 'Searches are as quick as before.',
     ragFault: 'slow',
     missing: null,
-    alarms: [alarmNames.latency],
     mustFire: [alarmNames.latency],
     cause: 'retriever_slow',
     page: 'run',
@@ -127,13 +121,6 @@ export const chapters: readonly Chapter[] = [
     mended: 'The search answers again.',
     ragFault: 'outage',
     missing: null,
-    alarms: [
-      alarmNames.goldenFailures,
-      alarmNames.retrieverErrors,
-      alarmNames.scores,
-      alarmNames.liveErrors,
-      alarmNames.density,
-    ],
     mustFire: [alarmNames.goldenFailures, alarmNames.liveErrors],
     cause: 'retriever_outage',
     page: 'run',
@@ -146,7 +133,6 @@ export const chapters: readonly Chapter[] = [
     mended: 'The passages are written and indexed; people go on asking about them.',
     ragFault: 'none',
     missing: { gap: 'answers', share: ANSWERS_SHARE },
-    alarms: [alarmNames.liveHits],
     mustFire: [alarmNames.liveHits],
     cause: 'unlike_golden',
     page: 'overview',

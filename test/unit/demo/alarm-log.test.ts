@@ -2,34 +2,32 @@ import { expect, it } from 'vitest';
 import { createAlarmLog, type OpenAlarm, seenSince } from '../../../src/demo/alarm-log.ts';
 
 const seen = { hours: 1, goldenRuns: 2, liveQueries: 30 };
-const fault = { name: 'index', alarms: ['scores', 'density drift'] };
 const page = (name: string): OpenAlarm => ({ name, severity: 'critical', text: '' });
 const ticket = (name: string): OpenAlarm => ({ name, severity: 'warning', text: '' });
 
 it('takes an alarm that stays open once, and again when it comes back', () => {
   const log = createAlarmLog();
-  expect(log.look([page('scores')], seen, fault)).toMatchObject([{ name: 'scores', fault: 'index', seen }]);
-  expect(log.look([page('scores')], seen, fault)).toEqual([]);
-  expect(log.look([], seen, fault)).toEqual([]);
-  expect(log.look([page('scores')], seen, fault)).toHaveLength(1);
+  expect(log.look([page('scores')], seen, false)).toMatchObject([{ name: 'scores', seen }]);
+  expect(log.look([page('scores')], seen, false)).toEqual([]);
+  expect(log.look([], seen, false)).toEqual([]);
+  expect(log.look([page('scores')], seen, false)).toHaveLength(1);
   expect(log.raised).toHaveLength(2);
 });
 
 it('takes a ticket that becomes a page as another alarm, and a page that becomes a ticket as none', () => {
   const log = createAlarmLog();
-  log.look([ticket('scores')], seen, fault);
-  expect(log.look([page('scores')], seen, fault)).toMatchObject([{ severity: 'critical' }]);
-  expect(log.look([ticket('scores')], seen, fault)).toEqual([]);
+  log.look([ticket('scores')], seen, false);
+  expect(log.look([page('scores')], seen, false)).toMatchObject([{ severity: 'critical' }]);
+  expect(log.look([ticket('scores')], seen, false)).toEqual([]);
 });
 
-it('calls false what is raised without a fault, and what the fault does not bring about', () => {
+it('calls false what is raised while nothing is wrong', () => {
   const log = createAlarmLog();
-  log.look([page('scores')], seen, null);
-  log.look([page('scores'), page('latency'), ticket('density drift')], seen, fault);
+  log.look([page('scores')], seen, true);
+  log.look([page('scores'), page('latency')], seen, false);
   expect(log.raised.map(({ name, isFalse }) => [name, isFalse])).toEqual([
     ['scores', true],
-    ['latency', true],
-    ['density drift', false],
+    ['latency', false],
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ClosingRow, closingTable, falseAlarmsIn, type RaisedAlarm } from '../../../src/demo/alarm-log.ts';
+import { type ClosingRow, closingTable } from '../../../src/demo/alarm-log.ts';
 
 const row: ClosingRow = {
   fault: 'index loses documents',
@@ -27,10 +27,4 @@ it('has a line for each fault, in columns', () => {
 it('says what never came', () => {
   const [, line] = closingTable([{ ...row, alarm: null, detectedAfter: null, cause: null }]);
   expect(line?.split(/ {2,}/)).toEqual(['index loses documents', 'none', 'never', 'none', '0']);
-});
-
-it('counts the alarms that are false', () => {
-  const alarm = { isFalse: true } as RaisedAlarm;
-  expect(falseAlarmsIn([])).toBe(0);
-  expect(falseAlarmsIn([alarm, { ...alarm, isFalse: false }, alarm])).toBe(2);
 });
