@@ -16,3 +16,9 @@ export interface Clock {
   /** Rejects with the reason of `signal` when it aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
+
+export interface TimeSpan {
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+}

@@ -1,13 +1,13 @@
 /** Watches the measures that no alert of their own reports for a change, and exports what is normal and what changed. */
 
 import { ALL_SEGMENT } from '../core/model.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../core/time.ts';
+import { type Clock, DAY_MS, MINUTE_MS, type TimeSpan } from '../core/time.ts';
 import { goldenSetOf } from '../golden/rules/golden-set.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob } from '../platform/queue/job-queue.ts';
 import type { LatestMeasurement, MeasuredRows, Measurements } from './measurements.ts';
-import { isChanged, isWatchedMeasure, type NormalRange, normalRange, type TimeSpan } from './rules/measure-change.ts';
+import { isChanged, isWatchedMeasure, type NormalRange, normalRange } from './rules/measure-change.ts';
 import {
   ageSeconds,
   type IntervalOf,

@@ -41,14 +41,8 @@ async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject)
 
 export interface ErasureDeps {
   readonly authentication: AuthenticationSettings;
-  eraseUser(userId: string, by: string): Promise<ErasureAnswer>;
-  eraseQuery(queryId: string, by: string): Promise<ErasureAnswer>;
-}
-
-interface ErasureAnswer {
-  readonly queries: number;
-  readonly feedback: number;
-  readonly goldenQueries: number;
+  eraseUser(userId: string, by: string): Promise<ErasureReport>;
+  eraseQuery(queryId: string, by: string): Promise<ErasureReport>;
 }
 
 export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
@@ -62,7 +56,7 @@ export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
   });
 }
 
-async function answer(reply: FastifyReply, erased: Promise<ErasureAnswer>): Promise<FastifyReply> {
+async function answer(reply: FastifyReply, erased: Promise<ErasureReport>): Promise<FastifyReply> {
   const { queries, feedback, goldenQueries } = await erased;
   return reply.code(200).send({ erased: { queries, feedback, golden_queries: goldenQueries } });
 }

@@ -2,7 +2,9 @@
  * Where a check stands, and since when it is breached: as its last evaluation wrote it, and what that is worth at the
  * time of reading.
  */
+
 import type { Severity, Verdict } from '../../core/model.ts';
+import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /**
@@ -298,7 +300,7 @@ export interface Look {
   readonly isBeyond: boolean;
   readonly value: number | null;
   /** The time that the measurement is of; null for none. */
-  readonly evidence: { readonly from: Date; readonly until: Date } | null;
+  readonly evidence: TimeSpan | null;
   /** When the retriever of the pipeline was last seen not to answer; null when it answers. */
   readonly outageAt: Date | null;
 }

@@ -1,6 +1,8 @@
 /** `llm`: the chat model that makes questions and grades documents. */
+
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
+import type { PromptMessage } from '../../core/text/prompt-data.ts';
 import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
 import { at, bearer, createJsonApi, type JsonAnswer } from '../../platform/outbound/json-api.ts';
 
@@ -125,7 +127,7 @@ function isCount(value: unknown): value is number {
 
 /** A request to a model that talks. */
 export interface ChatRequest {
-  readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
+  readonly messages: readonly PromptMessage[];
   /** JSON Schema that the answer must have, with a name for it. */
   readonly schema: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
   readonly maxTokens: number;

@@ -14,3 +14,8 @@ export function promptData(texts: Readonly<Record<string, string>>): string {
     [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
   );
 }
+
+export interface PromptMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}

@@ -1,6 +1,6 @@
 /** The baseline: what well-known traffic looked like against the store, frozen. */
 
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
 import {
   type BaselineSpread,
@@ -29,7 +29,7 @@ import { numberSessions, type SessionMeans, sessionMeans, sessionWeights } from 
 
 export interface Baseline {
   readonly grade: BaselineGrade;
-  readonly period: Period;
+  readonly period: TimeSpan;
   readonly days: number;
   readonly sessions: number;
   readonly queries: number;
@@ -65,7 +65,7 @@ export interface InsufficientBaseline {
 }
 
 export interface BaselineSettings {
-  readonly period: Period;
+  readonly period: TimeSpan;
   /** Length of the windows in which sessions are counted. */
   readonly windowMs: number;
   readonly seed: number;
@@ -148,12 +148,6 @@ function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: num
 
 // The reference period: how long it is, and what it is good for.
 
-interface Period {
-  readonly from: Date;
-  /** Exclusive. */
-  readonly until: Date;
-}
-
 /** `page`: both levels of the alarm. `provisional`: tickets only. `insufficient`: no alarm. */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
@@ -172,7 +166,7 @@ const WEEK_MS = 7 * DAY_MS;
  * The last whole weeks of a period of at least two; a shorter one as it is. Otherwise the weekdays at its ends would
  * count more than the others, wherever in the world the users are.
  */
-export function wholeWeeks({ from, until }: Period): Period {
+export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
   return weeks < 2 ? { from, until } : { from: new Date(until.getTime() - weeks * WEEK_MS), until };
 }
@@ -181,7 +175,7 @@ export function wholeWeeks({ from, until }: Period): Period {
  * Days of 24 hours, counted back from the end of the period, from the first to the last that has a query; a weekend
  * without queries between them counts.
  */
-export function daysWithTraffic({ until }: Period, times: readonly Date[]): number {
+export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
   let first = Number.NEGATIVE_INFINITY;
   let last = Number.POSITIVE_INFINITY;
   for (const time of times) {

@@ -171,17 +171,6 @@ export function mostRegressed(
     }));
 }
 
-/** Two of the configurations by one measure; `before` and `after` are their places. */
-export interface PairComparison {
-  readonly before: number;
-  readonly after: number;
-  readonly metric: MetricComparison;
-  /** Adjusted by Holm for all pairs of this measure. */
-  readonly pHolm: number;
-  /** By the adjusted p. */
-  readonly verdict: ComparisonVerdict;
-}
-
 export type MeasureOfMany = ReturnType<typeof compareBy>;
 
 export type ManyComparison = ReturnType<typeof compareMany>;
@@ -240,7 +229,7 @@ function compareBy(
     key,
     /** Of each configuration, in their order. */
     means: scores.map((one) => mean(one)),
-    /** Of each two configurations, the earlier one before. */
+    /** Of each two configurations, the earlier one before, by their places; the verdict is by the p that Holm adjusts. */
     pairs,
     /** Places of those that no other one is better than. */
     unbeaten: [...scores.keys()].filter((place) => !beaten.has(place)),

@@ -3,7 +3,7 @@
 import { type CheckStore, readCheckStates } from '../../checks/check-store.ts';
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type Clock, DAY_MS } from '../../core/time.ts';
+import { type Clock, DAY_MS, type TimeSpan } from '../../core/time.ts';
 import type { DensityPlan } from '../../density/plan.ts';
 import type { TopicsTable } from '../../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
@@ -19,7 +19,7 @@ import type { Measurements } from '../../measures/measurements.ts';
 import type { IntervalOf } from '../../measures/rules/measurement.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
-import { type BadWindow, firstBadMeasurement } from './first-bad.ts';
+import { firstBadMeasurement } from './first-bad.ts';
 import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './incident-schema.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import { changedMeasures } from './live-alarms.ts';
@@ -240,7 +240,7 @@ const noRuns: RunsAround = { reference: null, bad: [], earlier: [] };
 interface Traced {
   readonly run: GoldenRun | null;
   readonly around: RunsAround;
-  readonly firstBad: BadWindow | null;
+  readonly firstBad: TimeSpan | null;
   /** Null while it is not open yet. */
   readonly openedAt: Date | null;
 }

@@ -2,7 +2,7 @@
 import type { CheckStore } from '../../checks/check-store.ts';
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, type TimeSpan } from '../../core/time.ts';
 import type { StoredDensityState } from '../../density/watch-table.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { DropDetails } from '../../live/measure-feedback.ts';
@@ -20,12 +20,6 @@ interface FirstBadDeps {
 /** How far back the onset is searched. */
 const MAX_BACK_MS = 7 * DAY_MS;
 
-/** The time that a bad measurement is of. */
-export interface BadWindow {
-  readonly from: Date;
-  readonly until: Date;
-}
-
 /**
  * The first of the consecutive bad measurements that a failing threshold, a changed measure, or the watch over density or
  * feedback came of; of several alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
@@ -40,12 +34,12 @@ export async function firstBadMeasurement(
     readonly density: StoredDensityState | null;
   },
   now: Date,
-): Promise<BadWindow | null> {
+): Promise<TimeSpan | null> {
   const from = new Date(now.getTime() - MAX_BACK_MS);
   const until = new Date(now.getTime() + 1);
   const standings = (await checkStore.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
   const windows = await Promise.all(
-    thresholds.map(async (check): Promise<BadWindow | null> => {
+    thresholds.map(async (check): Promise<TimeSpan | null> => {
       const standing = standings.find(({ name }) => name === thresholdCheckName(check));
       if (standing === undefined) return null;
       const { measure } = check;
@@ -72,7 +66,7 @@ export async function firstBadMeasurement(
  *
  * @param values oldest first
  */
-function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) => boolean): BadWindow | null {
+function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) => boolean): TimeSpan | null {
   const lastGood = values.findLastIndex((value) => !isBad(value));
   const first = values[lastGood + 1];
   if (first === undefined) return null;
@@ -80,7 +74,7 @@ function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) 
   return { from: goodUntil > first.windowStart ? goodUntil : first.windowStart, until: first.windowEnd };
 }
 
-function densityOpened(stored: StoredDensityState | null): BadWindow | null {
+function densityOpened(stored: StoredDensityState | null): TimeSpan | null {
   if (stored?.state.phase.kind !== 'watching') return null;
   const { page, ticket } = stored.state.phase.alarms;
   const opened = [page, ticket].flatMap((alarm) => alarm?.incident?.openedMs ?? []);
@@ -89,7 +83,7 @@ function densityOpened(stored: StoredDensityState | null): BadWindow | null {
   return { from: at, until: at };
 }
 
-function feedbackDropped(latest: readonly LatestMeasurement[]): BadWindow | null {
+function feedbackDropped(latest: readonly LatestMeasurement[]): TimeSpan | null {
   const newest = feedbackDrop(latest);
   if (newest === null) return null;
   const at = new Date((newest.details as DropDetails).since);

@@ -2,7 +2,9 @@
  * Incidents in PostgreSQL, each with what was said in it; and those that are open as metric samples, for the
  * annotations of alerts.
  */
+
 import type { Pool, PoolClient } from 'pg';
+import type { TimeSpan } from '../../core/time.ts';
 import { topicsTable } from '../../density/topics-table.ts';
 import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -30,7 +32,7 @@ export type LookStored = 'opened' | 'said' | 'unchanged' | 'outdated';
 export interface IncidentFilter {
   readonly pipeline?: string;
   /** Only those that were open at some time from `from` to `until`. */
-  readonly during?: { readonly from: Date; readonly until: Date };
+  readonly during?: TimeSpan;
   /** Id of an incident that was listed, to go on behind it. */
   readonly before?: string;
   readonly limit: number;

@@ -5,13 +5,13 @@
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
+import type { TimeSpan } from '../../core/time.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../../golden/rules/run.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults, type StoredRuns } from '../../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { BadWindow } from './first-bad.ts';
 import type { Alarm } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
@@ -51,7 +51,7 @@ export interface RunsAround {
 export interface GoodBefore {
   readonly regressions: readonly RegressionCheck[];
   /** When something in alarm was first measured to be bad; null when only golden runs show it. */
-  readonly firstBad: BadWindow | null;
+  readonly firstBad: TimeSpan | null;
   /** The reference that an incident was opened with, which stays while it lasts; null at first. */
   readonly known: string | null;
 }

@@ -1,6 +1,6 @@
 /** The instructions of the model, how it gets the texts, and what it must answer. */
 import { parseBoundedJson } from '../../core/text/json.ts';
-import { promptData } from '../../core/text/prompt-data.ts';
+import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { speaksToModel } from './injection-signs.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
@@ -43,11 +43,6 @@ Answer with JSON: {"grade": 0, 1, 2 or 3}.`;
 export interface StoredText {
   readonly hash: string;
   /** As PostgreSQL keeps it. */
-  readonly content: string;
-}
-
-export interface PromptMessage {
-  readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
 }
 

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type ErrorCode, type Rejection, rejectionTable } from '../../core/errors.ts';
-import { type Clock, HOUR_MS } from '../../core/time.ts';
+import { type Clock, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { parseRequest } from '../../platform/http/fields.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
@@ -15,7 +15,6 @@ import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLi
 import type { IngestDeps, Report } from '../live-ingest.ts';
 import { type FeedbackSource, withinSegments } from '../measure-feedback.ts';
 import {
-  type FeedbackWindow,
   type OpinionTally,
   type PositiveRatioOutcome,
   positiveRatios,
@@ -191,10 +190,7 @@ export interface FeedbackSummaryDeps {
    *
    * @throws RecalldError pipeline_unknown
    */
-  summarizeFeedback(
-    pipeline: string | null,
-    window: { readonly from: Date; readonly until: Date },
-  ): Promise<readonly FeedbackSummary[]>;
+  summarizeFeedback(pipeline: string | null, window: TimeSpan): Promise<readonly FeedbackSummary[]>;
 }
 
 export function addFeedbackSummary(app: FastifyInstance, deps: FeedbackSummaryDeps): void {
@@ -234,7 +230,7 @@ export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
 export async function summarizeFeedback(
   traffic: Pick<LiveTraffic, 'opinions'>,
   source: FeedbackSource,
-  window: FeedbackWindow,
+  window: TimeSpan,
 ) {
   const found = await traffic.opinions(source.pipeline, window, source.segmentKeys);
   const tallies = withinSegments(found, source);

@@ -73,7 +73,9 @@ export interface OtlpAnswer {
 
 /** What was not taken; exporters log the message and do not send the items again. */
 export interface PartialSuccess {
+  /** Spans or log records that were not accepted. */
   readonly rejected: number;
+  /** Why, or what of the others was left out; empty when nothing was. */
   readonly message: string;
 }
 

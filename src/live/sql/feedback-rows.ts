@@ -1,12 +1,13 @@
 /** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
+
 import type { Pool, PoolClient } from 'pg';
+import type { TimeSpan } from '../../core/time.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import {
   FEEDBACK_RETRY_MS,
-  type FeedbackWindow,
   type OpinionCounts,
   type OpinionTally,
   type Sentiment,
@@ -145,7 +146,7 @@ const opinionsOfWindow = `
 export async function readOpinions(
   pool: Pool,
   pipeline: string,
-  { from, until }: FeedbackWindow,
+  { from, until }: TimeSpan,
   segmentKeys: readonly string[],
 ): Promise<OpinionTally[]> {
   return queryRows<OpinionTally>(
@@ -171,7 +172,7 @@ export async function readOpinions(
 export async function readOpinionBuckets(
   pool: Pool,
   pipeline: string,
-  { from, until }: FeedbackWindow,
+  { from, until }: TimeSpan,
   bucketMs: number,
 ): Promise<OpinionBucket[]> {
   const rows = await queryRows<OpinionCounts & { at: Date }>(

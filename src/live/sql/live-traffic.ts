@@ -1,12 +1,12 @@
 /** Live queries and feedback in PostgreSQL. Writes of requests that arrive together share a statement. */
 import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, type TimeSpan } from '../../core/time.ts';
 import { unreachable } from '../../platform/postgres/outage.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { createPartitions, dayAfter } from '../../platform/postgres/upkeep.ts';
 import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
-import type { FeedbackWindow, OpinionTally } from '../rules/feedback/sentiment.ts';
+import type { OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
 import { type AskedQuery, areErased, type ErasureReport, eraseLate } from './erase-live.ts';
@@ -130,13 +130,10 @@ export function createLiveTraffic(pool: Pool, replica: string) {
      * What was said of a pipeline by feedback that occurred within the window, by the segments of these keys. An opinion
      * that changed after the window is what it was then, and late feedback corrects a window that is read again.
      */
-    opinions: (
-      pipeline: string,
-      window: FeedbackWindow,
-      segmentKeys: readonly string[],
-    ): Promise<readonly OpinionTally[]> => readOpinions(pool, pipeline, window, segmentKeys),
+    opinions: (pipeline: string, window: TimeSpan, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]> =>
+      readOpinions(pool, pipeline, window, segmentKeys),
     /** The counted opinions of such a window over time, for buckets with any. */
-    opinionBuckets: (pipeline: string, window: FeedbackWindow, bucketMs: number): Promise<readonly OpinionBucket[]> =>
+    opinionBuckets: (pipeline: string, window: TimeSpan, bucketMs: number): Promise<readonly OpinionBucket[]> =>
       readOpinionBuckets(pool, pipeline, window, bucketMs),
     /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
     dimensions: (pipeline: string, learn: number | null): Promise<number | null> =>

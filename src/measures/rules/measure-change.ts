@@ -1,6 +1,6 @@
 /** Whether a measure left its normal range: the range of its earlier values, robust against a few bad ones. */
 
-import { MINUTE_MS } from '../../core/time.ts';
+import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import type { MeasureScale } from './measure-row.ts';
@@ -55,12 +55,6 @@ export interface NormalRange {
 }
 
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
-
-/** A time that must not teach what is normal, such as an open incident. */
-export interface TimeSpan {
-  readonly from: Date;
-  readonly until: Date;
-}
 
 /** Fewest values that a range is learnt from, and the fewest windows that they must span. */
 const MIN_VALUES = 12;

@@ -14,7 +14,7 @@ import type { RequestBodies } from '../../../platform/http/request-bodies.ts';
 import type { Meter } from '../../../platform/metrics/meter.ts';
 import type { LiveIngest } from '../../live-ingest.ts';
 import { createOtlpReader, type Found, type OtlpRequest, type TracesRead } from '../../otlp/extraction.ts';
-import { encodeFailure, encodeSuccess, otlpFormat, unknownType } from '../../otlp/parse.ts';
+import { encodeFailure, encodeSuccess, otlpFormat, type PartialSuccess, unknownType } from '../../otlp/parse.ts';
 import { unreadableText } from '../../rules/otel/unreadable-retriever.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
 
@@ -99,7 +99,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   const count = (outcome: string, spans: number): void =>
     meter.increment('recalld_trace_spans_total', { outcome }, spans);
 
-  const takeTraces = async (...request: OtlpRequest): Promise<Outcome> => {
+  const takeTraces = async (...request: OtlpRequest): Promise<PartialSuccess> => {
     const found = await reader.traces(...request);
     const unreadable = found.unreadableRetrievers.reduce((sum, { spans }) => sum + spans, 0);
     const documentless = found.unreadableRetrievers.filter(
@@ -123,7 +123,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     return { rejected: rejected + unreadable, message: [...(message === '' ? [] : [message]), ...unread].join(' ') };
   };
 
-  const takeLogs = async (...request: OtlpRequest): Promise<Outcome> => {
+  const takeLogs = async (...request: OtlpRequest): Promise<PartialSuccess> => {
     const found = await reader.logs(...request);
     return outcomeOf(found, await takeAll(ingest, found.parts));
   };
@@ -131,7 +131,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   const outcomeOf = (
     { rejected, flaws, misnamed }: Pick<TracesRead, 'rejected' | 'flaws' | 'misnamed'>,
     refused: readonly Rejection[],
-  ): Outcome => {
+  ): PartialSuccess => {
     for (const [code, times] of Object.entries(flaws))
       meter.increment('recalld_ingest_rejected_total', { code }, times);
     for (const { code } of refused) meter.increment('recalld_ingest_rejected_total', { code });
@@ -157,13 +157,6 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     /** The answer when the body could not be read. */
     refuse,
   };
-}
-
-interface Outcome {
-  /** Spans or log records that were not accepted. */
-  readonly rejected: number;
-  /** Why, or what of the others was left out; empty when nothing was. */
-  readonly message: string;
 }
 
 /** Different ones of a body; each names the field and the fix. */

@@ -256,13 +256,6 @@ export interface OpinionTally {
   readonly opinions: number;
 }
 
-export interface FeedbackWindow {
-  /** Inclusive. */
-  readonly from: Date;
-  /** Exclusive. */
-  readonly until: Date;
-}
-
 const CONFIDENCE = 0.95;
 
 /**

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../../../src/core/model.ts';
+import type { TimeSpan } from '../../../../src/core/time.ts';
 import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
-import type { BadWindow } from '../../../../src/incidents/diagnosis/first-bad.ts';
 import { observeDensity } from '../../../../src/incidents/diagnosis/observe.ts';
 import { latestEnded, runsAround } from '../../../../src/incidents/diagnosis/runs-around.ts';
 import { aFailedAnswer, anAlarm, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
@@ -63,7 +63,7 @@ async function ran(
   return (await putRun(stores(), { id: `run-${hour}`, goldenSet: set, startedAt }, { answers, end })).id;
 }
 
-const around = async (id: string, known: string | null = null, firstBad: BadWindow | null = null) => {
+const around = async (id: string, known: string | null = null, firstBad: TimeSpan | null = null) => {
   const run = await stores().runs.find(id);
   if (run === null) throw new Error(`there is no ${id}`);
   return runsAround(stores(), run, { regressions: [], firstBad, known });
