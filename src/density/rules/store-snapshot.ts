@@ -76,7 +76,7 @@ export function storeShift(
 // A sample of the store compared with a sample of live queries: what is asked often, what never, and what is missing.
 
 /** One cluster of the store with what is asked of it. */
-interface ClusterTraffic {
+export interface ClusterTraffic {
   readonly cluster: number;
   /** Of the store, 0..1. */
   readonly chunkShare: number;

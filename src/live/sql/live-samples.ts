@@ -222,7 +222,7 @@ export interface TrafficBucket {
 }
 
 /** Weights of measured queries by the cosine of their nearest chunk, in bins of one width from `low` to `high`. */
-interface CoverageHistogram {
+export interface CoverageHistogram {
   readonly low: number;
   readonly high: number;
   /** Of each bin; a query weighs the inverse of its chance to be sampled and measured. */

@@ -215,13 +215,13 @@ export interface WindowQuery extends ShownQuery {
   readonly rateProbability: number;
 }
 
-interface TopQuery {
+export interface TopQuery {
   readonly share: number;
   readonly queries: number;
   readonly sessions: number;
 }
 
-interface AskedText {
+export interface AskedText {
   readonly text: string;
   /** Inclusion probability. */
   readonly probability: number;
