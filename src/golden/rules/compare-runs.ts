@@ -171,8 +171,6 @@ export function mostRegressed(
     }));
 }
 
-export type MeasureOfMany = ReturnType<typeof compareBy>;
-
 export type ManyComparison = ReturnType<typeof compareMany>;
 
 /**

@@ -22,8 +22,6 @@ export interface ContradictoryJudgment {
   readonly grades: readonly [number, number];
 }
 
-export type JudgmentProblems = ReturnType<typeof findJudgmentProblems>;
-
 /**
  * Duplicates have the same tags and texts that are equal but for case and punctuation, or share at least 0.9 of their
  * words (Jaccard). Contradictions are equal questions that give a document a relevant grade here and an irrelevant one

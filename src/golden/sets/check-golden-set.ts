@@ -27,8 +27,6 @@ export interface CheckGoldenSetDeps extends RecordDocumentsDeps {
   readonly samples: LiveSamples;
 }
 
-export type GoldenSetCheck = Awaited<ReturnType<typeof checkGoldenSet>>;
-
 /**
  * Works with what there is: without a store, an embedder or live queries the parts that need them say why they are
  * missing.

@@ -27,8 +27,9 @@ export function repeatedAnswers(
 ): RepeatedAnswers | null {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
   // An empty list is no answer of another index.
-  const isFull = (lists: Lists, id: string): boolean => (lists.get(id)?.length ?? 0) > 0;
-  const shared = [...second.keys()].filter((id) => [good, first, second].every((lists) => isFull(lists, id)));
+  const shared = [...second.keys()].filter((id) =>
+    [good, first, second].every((lists) => (lists.get(id) ?? []).length > 0),
+  );
   if (shared.length < MIN_SHARED) return null;
   const counts = { changed: 0, inOne: 0, back: 0, alike: 0, unlike: 0 };
   let changedFirst = 0;
