@@ -16,6 +16,7 @@ const measures: readonly GaugeGraph[] = [
   { metric: 'recalld_index_lag_seconds', title: 'Index lag, p95', ...time },
   { metric: 'recalld_index_lag_median_seconds', title: 'Index lag, median', ...time },
   { metric: 'recalld_index_late_after_seconds', title: 'Index lag that is allowed', ...time },
+  { metric: 'recalld_index_changes_overdue', title: 'Changes overdue in the index', unit: 'short', min: 0, width: 6 },
   { metric: 'recalld_index_documents', title: 'Documents that should be there', unit: 'short', min: 0, width: 6 },
 ];
 
