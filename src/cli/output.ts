@@ -89,17 +89,30 @@ export function note(text: string): void {
   process.stderr.write(`${forTerminal(text)}\n`);
 }
 
-/** A table without frames, so that it can be copied and cut. Columns from `firstNumber` on are right-aligned. */
+/** A table as formatAligned makes it; columns from `firstNumber` on are numbers. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   firstNumber = head.length,
 ): string {
+  return formatAligned(
+    head,
+    rows,
+    head.map((_, index) => index >= firstNumber),
+  );
+}
+
+/** A table without frames, so that it can be copied and cut; a row is one line, and numbers are right-aligned. */
+export function formatAligned(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  areNumbers: readonly boolean[],
+): string {
   const gap = '  ';
   const none = '';
   const table = new Table({
     head: [...head],
-    colAligns: head.map((_, index) => (index >= firstNumber ? 'right' : 'left')),
+    colAligns: areNumbers.map((isNumber) => (isNumber ? 'right' : 'left')),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     chars: {
       top: none,

@@ -1,4 +1,5 @@
-/** Numbers and times as pages show them. All times are UTC. */
+/** Numbers and times as people are shown them. All times are UTC. */
+import { percent } from './text/spelling.ts';
 
 /** Four decimals, as scores are shown everywhere. */
 export function score(value: number): string {
@@ -53,4 +54,23 @@ export function compact(value: number): string {
   if (Number.isInteger(value) && size < 1e15) return count(value);
   if (size !== 0 && size < 0.001) return value.toPrecision(2);
   return size < 1000 ? String(Number(value.toPrecision(4))) : count(value);
+}
+
+/** What a number counts or measures, which says how it is written. */
+export type Unit = 'score' | 'difference' | 'share' | 'points' | 'count' | 'seconds' | 'ms' | 'ratio' | 'other';
+
+const units: Readonly<Record<Unit, (value: number) => string>> = {
+  score,
+  difference: signed,
+  share: (value) => percent(value),
+  points: (value) => `${value < 0 ? '\u2212' : '+'}${percent(Math.abs(value))}`,
+  count,
+  seconds: duration,
+  ms: (value) => `${count(value)} ms`,
+  ratio: (value) => value.toFixed(2),
+  other: compact,
+};
+
+export function formatValue(value: number, unit: Unit): string {
+  return units[unit](value);
 }

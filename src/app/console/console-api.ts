@@ -23,7 +23,7 @@ import {
   wordsOfDocuments,
 } from '../../incidents/explain/answers.ts';
 import type { IndexPageDeps } from '../../index/truth/index-reads.ts';
-import type { JudgePageDeps } from '../../judging/edge/judge-page.tsx';
+import type { JudgePageDeps } from '../../judging/edge/judge-page.ts';
 import type { Annotations } from '../../live/deployments/deployments.ts';
 import type { DeploymentsDeps } from '../../live/deployments/edge/routes.ts';
 import type { FeedbackSummaryDeps } from '../../live/edge/live-routes.ts';

@@ -38,10 +38,10 @@ import { addRetirement, type Draining, limitConnections } from '../../platform/h
 import { addOperations, type OperationsDeps } from '../../platform/http/operations.ts';
 import { acceptJson, addRequestBodies, type MemoryBudget } from '../../platform/http/request-bodies.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../platform/http/wire.ts';
-import { asksForPage, sendProblemPage } from '../../report/console/http/error-pages.tsx';
+import { asksForPage, sendProblemPage } from '../../report/console/http/error-pages.ts';
 import { addPipelines } from '../../report/status/status-api.ts';
 import type { ConsoleDeps } from '../console/console-api.ts';
-import { addConsole } from '../console/pages.tsx';
+import { addConsole } from '../console/pages.ts';
 import { addErasure, type ErasureDeps } from '../erasure/erase.ts';
 import { addOpenApi } from './openapi.ts';
 

@@ -2,21 +2,15 @@
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  formatTable,
-  printJson,
-  printLine,
-  styled,
-} from '../../cli/output.ts';
+import { type ConfiguredOptions, configuredCommand, printJson, printLine } from '../../cli/output.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { terminalText } from '../../report/terminal.ts';
 import type { ReadContext } from '../context.ts';
 import { createVariantPlans, findVariants, type VariantPlan } from '../plan.ts';
 import { findShadow, readShadow, readVariants } from '../read-reports.ts';
-import type { Candidate, Comparison, ShadowReport, VariantsReport } from '../report.ts';
-import { factsOf, formatOf, notesOf, sentencesOf, sizeOf, titleOf } from './shown.ts';
+import type { ShadowReport, VariantsReport } from '../report.ts';
+import { shadowSection, variantsSection } from './shown.ts';
 
 type Reported = ConfiguredOptions & { readonly pipeline: string; readonly shadow: string };
 
@@ -87,37 +81,9 @@ function answer({ json }: Reported, report: object, text: string, isFailed: bool
 }
 
 export function shadowText(report: ShadowReport): string {
-  const facts = factsOf(report).map(({ name, value }) => `${name}: ${value}.`);
-  return [...candidateLines(report), '', ...facts].join('\n');
+  return terminalText(shadowSection(report), systemClock.now());
 }
 
 function variantsText(report: VariantsReport): string {
-  const { split, arms } = report;
-  const said = split.verdict === 'mismatch' ? styled('red', split.explanation) : split.explanation;
-  return [said, ...notesOf(report), ...arms.flatMap((arm) => ['', ...candidateLines(arm)])].join('\n');
-}
-
-function candidateLines(candidate: Candidate): string[] {
-  const { name, baseline, verdict, explanation, comparisons } = candidate;
-  const head = ['measure', 'verdict', baseline, name, 'difference, bounds', 'n'];
-  return [
-    `${styled('bold', `${name} beside ${baseline}: ${verdict.replaceAll('_', ' ')}`)}. ${explanation}`,
-    ...(comparisons.length === 0 ? [] : ['', formatTable(head, comparisons.map(rowOf), 2)]),
-    ...sentencesOf(candidate),
-  ];
-}
-
-function rowOf(one: Comparison): string[] {
-  const { measure, verdict, called_on: on, baseline, candidate, difference, ci_low: low, ci_high: high } = one;
-  const show = formatOf(measure);
-  return [
-    titleOf(one),
-    `${verdict.replaceAll('_', ' ')}${on === null ? '' : ` since ${on}`}`,
-    baseline === null ? '' : show.value(baseline),
-    candidate === null ? '' : show.value(candidate),
-    difference === null
-      ? ''
-      : `${show.difference(difference)} (${show.difference(low ?? 0)} to ${show.difference(high ?? 0)})`,
-    sizeOf(one),
-  ];
+  return terminalText(variantsSection(report), systemClock.now());
 }

@@ -1,20 +1,84 @@
-/** Reports as people read them: the facts, rows and sentences that the page and the terminal show alike. */
-
-import { count, plural, score, signed } from '../../core/format.ts';
+/** Reports of experiments as people read them, on the page and on a terminal alike. */
+import { count, plural, type Unit } from '../../core/format.ts';
 import { percent } from '../../core/text/spelling.ts';
-import type { Fact } from '../../report/console/components.tsx';
+import { verdictOf } from '../../golden/edge/pages/run-sections.ts';
+import { runPath } from '../../report/console/links.ts';
+import type { Content, Section, Shown } from '../../report/model/content.ts';
+import {
+  badge,
+  empty,
+  fact,
+  facts,
+  heading,
+  lead,
+  link,
+  missing,
+  section,
+  table,
+  value,
+} from '../../report/model/show.ts';
 import type { Candidate, Comparison, ShadowReport, VariantsReport } from '../report.ts';
 
-/** How values and differences of a measure are written: shares in percent, scores with four decimals. */
-export function formatOf(measure: string): {
-  readonly value: (value: number) => string;
-  readonly difference: (value: number) => string;
-} {
-  if (measure.startsWith('ndcg')) return { value: score, difference: signed };
-  return {
-    value: (share) => percent(share),
-    difference: (share) => `${share < 0 ? '\u2212' : '+'}${percent(Math.abs(share))}`,
-  };
+export function shadowSection(report: ShadowReport): Section {
+  return section(
+    `shadow-${report.name}`,
+    report.name,
+    { lead: report.explanation, aside: verdictOf(report.verdict) },
+    compared(report),
+    factsOf(report),
+  );
+}
+
+export function variantsSection(report: VariantsReport): Section {
+  const { split, arms } = report;
+  return section(
+    'variants',
+    'Variants',
+    { lead: split.explanation, aside: split.verdict === 'mismatch' && badge('Split is off', 'warning') },
+    notesOf(report).map((sentence) => lead(sentence)),
+    arms.map((arm) => [heading(3, arm.name, ' ', verdictOf(arm.verdict)), lead(arm.explanation), compared(arm)]),
+  );
+}
+
+function compared({ name, baseline, comparisons }: Candidate): Content {
+  if (comparisons.length === 0)
+    return empty('The pipeline has no golden set, so nothing says which of the two is better.');
+  return [
+    table(`${name} beside ${baseline}`, comparisons, [
+      ['Measure', measureOf],
+      ['Verdict', ({ verdict, called_on: on }) => [verdictOf(verdict), on !== null && ` since ${on}`]],
+      [baseline, (one) => mean(one.baseline, unitOf(one)), 'number'],
+      [name, (one) => mean(one.candidate, unitOf(one)), 'number'],
+      [
+        'Difference, bounds',
+        (one) =>
+          one.difference === null
+            ? missing('too little')
+            : value(one.difference, unitOf(one) === 'score' ? 'difference' : 'points', one.ci_low, one.ci_high),
+        'number',
+      ],
+      [
+        'Finds',
+        ({ smallest_detectable_difference: smallest }) => smallest !== null && value(smallest, 'score'),
+        'minor number',
+      ],
+      ['n', sizeOf, 'number'],
+    ]),
+    comparisons.flatMap(sentencesOf).map((sentence) => lead(sentence)),
+  ];
+}
+
+function measureOf(one: Comparison): Content {
+  const run = one.test?.run_id ?? one.latest_run?.run_id;
+  return run === undefined ? titleOf(one) : link(titleOf(one), runPath(run));
+}
+
+function mean(of: number | null, unit: Unit): Shown {
+  return of === null ? missing('none yet') : value(of, unit);
+}
+
+function unitOf({ measure }: Comparison): Unit {
+  return measure.startsWith('ndcg') ? 'score' : 'share';
 }
 
 const measureTitles: Readonly<Record<string, string>> = {
@@ -23,7 +87,7 @@ const measureTitles: Readonly<Record<string, string>> = {
 };
 
 /** `nDCG@10 on faq`, `Positive feedback`. */
-export function titleOf({ source, measure }: Comparison): string {
+function titleOf({ source, measure }: Comparison): string {
   const title = measureTitles[measure] ?? measure.replace('ndcg', 'nDCG');
   if (source.startsWith('golden:')) return `${title} on ${source.slice('golden:'.length)}`;
   return source === 'judged'
@@ -34,67 +98,57 @@ export function titleOf({ source, measure }: Comparison): string {
 }
 
 /** How much a comparison rests on. */
-export function sizeOf({ n, baseline_n: baseline, test, days, source }: Comparison): string {
+function sizeOf({ n, baseline_n: baseline, test, days, source }: Comparison): string {
   if (test !== null) return `${count(n)} \u00d7 ${plural(test.runs, 'run')}`;
   if (days === null) return '';
   return source === 'judged' ? `${count(n)} in ${plural(days, 'day')}` : `${count(baseline)}, ${count(n)}`;
 }
 
 /** Below the table of a candidate. */
-export function sentencesOf({ comparisons }: Candidate): string[] {
-  return comparisons.flatMap((one) => {
-    const { evidence, test, latest_run: run, left_out: leftOut } = one;
-    const title = titleOf(one);
-    return [
-      ...(evidence === null ? [] : [`${title}: ${evidence.explanation}`]),
-      ...(test === null && run !== null
-        ? [`${title}: the latest run is ${run.status}. ${run.reason ?? ''}`.trim()]
-        : []),
-      ...(test === null || test.latency_p95_ms === null || test.baseline_latency_p95_ms === null
-        ? []
-        : [
-            `${title}: 95 % of answers within ${test.latency_p95_ms.toFixed(0)} ms, of the pipeline within ${test.baseline_latency_p95_ms.toFixed(0)} ms.`,
-          ]),
-      ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} left out.`]),
-    ];
-  });
-}
-
-function shareText(share: ShadowReport['live']['overlap'], show: (value: number) => string): string {
-  if (share === null) return 'none yet';
-  return `${show(share.value)} (${show(share.ci_low)} to ${show(share.ci_high)}, n ${count(share.n)})`;
-}
-
-/** What live queries say without a judgment, and what the shadow costs. */
-export function factsOf({ live, calls }: ShadowReport): (Fact & { readonly value: string })[] {
-  const { latency_ms: latency } = live;
+function sentencesOf(one: Comparison): string[] {
+  const { evidence, test, latest_run: run, left_out: leftOut } = one;
+  const title = titleOf(one);
   return [
-    {
-      name: `Live queries asked in ${live.days} days`,
-      value: `${count(live.asked)}${live.failed === 0 ? '' : `, of which ${count(live.failed)} failed`}`,
-    },
-    {
-      name: 'Rank-biased overlap with what users got',
-      value: shareText(live.overlap, score),
-      detail: '1 is the same list.',
-    },
-    { name: 'Lists that differ', value: shareText(live.changed, (share) => percent(share)) },
-    {
-      name: 'Latency on live queries, median and p95',
-      value: latency === null ? 'none yet' : `${latency.median.toFixed(0)} ms, ${latency.p95.toFixed(0)} ms`,
-    },
-    {
-      name: 'Questions today (UTC)',
-      value: `${count(calls.today)} of ${count(calls.max_per_day)}`,
-      ...(calls.dollars_per_1000 === 0
-        ? {}
-        : { detail: `$${calls.dollars_today.toFixed(2)} today, $${calls.dollars_per_1000.toFixed(2)} a thousand.` }),
-    },
+    ...(evidence === null ? [] : [`${title}: ${evidence.explanation}`]),
+    ...(test === null && run !== null ? [`${title}: the latest run is ${run.status}. ${run.reason ?? ''}`.trim()] : []),
+    ...(test === null || test.latency_p95_ms === null || test.baseline_latency_p95_ms === null
+      ? []
+      : [
+          `${title}: 95 % of answers within ${test.latency_p95_ms.toFixed(0)} ms, of the pipeline within ${test.baseline_latency_p95_ms.toFixed(0)} ms.`,
+        ]),
+    ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} left out.`]),
   ];
 }
 
+function share(of: ShadowReport['live']['overlap'], unit: Unit): Content {
+  return of === null ? 'none yet' : [value(of.value, unit, of.ci_low, of.ci_high), ` n ${count(of.n)}`];
+}
+
+/** What live queries say without a judgment, and what the shadow costs. */
+function factsOf({ live, calls }: ShadowReport): Shown {
+  const { latency_ms: latency } = live;
+  return facts(
+    fact(
+      `Live queries asked in ${live.days} days`,
+      `${count(live.asked)}${live.failed === 0 ? '' : `, of which ${count(live.failed)} failed`}`,
+    ),
+    fact('Rank-biased overlap with what users got', share(live.overlap, 'score'), '1 is the same list.'),
+    fact('Lists that differ', share(live.changed, 'share')),
+    fact(
+      'Latency on live queries, median and p95',
+      latency === null ? 'none yet' : [value(latency.median, 'ms'), ', ', value(latency.p95, 'ms')],
+    ),
+    fact(
+      'Questions today (UTC)',
+      `${count(calls.today)} of ${count(calls.max_per_day)}`,
+      calls.dollars_per_1000 !== 0 &&
+        `$${calls.dollars_today.toFixed(2)} today, $${calls.dollars_per_1000.toFixed(2)} a thousand.`,
+    ),
+  );
+}
+
 /** About the sessions of variants; the sentence about the split comes before it. */
-export function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
+function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
   const { mixed_sessions: mixed, unnamed_sessions: unnamed } = split;
   return [
     ...(mixed === 0 ? [] : [`${count(mixed)} sessions saw more than one arm and count for none.`]),

@@ -3,6 +3,8 @@
  * same.
  */
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import type { Content, Link } from '../model/content.ts';
+import { link } from '../model/show.ts';
 
 export interface TimeRange {
   readonly from: Date;
@@ -97,9 +99,9 @@ export function pipelinePath(pipeline: string, page: PipelinePage = ''): string 
   return page === '' ? path : `${path}/${page}`;
 }
 
-/** Where a check stands, and when it changed. */
-export function checkHistoryPath(range: TimeRange, pipeline: string, check: string): string {
-  return `${within(range, '/checks', { pipeline, check })}#history`;
+/** A check by its name, which leads to when it changed. */
+export function checkHistory(pipeline: string, check: string): Link {
+  return link(check, '/checks', { pipeline, check }, 'history');
 }
 
 export function incidentPath(id: string): string {
@@ -111,8 +113,12 @@ export function runPath(runId: string): string {
 }
 
 /** @param against the run that queries are held against; null: what the run was compared with */
-export function runQueriesPath(range: TimeRange, runId: string, view: string, against: string | null): string {
-  return `${within(range, runPath(runId), { view, against })}#queries`;
+export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
+  return link(text, runPath(runId), { view, against }, 'queries');
+}
+
+export function runQuery(runId: string, queryId: string, text: Content = queryId): Link {
+  return link(text, runQueryPath(runId, queryId));
 }
 
 export function runQueryPath(runId: string, queryId: string): string {
@@ -121,4 +127,10 @@ export function runQueryPath(runId: string, queryId: string): string {
 
 export function labelsPath(pipeline: string, goldenSet: string): string {
   return `${pipelinePath(pipeline, 'golden')}/${encodeURIComponent(goldenSet)}/labels`;
+}
+
+/** Addresses keep the time that is looked at, unless they have their own. */
+export function hrefOf({ path, query, anchor }: Pick<Link, 'path' | 'query' | 'anchor'>, range?: TimeRange): string {
+  const href = address(path, query['from'] === undefined ? { ...query, ...range?.query } : query);
+  return anchor === null ? href : `${href}#${anchor}`;
 }

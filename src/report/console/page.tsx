@@ -1,7 +1,7 @@
 /** What every page has around its content: head, skip link, navigation, time range, who is signed in. */
-import type { ComponentChildren, VNode } from 'preact';
-import { renderToString } from 'preact-render-to-string';
+import type { ComponentChildren } from 'preact';
 import { minute } from '../../core/format.ts';
+import type { PageContent } from '../model/content.ts';
 import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRange, within } from './links.ts';
 
 /** Who looks, and what they may do. */
@@ -27,34 +27,10 @@ export interface Frame {
   readonly notice: string | null;
 }
 
-export interface PageProps {
+interface PageProps extends Pick<PageContent, 'title' | 'pipeline' | 'section' | 'hasRange'> {
   readonly frame: Frame;
-  readonly title: string;
-  /** The pipeline that the page is about. */
-  readonly pipeline?: string;
-  /** Which of the pages the navigation marks. */
-  readonly section:
-    | 'status'
-    | 'overview'
-    | 'golden'
-    | 'density'
-    | 'traffic'
-    | 'judge'
-    | 'index'
-    | 'experiments'
-    | 'checks'
-    | 'deployments'
-    | null;
-  /** Beside the heading: a state, facts. */
-  readonly aside?: ComponentChildren;
-  /** False where no time range applies. */
-  readonly hasRange?: boolean;
+  readonly aside: ComponentChildren;
   readonly children: ComponentChildren;
-}
-
-/** @returns a whole HTML document */
-export function renderPage(page: VNode): string {
-  return `<!doctype html>\n${renderToString(page)}\n`;
 }
 
 export function Page(props: PageProps) {
@@ -66,7 +42,7 @@ export function Page(props: PageProps) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        <title>{pipeline === undefined ? `${title} · recalld` : `${title} · ${pipeline} · recalld`}</title>
+        <title>{pipeline === null ? `${title} · recalld` : `${title} · ${pipeline} · recalld`}</title>
         <link rel="stylesheet" href={`/style.css?v=${frame.version}`} />
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       </head>
@@ -78,10 +54,10 @@ export function Page(props: PageProps) {
         <main id="content" tabIndex={-1}>
           <div class="title-row">
             <div class="title-words">
-              {pipeline === undefined ? null : <p class="over-title">{pipeline}</p>}
+              {pipeline === null ? null : <p class="over-title">{pipeline}</p>}
               <h1>{title}</h1>
             </div>
-            {aside === undefined ? null : <div class="title-aside">{aside}</div>}
+            {aside === null ? null : <div class="title-aside">{aside}</div>}
             {hasRange ? <RangePicker path={frame.path} query={frame.query} range={frame.range} /> : null}
           </div>
           {frame.notice === null ? null : (
@@ -112,7 +88,7 @@ function Header({ frame, pipeline, section }: PageProps) {
     </li>
   );
   const main = (name: typeof section, text: string, path: string) =>
-    item(name, text, within(range, path), section === name && pipeline === undefined);
+    item(name, text, within(range, path), section === name && pipeline === null);
   return (
     <header class="top">
       <div class="bar">
@@ -142,7 +118,7 @@ function Header({ frame, pipeline, section }: PageProps) {
           </form>
         )}
       </div>
-      {pipeline === undefined ? null : (
+      {pipeline === null ? null : (
         <nav aria-label={`Pipeline ${pipeline}`} class="tabs">
           <ul>
             {item('overview', 'Overview', within(range, pipelinePath(pipeline)))}

@@ -96,7 +96,9 @@ export interface Review {
   readonly cut: readonly ('incidents' | 'density events' | 'deployments')[];
 }
 
-export type ReviewedMeasure = 'query_density' | 'query_uncovered_ratio';
+export const reviewedMeasures = ['query_density', 'query_uncovered_ratio'] as const;
+
+type ReviewedMeasure = (typeof reviewedMeasures)[number];
 
 const MAX_RUNS = 1_000;
 const MAX_TOPICS = 20;

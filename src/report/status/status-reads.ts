@@ -1,12 +1,12 @@
 /** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { trendKey } from '../../golden/sql/score-trends.ts';
-import type { DeploymentsPageData } from '../../live/deployments/edge/deployments-page.tsx';
+import type { DeploymentsPageData } from '../../live/deployments/edge/deployments-page.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { Query } from '../console/http/visit.ts';
-import type { TimeRange } from '../console/links.ts';
+import { type TimeRange, within } from '../console/links.ts';
 import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
-import type { OverviewPageData, PipelineGlance } from './status-page.tsx';
+import type { OverviewPageData, PipelineGlance } from './status-page.ts';
 
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
 const MAX_DEPLOYMENTS = 200;
@@ -15,8 +15,9 @@ const MAX_DEPLOYMENTS = 200;
 export async function readDeploymentsPage(
   deps: ConsoleDeps,
   query: Query,
-  { from, until }: TimeRange,
+  range: TimeRange,
 ): Promise<DeploymentsPageData> {
+  const { from, until } = range;
   const pipeline = chosen(deps, query);
   const found = await deps.deployments.list({
     since: from,
@@ -30,6 +31,7 @@ export async function readDeploymentsPage(
     pipelines: namesOf(deps),
     deployments,
     notes: await deps.annotations.of('deployment', ids),
+    address: within(range, '/deployments', { pipeline }),
   };
 }
 

@@ -1,13 +1,11 @@
 /** Drawn live queries that a shadow is asked too, over a real database and a judge behind a real endpoint. */
-import { h } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RetrieverRequest } from '../../../src/connectors/retrievers/retriever.ts';
 import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
 import type { ExperimentContext } from '../../../src/experiments/context.ts';
 import { shadowText } from '../../../src/experiments/edge/commands.ts';
-import { ExperimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.tsx';
+import { experimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
 import { judgeShadows } from '../../../src/experiments/judge-shadows.ts';
 import { readShadow } from '../../../src/experiments/read-reports.ts';
@@ -19,6 +17,7 @@ import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import type { Shadow } from '../../../src/golden/watched-pipeline.ts';
 import { readTimeRange } from '../../../src/report/console/links.ts';
+import { renderPage } from '../../../src/report/console/render.tsx';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { documentOf, JudgingWorld, PIPELINE } from '../../support/judging-world.ts';
@@ -201,7 +200,7 @@ describe('a shadow of a judged pipeline', () => {
     const shown = async (): Promise<string> => {
       const data = await readExperimentsPage(readFrom, PIPELINE, true);
       const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
-      return textOf(renderToString(h(ExperimentsPage, { frame, data })));
+      return textOf(renderPage(frame, experimentsPage(data)));
     };
     expect(await shown()).toContain('none yet');
     expect(shadowText(await readShadow(readFrom, pipeline, shadow))).toContain(

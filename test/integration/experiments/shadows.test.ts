@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { followWithShadows } from '../../../src/experiments/ask-golden.ts';
 import { askShadows } from '../../../src/experiments/ask-live.ts';
 import type { ExperimentContext } from '../../../src/experiments/context.ts';
-import { readExperimentsPage } from '../../../src/experiments/edge/experiments-page.tsx';
+import { readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
 import { readShadow } from '../../../src/experiments/read-reports.ts';
 import { createInterimAnalyses } from '../../../src/experiments/sql/interim-analyses.ts';

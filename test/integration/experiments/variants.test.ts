@@ -1,9 +1,7 @@
 /** Days of live queries with a variant, in a real database: what was kept by chance and by rule, clicked, said and graded. */
-import { h } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import { beforeEach, expect, it } from 'vitest';
 import type { ExperimentContext } from '../../../src/experiments/context.ts';
-import { ExperimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.tsx';
+import { experimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
 import type { VariantPlan } from '../../../src/experiments/plan.ts';
 import { readVariants } from '../../../src/experiments/read-reports.ts';
@@ -15,6 +13,7 @@ import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { readTimeRange } from '../../../src/report/console/links.ts';
+import { renderPage } from '../../../src/report/console/render.tsx';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -122,7 +121,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       const data = await readExperimentsPage(context, 'docs', true);
       const range = readTimeRange({ range: '7d' }, NOON);
       const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
-      const html = renderToString(h(ExperimentsPage, { frame, data }));
+      const html = renderPage(frame, experimentsPage(data));
       return html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     },
     /** Those that are not 0, with what tells them apart, so many days later. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictIntervals } from '../../../src/checks/edge/checks-page.tsx';
+import { verdictIntervals } from '../../../src/checks/edge/checks-page.ts';
 import { hours } from '../../support/measurements.ts';
 
 const change = (hour: number, from: 'ok' | 'critical' | null, to: 'ok' | 'critical', ended: number | null) => ({

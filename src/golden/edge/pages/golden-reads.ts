@@ -13,10 +13,10 @@ import { answersByDocument, queriesByDocument, runMetricKeys, scoreQueries } fro
 import { readRunTable } from '../../runs/run-summary.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
 import { findRun } from '../golden-routes.ts';
-import { charted, type GoldenPageData } from './golden-page.tsx';
-import type { QueryPageData, QuerySide } from './query-page.tsx';
-import { chartedOfRun, QUESTIONS_EXPLAINED, type RunPageData } from './run-page.tsx';
-import type { QueryRow, QueryTableData } from './tables.tsx';
+import { charted, type GoldenPageData } from './golden-page.ts';
+import type { QueryPageData, QuerySide } from './query-page.ts';
+import type { QueryRow, QueryTableData } from './query-table.ts';
+import { chartedOfRun, QUESTIONS_EXPLAINED, type RunPageData } from './run-page.ts';
 
 const PAGE_SIZE = 25;
 

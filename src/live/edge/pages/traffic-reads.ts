@@ -2,11 +2,11 @@
 
 import type { ConsoleDeps, ConsolePipeline } from '../../../app/console/console-api.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
-import { charted, type DensityPageData } from '../../../density/edge/density-page.tsx';
+import { charted, type DensityPageData } from '../../../density/edge/density-page.ts';
 import { deploymentsWithin } from '../../../golden/edge/pages/golden-reads.ts';
 import { distributions } from '../../../report/console/charts/distribution-chart.tsx';
 import type { TimeRange } from '../../../report/console/links.ts';
-import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
+import { type TrafficPageData, trafficCharts } from './traffic-page.ts';
 
 const BINS = 40;
 const MAX_TOPICS = 20;
@@ -22,10 +22,9 @@ export async function readDensityPage(
   looksForComplaints: boolean,
 ): Promise<DensityPageData> {
   const { from, until } = range;
-  const measures = charted.map(({ measure }) => measure);
   const [density, trends, [diagnosis], topics, deployments] = await Promise.all([
     deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from: until, until }),
-    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures }, from, until),
+    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: charted }, from, until),
     deps.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
     deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(deps, pipeline, from, until),
@@ -90,5 +89,7 @@ export async function readTrafficPage(
     feedback,
     isFeedbackCut: feedbackFrom > from,
     deployments,
+    from,
+    until,
   };
 }

@@ -11,9 +11,10 @@ import {
   frameOf,
   ownPath,
   queryOf,
-  sendPage,
+  sendHtml,
 } from '../../../report/console/http/visit.ts';
 import { type Frame, Page } from '../../../report/console/page.tsx';
+import { renderDocument } from '../../../report/console/render.tsx';
 import { problemOf, sayWhen } from '../../http/wire.ts';
 import type { Sessions } from './session.ts';
 
@@ -25,9 +26,9 @@ interface SignInPageProps {
   readonly problem: string | null;
 }
 
-function SignInPage({ frame, next, problem }: SignInPageProps) {
-  return (
-    <Page frame={frame} title="Sign in" section={null} hasRange={false}>
+function signInPage({ frame, next, problem }: SignInPageProps): string {
+  return renderDocument(
+    <Page frame={frame} title="Sign in" pipeline={null} section={null} aside={null} hasRange={false}>
       <form method="post" action="/sign-in" class="panel sign-in">
         <input type="hidden" name="next" value={next} />
         {problem === null ? null : (
@@ -51,7 +52,7 @@ function SignInPage({ frame, next, problem }: SignInPageProps) {
         </p>
         <button type="submit">Sign in</button>
       </form>
-    </Page>
+    </Page>,
   );
 }
 
@@ -65,7 +66,7 @@ export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sess
 
   app.get('/sign-in', async (request, reply) => {
     const frame = frameOf(request, null, clock.now(), site.version);
-    return sendPage(reply, SignInPage({ frame, next: ownPath(queryOf(request)['next']), problem: null }));
+    return sendHtml(reply, signInPage({ frame, next: ownPath(queryOf(request)['next']), problem: null }));
   });
 
   void app.register(async (scope) => {
@@ -79,7 +80,7 @@ export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sess
         const { status, detail } = problemOf(error.code, error.message);
         sayWhen(reply, error);
         const frame = frameOf(request, null, clock.now(), site.version);
-        return sendPage(reply, SignInPage({ frame, next: ownPath(next), problem: detail }), status);
+        return sendHtml(reply, signInPage({ frame, next: ownPath(next), problem: detail }), status);
       }
       secure(reply);
       return reply.redirect(ownPath(next), 303);

@@ -3,15 +3,18 @@ import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { compact } from '../../../core/format.ts';
 import { percent } from '../../../core/text/spelling.ts';
+import type { DistributionChart, Distributions } from '../../model/charts.ts';
 import { chartSize } from './trend-chart.tsx';
 
-interface DistributionChartProps {
-  readonly id: string;
-  readonly title: string;
-  readonly distributions: Distributions;
-}
-
-export function DistributionChart({ id, title, distributions }: DistributionChartProps) {
+export function DistributionFigure({ chart }: { readonly chart: DistributionChart }) {
+  const { id, title, distributions, empty } = chart;
+  if (distributions === null)
+    return (
+      <figure class="chart">
+        <figcaption>{title}</figcaption>
+        <p class="chart-empty">{empty}</p>
+      </figure>
+    );
   const { edges, reference, current } = distributions;
   const { width, height, left, right, top, bottom } = chartSize;
   const most = Math.max(...(reference ?? []), ...(current ?? []), 0.01);
@@ -96,14 +99,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Shares of two sets of values over common bins. No markup. */
-export interface Distributions {
-  /** Ends of the bins, one more than there are. */
-  readonly edges: readonly number[];
-  /** Shares by bin, each adding up to 1; null without a value. */
-  readonly reference: readonly number[] | null;
-  readonly current: readonly number[] | null;
-}
+// Shares of two sets of values over common bins. No markup.
 
 interface Weighted {
   readonly low: number;

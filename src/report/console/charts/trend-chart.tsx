@@ -2,7 +2,8 @@
 
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
-import { minute, second, withoutZeros } from '../../../core/format.ts';
+import { formatValue, minute, second, type Unit, withoutZeros } from '../../../core/format.ts';
+import type { TrendChart, TrendPoint, TrendSeries } from '../../model/charts.ts';
 
 /** The shape of a measure over time within a line of text; the numbers stand beside it. */
 const WIDTH = 96;
@@ -28,31 +29,6 @@ export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }
 }
 
 /** Geometry of a chart over time: points to SVG paths, ticks to places. No markup. */
-export interface TrendPoint {
-  readonly at: Date;
-  readonly value: number;
-  /** 95 % bounds; null for what has none. */
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
-/** What a stored measurement is in a chart: it stands at the end of its window. */
-export function measuredPoints(
-  measured: readonly {
-    readonly windowEnd: Date;
-    readonly value: number;
-    readonly ciLow: number | null;
-    readonly ciHigh: number | null;
-  }[],
-): TrendPoint[] {
-  return measured.map(({ windowEnd, value, ciLow, ciHigh }) => ({
-    at: windowEnd,
-    value,
-    low: ciLow,
-    high: ciHigh,
-  }));
-}
-
 interface TrendInput {
   readonly from: Date;
   readonly until: Date;
@@ -199,39 +175,6 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-export interface TrendSeries {
-  readonly name: string;
-  readonly points: readonly TrendPoint[];
-}
-
-export interface TrendMark {
-  readonly at: Date;
-  readonly text: string;
-}
-
-export interface TrendLevel {
-  readonly value: number;
-  readonly text: string;
-  /** Whether crossing it is an alarm, rather than a help to the eye. */
-  readonly isAlarm: boolean;
-}
-
-interface TrendChartProps {
-  /** Of the elements that name it; unique within a page. */
-  readonly id: string;
-  readonly title: string;
-  readonly from: Date;
-  readonly until: Date;
-  /** At most four. */
-  readonly series: readonly TrendSeries[];
-  readonly marks?: readonly TrendMark[];
-  readonly levels?: readonly TrendLevel[];
-  readonly limits?: readonly [number | null, number | null];
-  readonly show: (value: number) => string;
-  /** What is said where there is nothing to draw. */
-  readonly empty: string;
-}
-
 /** So few make no line that could be seen. */
 const FEW_DOTS = 3;
 /** More would hide the line; those beyond are small, and still say their value. */
@@ -242,9 +185,15 @@ function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
   return points.length <= MAX_DOTS || point === points.at(-1) ? 2.5 : 1;
 }
 
-export function TrendChart(props: TrendChartProps) {
-  const { id, title, from, until, levels = [], limits = [null, null], show, empty } = props;
-  const series = props.series.map((one) => ({ ...one, points: thinned(one.points, from, until) }));
+interface TrendFigureProps {
+  readonly chart: TrendChart;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+export function TrendFigure({ chart, from, until }: TrendFigureProps) {
+  const { id, title, levels = [], limits = [null, null], unit, empty } = chart;
+  const series = chart.series.map((one) => ({ ...one, points: thinned(one.points, from, until) }));
   if (series.every(({ points }) => points.length === 0)) {
     return (
       <figure class="chart">
@@ -258,7 +207,7 @@ export function TrendChart(props: TrendChartProps) {
     until,
     series.flatMap(({ points }) => points),
   );
-  const marks = (props.marks ?? []).filter(({ at }) => at >= start && at <= until);
+  const marks = (chart.marks ?? []).filter(({ at }) => at >= start && at <= until);
   const geometry = trendGeometry({
     from: start,
     until,
@@ -276,13 +225,13 @@ export function TrendChart(props: TrendChartProps) {
         {series.length > 1 ? <Legend series={series} /> : null}
       </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
-        <title id={`${id}-title`}>{describe(title, series, show)}</title>
+        <title id={`${id}-title`}>{describe(title, series, unit)}</title>
         <g class="grid">
           {yTicks.map((tick) => (
             <g key={tick}>
               <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
               <text x={left - 8} y={y(tick) + 4} text-anchor="end">
-                {withoutZeros(show(tick))}
+                {withoutZeros(formatValue(tick, unit))}
               </text>
             </g>
           ))}
@@ -321,7 +270,7 @@ export function TrendChart(props: TrendChartProps) {
                 cy={y(point.value)}
                 r={dotRadius(series[index]?.points ?? [], point)}
               >
-                <title>{describePoint(point, show)}</title>
+                <title>{describePoint(point, unit)}</title>
               </circle>
             ))}
           </g>
@@ -352,13 +301,14 @@ function Legend({ series }: { readonly series: readonly TrendSeries[] }) {
   );
 }
 
-function describePoint({ at, value, low, high }: TrendPoint, show: (value: number) => string): string {
-  const bounds = low === null || high === null ? '' : ` (${show(low)} to ${show(high)})`;
-  return `${second(at)}: ${show(value)}${bounds}`;
+function describePoint({ at, value, low, high }: TrendPoint, unit: Unit): string {
+  const bounds = low === null || high === null ? '' : ` (${formatValue(low, unit)} to ${formatValue(high, unit)})`;
+  return `${second(at)}: ${formatValue(value, unit)}${bounds}`;
 }
 
 /** What the picture shows, for those who do not see it. */
-function describe(title: string, series: readonly TrendSeries[], show: (value: number) => string): string {
+function describe(title: string, series: readonly TrendSeries[], unit: Unit): string {
+  const show = (value: number) => formatValue(value, unit);
   const parts = series.map(({ name, points }) => {
     const [first, last] = [points[0], points.at(-1)];
     if (first === undefined || last === undefined) return `${name}: no value`;

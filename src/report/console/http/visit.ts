@@ -1,10 +1,11 @@
 /** One visit of a page: who looks, at which span of time, which form is sent, and how the answer is. */
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { VNode } from 'preact';
 import type { Sessions } from '../../../platform/access/edge/session.ts';
+import type { PageContent } from '../../model/content.ts';
 import { readTimeRange } from '../links.ts';
-import { type Frame, renderPage, type Visitor } from '../page.tsx';
+import type { Frame, Visitor } from '../page.tsx';
+import { renderPage } from '../render.tsx';
 import { assertOwnOrigin, secure } from './defences.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
@@ -41,13 +42,17 @@ export function frameOf(request: FastifyRequest, visitor: Visitor | null, now: D
   };
 }
 
-export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
+export function sendPage(reply: FastifyReply, frame: Frame, page: PageContent, status = 200): FastifyReply {
+  return sendHtml(reply, renderPage(frame, page), status);
+}
+
+export function sendHtml(reply: FastifyReply, html: string, status = 200): FastifyReply {
   secure(reply);
   return reply
     .code(status)
     .header('content-type', 'text/html; charset=utf-8')
     .header('cache-control', 'no-store')
-    .send(renderPage(page));
+    .send(html);
 }
 
 /** Counts from 1; anything else is the first page. */

@@ -1,12 +1,13 @@
 /** A review of one pipeline over a span of time, as one document that needs no server and nothing else. */
-import { renderToString } from 'preact-render-to-string';
 import { duration, minute, plural } from '../../../core/format.ts';
-import { DensityPart, Topics } from '../../../density/edge/sections.tsx';
-import { GoldenHealthPart, headlineOf, ScoresPart } from '../../../golden/edge/pages/scores-part.tsx';
-import { acceptedText, IncidentsPart, PagesPart } from '../../../incidents/diagnosis/edge/pages/incident-page.tsx';
+import { densityPart, topicsSection } from '../../../density/edge/sections.ts';
+import { goldenHealthPart, headlineOf, scoresPart } from '../../../golden/edge/pages/scores-part.ts';
+import { acceptedText, incidentsPart, pagesPart } from '../../../incidents/diagnosis/edge/pages/incident-page.ts';
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
-import { deploymentMark } from '../../../live/deployments/edge/deployments-page.tsx';
-import { type Fact, Facts, Section } from '../../console/components.tsx';
+import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
+import { renderDocument, shown } from '../../console/render.tsx';
+import type { Content, Shown } from '../../model/content.ts';
+import { alarm, bounded, fact, facts, section } from '../../model/show.ts';
 import type { Review } from '../read-review.ts';
 
 interface ReportProps {
@@ -18,17 +19,54 @@ interface ReportProps {
   readonly style: string;
 }
 
+/** What a weekly review is about, in its order. */
+export function reviewContent(review: Review): Content {
+  const { topics, showsText, density, cut } = review;
+  const marks = review.deployments.map(deploymentMark);
+  return [
+    cut.length > 0 && alarm(`Not all of it is here: there are too many ${cut.join(', ')}. Choose a shorter time.`),
+    section('glance', 'At a glance', {}, glance(review)),
+    scoresPart(review, marks),
+    incidentsPart(review),
+    densityPart(review, marks),
+    topicsSection(topics, showsText, density.isWatched, 'Topics to write about'),
+    goldenHealthPart(review),
+    pagesPart(review),
+  ];
+}
+
+function glance({ sets, incidents, density, topics, from, until }: Review): Shown {
+  const critical = incidents.filter(({ severity }) => severity === 'critical').length;
+  const latest = density.series.query_density.at(-1);
+  const { pages, suspect } = pageStatistics(incidents, from, until);
+  const accepted = density.budget === null ? null : acceptedText(density.budget, until.getTime() - from.getTime());
+  return facts(
+    ...sets.map(headlineOf),
+    incidents.length === 0
+      ? fact('Incidents', 'none', 'nothing was in alarm')
+      : fact('Incidents', incidents.length, `${critical} critical`),
+    latest === undefined
+      ? fact('Query density', 'no value', 'none was measured in this time')
+      : fact('Query density', bounded(latest, 'ratio'), '1 is as in the reference'),
+    topics.length === 0
+      ? fact('Topics to write about', 'none', 'none is known')
+      : fact('Topics to write about', topics.length, 'uncovered as of now'),
+    pages === 0
+      ? fact('Pages', 'none', accepted === null ? 'nothing became critical' : `budget of false ones: ${accepted}`)
+      : fact('Pages', pages, `${plural(suspect, 'of them looks', 'of them look')} false`),
+  );
+}
+
 /** Whatever the texts in it say, a browser loads and runs nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a whole HTML document: style sheet and plots inside, no script, nothing to load */
 export function renderReport(props: ReportProps): string {
-  return `<!doctype html>\n${renderToString(<Report {...props} />)}\n`;
+  return renderDocument(<Report {...props} />);
 }
 
 function Report({ review, now, version, style }: ReportProps) {
-  const { pipeline, from, until, topics, showsText, density, cut } = review;
-  const marks = review.deployments.map(deploymentMark);
+  const { pipeline, from, until } = review;
   return (
     <html lang="en">
       <head>
@@ -52,26 +90,7 @@ function Report({ review, now, version, style }: ReportProps) {
               </p>
             </div>
           </div>
-          {cut.length === 0 ? null : (
-            <p class="alarm" role="note">
-              Not all of it is here: there are too many {cut.join(', ')}. Choose a shorter time.
-            </p>
-          )}
-          <Section id="glance" title="At a glance">
-            <Facts facts={glance(review)} />
-          </Section>
-          <ScoresPart review={review} marks={marks} />
-          <IncidentsPart review={review} />
-          <DensityPart review={review} marks={marks} />
-          <Topics
-            topics={topics}
-            showsText={showsText}
-            now={now}
-            isWatched={density.isWatched}
-            title="Topics to write about"
-          />
-          <GoldenHealthPart review={review} />
-          <PagesPart review={review} />
+          {shown(reviewContent(review), { from, until, now, frame: null })}
         </main>
         <footer class="foot">
           <p>
@@ -82,44 +101,4 @@ function Report({ review, now, version, style }: ReportProps) {
       </body>
     </html>
   );
-}
-
-function glance({ sets, incidents, density, topics, from, until }: Review): Fact[] {
-  const critical = incidents.filter(({ severity }) => severity === 'critical').length;
-  const latest = density.series.query_density.at(-1);
-  const { pages, suspect } = pageStatistics(incidents, from, until);
-  const accepted = density.budget === null ? null : acceptedText(density.budget, until.getTime() - from.getTime());
-  return [
-    ...sets.map(headlineOf),
-    {
-      name: 'Incidents',
-      value: incidents.length === 0 ? 'none' : String(incidents.length),
-      detail: incidents.length === 0 ? 'nothing was in alarm' : `${critical} critical`,
-    },
-    {
-      name: 'Query density',
-      value: latest === undefined ? 'no value' : latest.value.toFixed(2),
-      detail:
-        latest === undefined
-          ? 'none was measured in this time'
-          : latest.ciLow === null || latest.ciHigh === null
-            ? '1 is as in the reference'
-            : `${latest.ciLow.toFixed(2)} to ${latest.ciHigh.toFixed(2)}; 1 is as in the reference`,
-    },
-    {
-      name: 'Topics to write about',
-      value: topics.length === 0 ? 'none' : String(topics.length),
-      detail: topics.length === 0 ? 'none is known' : 'uncovered as of now',
-    },
-    {
-      name: 'Pages',
-      value: pages === 0 ? 'none' : String(pages),
-      detail:
-        pages === 0
-          ? accepted === null
-            ? 'nothing became critical'
-            : `budget of false ones: ${accepted}`
-          : `${plural(suspect, 'of them looks', 'of them look')} false`,
-    },
-  ];
 }

@@ -1,12 +1,11 @@
-import { h } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import { expect, it } from 'vitest';
-import { RunPage } from '../../../../src/golden/edge/pages/run-page.tsx';
+import { runPage } from '../../../../src/golden/edge/pages/run-page.ts';
 import { summarizeRun } from '../../../../src/golden/runs/run-summary.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { ExplainedRun } from '../../../../src/incidents/explain/answers.ts';
 import { readTimeRange } from '../../../../src/report/console/links.ts';
+import { renderPage } from '../../../../src/report/console/render.tsx';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, putRun } from '../../../support/golden-runs.ts';
@@ -42,7 +41,7 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
     queries,
     explained,
   };
-  return renderToString(h(RunPage, { frame, data }));
+  return renderPage(frame, runPage(data));
 }
 
 it('says above the scores of a run what looks like a mistake of the set', async () => {

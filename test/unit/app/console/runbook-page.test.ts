@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
-import { readRunbook } from '../../../../src/app/console/pages.tsx';
+import { readRunbook } from '../../../../src/app/console/pages.ts';
 
 describe('the runbooks of the console', () => {
   it('are there for every alert, with their headings, commands and links to each other', async () => {

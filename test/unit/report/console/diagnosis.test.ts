@@ -1,10 +1,10 @@
-import { h } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import { describe, expect, it } from 'vitest';
-import { DiagnosisOf, DiagnosisPanel } from '../../../../src/incidents/diagnosis/edge/pages/diagnosis.tsx';
+import { diagnosisOf, diagnosisPanel } from '../../../../src/incidents/diagnosis/edge/pages/diagnosis.ts';
 import type { Incident } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import type { Sign } from '../../../../src/incidents/diagnosis/rules/signs.ts';
 import { readTimeRange } from '../../../../src/report/console/links.ts';
+import { renderPage } from '../../../../src/report/console/render.tsx';
+import type { Content } from '../../../../src/report/model/content.ts';
 import { anIncident, NOON } from '../../../support/builders.ts';
 
 const range = readTimeRange({ range: '7d' }, NOON);
@@ -41,11 +41,18 @@ const diagnosis: Incident = anIncident({
   probability: 0.9996,
 });
 
-const html = (parts: Partial<Incident> = {}, isBrief = false) =>
-  renderToString(h(DiagnosisPanel, { diagnosis: { ...diagnosis, ...parts }, range, isBrief }));
+/** What the page has beside its shell. */
+const markup = (content: Content) => {
+  const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
+  const page = renderPage(frame, { title: '', pipeline: null, section: null, hasRange: false, content });
+  return /<h1><\/h1><\/div><\/div>(.*)<\/main>/s.exec(page)?.[1] ?? page;
+};
 
-const textOf = (markup: string) =>
-  markup
+const html = (parts: Partial<Incident> = {}, isBrief = false) =>
+  markup(diagnosisPanel({ ...diagnosis, ...parts }, isBrief ? 'brief' : 'full'));
+
+const textOf = (shown: string) =>
+  shown
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
@@ -64,7 +71,7 @@ describe('a diagnosis on a page', () => {
     const moved = html({ cause: 'golden_labels', ranked: [] });
     expect(moved).toContain('<code>recalld golden check</code>');
     expect(moved).not.toContain('`');
-    const record = renderToString(h(DiagnosisPanel, { diagnosis, range, isRecord: true }));
+    const record = markup(diagnosisPanel(diagnosis, 'record'));
     expect([html(), record].map((page) => page.includes('The record'))).toEqual([true, false]);
   });
 
@@ -97,9 +104,9 @@ describe('a diagnosis on a page', () => {
   });
 
   it('without a run leads to the golden runs, and to no run', () => {
-    const markup = html({ runId: null, referenceRunId: null });
-    expect(markup).toContain('/pipelines/docs/golden?range=7d#runs');
-    expect(markup).not.toContain('/runs/');
+    const shown = html({ runId: null, referenceRunId: null });
+    expect(shown).toContain('/pipelines/docs/golden?range=7d#runs');
+    expect(shown).not.toContain('/runs/');
   });
 
   it('says from when to when of an alarm that is over', () => {
@@ -108,7 +115,7 @@ describe('a diagnosis on a page', () => {
   });
 
   it('that is missing says why where something is in alarm, and nothing where all is well', () => {
-    const none = (state: 'critical' | 'ok') => renderToString(h(DiagnosisOf, { state, diagnosis: null, range }));
+    const none = (state: 'critical' | 'ok') => markup(diagnosisOf(state, null));
     expect(none('critical')).toContain('causes are looked for every 15 seconds');
     expect(none('ok')).toBe('');
   });

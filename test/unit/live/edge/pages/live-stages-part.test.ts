@@ -1,29 +1,27 @@
-import { h } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import { expect, it } from 'vitest';
-import { LiveStagesSection } from '../../../../../src/live/edge/pages/traffic-page.tsx';
+import { liveStagesSection } from '../../../../../src/live/edge/pages/traffic-page.ts';
+import { terminalText } from '../../../../../src/report/terminal.ts';
+import { NOON } from '../../../../support/builders.ts';
 
 it('shows what each stage of the retriever takes, brings and leaves, with bounds, and what nobody told', () => {
   const bounded = (value: number) => ({ value, ciLow: value / 2, ciHigh: value * 1.5 });
-  const html = renderToString(
-    h(LiveStagesSection, {
-      queries: 1234,
-      stages: [
-        {
-          name: 'first_pass',
-          n: 1200,
-          timed: 1200,
-          latencyP95Ms: bounded(40),
-          documents: bounded(31.5),
-          emptied: bounded(0.02),
-          answered: bounded(0.4),
-        },
-        { name: 'rerank', n: 900, timed: 0, latencyP95Ms: null, documents: null, emptied: null, answered: null },
-      ],
-    }),
+  const shown = liveStagesSection(
+    [
+      {
+        name: 'first_pass',
+        n: 1200,
+        timed: 1200,
+        latencyP95Ms: bounded(40),
+        documents: bounded(31.5),
+        emptied: bounded(0.02),
+        answered: bounded(0.4),
+      },
+      { name: 'rerank', n: 900, timed: 0, latencyP95Ms: null, documents: null, emptied: null, answered: null },
+    ],
+    1234,
   );
-  const text = html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
   expect(text).toContain('Of 1\u202f234 sampled queries of the trailing window'.replaceAll('\u202f', ' '));
-  expect(text).toMatch(/first pass 40 ms 20 ms to 60 ms 31\.5 .* 2\.0 % 1\.0 % to 3\.0 % 40\.0 % /);
+  expect(text).toMatch(/first pass 40 ms \(20 ms to 60 ms\) 31\.5 .* 2\.0 % \(1\.0 % to 3\.0 %\) 40\.0 % /);
   expect(text).toMatch(/rerank not told not told not told not told 900/);
 });

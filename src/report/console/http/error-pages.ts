@@ -6,9 +6,9 @@ import type { Logger } from '../../../core/logger.ts';
 import type { Clock } from '../../../core/time.ts';
 import type { AuthenticationSettings } from '../../../platform/access/authentication.ts';
 import { type Problem, plainProblem, problemOf, sayWhen } from '../../../platform/http/wire.ts';
-import { Sentence } from '../components.tsx';
+import type { PageContent } from '../../model/content.ts';
+import { alarm, link, paragraph } from '../../model/show.ts';
 import { address } from '../links.ts';
-import { type Frame, Page } from '../page.tsx';
 import { secure } from './defences.ts';
 import { frameOf, sendPage } from './visit.ts';
 
@@ -72,18 +72,15 @@ export function sendProblemPage(
   problem: Problem,
 ): FastifyReply {
   const frame = frameOf(request, null, clock.now(), site.version);
-  return sendPage(reply, ProblemPage({ frame, problem }), problem.status);
+  return sendPage(reply, frame, problemPage(problem), problem.status);
 }
 
-export function ProblemPage({ frame, problem }: { readonly frame: Frame; readonly problem: Problem }) {
-  return (
-    <Page frame={frame} title={problem.title} section={null} hasRange={false}>
-      <p class="alarm" role="note">
-        <Sentence>{problem.detail}</Sentence>
-      </p>
-      <p>
-        <a href="/">To the status of all pipelines</a>
-      </p>
-    </Page>
-  );
+export function problemPage({ title, detail }: Problem): PageContent {
+  return {
+    title,
+    pipeline: null,
+    section: null,
+    hasRange: false,
+    content: [alarm(detail), paragraph(link('To the status of all pipelines', '/'))],
+  };
 }

@@ -6,33 +6,32 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';
-import type { VNode } from 'preact';
-import { ChecksPage, readChecksPage } from '../../checks/edge/checks-page.tsx';
+import { checksPage, readChecksPage } from '../../checks/edge/checks-page.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts';
-import { DensityPage } from '../../density/edge/density-page.tsx';
-import { ExperimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.tsx';
-import { GoldenPage } from '../../golden/edge/pages/golden-page.tsx';
+import { densityPage } from '../../density/edge/density-page.ts';
+import { experimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.ts';
+import { goldenPage } from '../../golden/edge/pages/golden-page.ts';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/edge/pages/golden-reads.ts';
-import { LabelsPage, type LabelsPageData } from '../../golden/edge/pages/labels-page.tsx';
-import { QueryPage } from '../../golden/edge/pages/query-page.tsx';
-import { QUESTIONS_EXPLAINED, RunPage } from '../../golden/edge/pages/run-page.tsx';
+import { type LabelsPageData, labelsPage } from '../../golden/edge/pages/labels-page.ts';
+import { queryPage } from '../../golden/edge/pages/query-page.ts';
+import { QUESTIONS_EXPLAINED, runPage } from '../../golden/edge/pages/run-page.ts';
 import type { Acceptance } from '../../golden/rules/labels.ts';
-import { IncidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.tsx';
+import { incidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
-import { IndexPage } from '../../index/truth/edge/index-page.tsx';
+import { indexPage } from '../../index/truth/edge/index-page.ts';
 import { readIndexPage } from '../../index/truth/index-reads.ts';
-import { JudgePage, readJudgePage, storeGrade } from '../../judging/edge/judge-page.tsx';
+import { judgePage, readJudgePage, storeGrade } from '../../judging/edge/judge-page.ts';
 import { annotationSubjects } from '../../live/deployments/deployments.ts';
-import { DeploymentsPage, MAX_NOTE } from '../../live/deployments/edge/deployments-page.tsx';
-import { TrafficPage } from '../../live/edge/pages/traffic-page.tsx';
+import { deploymentsPage, MAX_NOTE } from '../../live/deployments/edge/deployments-page.ts';
+import { trafficPage } from '../../live/edge/pages/traffic-page.ts';
 import { readDensityPage, readTrafficPage } from '../../live/edge/pages/traffic-reads.ts';
 import { consoleVisitor, personOf } from '../../platform/access/audit-log.ts';
 import { addSessions, type Sessions } from '../../platform/access/edge/session.ts';
 import { addSignIn } from '../../platform/access/edge/sign-in.tsx';
 import { addAssets, secure } from '../../report/console/http/defences.ts';
-import { addErrorPages } from '../../report/console/http/error-pages.tsx';
+import { addErrorPages } from '../../report/console/http/error-pages.ts';
 import {
   acceptFormsOf,
   fieldsOf,
@@ -44,8 +43,9 @@ import {
   valuesOf,
 } from '../../report/console/http/visit.ts';
 import { address, labelsPath } from '../../report/console/links.ts';
-import { type Frame, Page } from '../../report/console/page.tsx';
-import { OverviewPage, StatusPage } from '../../report/status/status-page.tsx';
+import type { Frame } from '../../report/console/page.tsx';
+import type { PageContent } from '../../report/model/content.ts';
+import { overviewPage, statusPage } from '../../report/status/status-page.ts';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../report/status/status-reads.ts';
 import type { ConsoleDeps, ConsolePipeline } from './console-api.ts';
 
@@ -70,15 +70,6 @@ export async function readRunbook(name: string): Promise<{ readonly title: strin
   if (text === null) throw new RecalldError('runbook_unknown', `There is no runbook ${name}; see /runbooks/README.`);
   const [, title = name] = /^# (.*)$/m.exec(text) ?? [];
   return { title, html: await markdown.parse(text.replace(/^<!--[^]*?-->\s*/, '').replace(/^# .*$/m, '')) };
-}
-
-function RunbookPage({ frame, title, html }: { frame: Frame; title: string; html: string }) {
-  return (
-    <Page frame={frame} title={title} section={null} hasRange={false}>
-      {/* biome-ignore lint/security/noDangerouslySetInnerHtml: a file of the package, without HTML of its own */}
-      <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />
-    </Page>
-  );
 }
 
 const MAX_REASON = 500;
@@ -143,7 +134,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
         const frame = frameOf(request, request.visitor, clock.now(), site.version);
         const params = request.params as Record<string, string>;
         const page = await pages[path]?.(deps, frame, params, queryOf(request), true);
-        return page === undefined ? reply.callNotFound() : sendPage(reply, page);
+        return page === undefined ? reply.callNotFound() : sendPage(reply, frame, page);
       });
     }
 
@@ -152,7 +143,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       const found = await deps.findLabelFixes(pipeline, set);
       const frame = frameOf(request, request.visitor, clock.now(), site.version);
       const data = { ...(await readLabelsPage(deps, pipeline, set)), found };
-      return sendPage(reply, LabelsPage({ frame, data }));
+      return sendPage(reply, frame, labelsPage(data));
     });
 
     scope.post('/pipelines/:pipeline/golden/:set/labels/accept', async (request, reply) => {
@@ -205,55 +196,50 @@ type Show = (
   params: Readonly<Record<string, string>>,
   query: Query,
   isAsked: boolean,
-) => Promise<VNode>;
+) => Promise<PageContent>;
 
 const pages: Readonly<Record<string, Show>> = {
-  '/': async (deps, frame) => StatusPage({ frame, pipelines: await readStatusPage(deps, frame.range) }),
+  '/': async (deps, frame) => statusPage(await readStatusPage(deps, frame.range)),
   '/pipelines/:pipeline': async (deps, frame, { pipeline }) =>
-    OverviewPage({ frame, data: await readOverviewPage(deps, findPipeline(deps, pipeline), frame.range) }),
+    overviewPage(await readOverviewPage(deps, findPipeline(deps, pipeline), frame.range)),
   '/pipelines/:pipeline/golden': async (deps, frame, { pipeline }, query) =>
-    GoldenPage({
-      frame,
-      data: await readGoldenPage(deps, findPipeline(deps, pipeline), query, frame.range),
-    }),
-  '/pipelines/:pipeline/golden/:set/labels': async (deps, frame, { pipeline = '', set = '' }) =>
-    LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),
+    goldenPage(await readGoldenPage(deps, findPipeline(deps, pipeline), query, frame.range)),
+  '/pipelines/:pipeline/golden/:set/labels': async (deps, _frame, { pipeline = '', set = '' }) =>
+    labelsPage(await readLabelsPage(deps, pipeline, set)),
   '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, _query, isAsked) => {
     if (isAsked) spendExplained(deps, frame, MAX_COMPLAINTS_EXPLAINED);
-    return DensityPage({
-      frame,
-      data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, isAsked),
-    });
+    return densityPage(await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, isAsked));
   },
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
-    TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
-  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }, _query, isAsked) => {
+    trafficPage(await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range)),
+  '/pipelines/:pipeline/index': async (deps, _frame, { pipeline }, _query, isAsked) => {
     const { name, isIndexed } = findPipeline(deps, pipeline);
-    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed, isAsked) });
+    return indexPage(await readIndexPage(deps, name, isIndexed, isAsked));
   },
   '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
     const { name, isJudged, showsText } = findPipeline(deps, pipeline);
     const person = personOf({ apiKey: null, visitor: frame.visitor });
-    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, { ...query, person }) });
+    return judgePage(await readJudgePage(deps, name, isJudged && showsText, { ...query, person }));
   },
-  '/pipelines/:pipeline/experiments': async (deps, frame, { pipeline }) => {
+  '/pipelines/:pipeline/experiments': async (deps, _frame, { pipeline }) => {
     const { name, showsText } = findPipeline(deps, pipeline);
-    return ExperimentsPage({ frame, data: await readExperimentsPage(deps, name, showsText) });
+    return experimentsPage(await readExperimentsPage(deps, name, showsText));
   },
-  '/checks': async (deps, frame, _params, query) =>
-    ChecksPage({ frame, data: await readChecksPage(deps, query, frame.range) }),
+  '/checks': async (deps, frame, _params, query) => checksPage(await readChecksPage(deps, query, frame.range)),
   '/deployments': async (deps, frame, _params, query) =>
-    DeploymentsPage({ frame, data: await readDeploymentsPage(deps, query, frame.range) }),
-  '/incidents/:incident': async (deps, frame, { incident = '' }) =>
-    IncidentPage({ frame, incident: await findIncident(deps, incident) }),
-  '/runbooks/:alert': async (_deps, frame, { alert = '' }) => RunbookPage({ frame, ...(await readRunbook(alert)) }),
+    deploymentsPage(await readDeploymentsPage(deps, query, frame.range)),
+  '/incidents/:incident': async (deps, _frame, { incident = '' }) => incidentPage(await findIncident(deps, incident)),
+  '/runbooks/:alert': async (_deps, _frame, { alert = '' }) => {
+    const { title, html } = await readRunbook(alert);
+    return { title, pipeline: null, section: null, hasRange: false, content: { kind: 'prose', html } };
+  },
   '/runs/:run': async (deps, frame, { run = '' }, query, isAsked) => {
     if (isAsked) spendExplained(deps, frame, QUESTIONS_EXPLAINED);
-    return RunPage({ frame, data: await readRunPage(deps, run, frame.range, query, isAsked) });
+    return runPage(await readRunPage(deps, run, frame.range, query, isAsked));
   },
   '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query, isAsked) => {
     if (isAsked) spendExplained(deps, frame, 1);
-    return QueryPage({ frame, data: await readQueryPage(deps, run, id, query, isAsked) });
+    return queryPage(await readQueryPage(deps, run, id, query, isAsked));
   },
 };
 
@@ -283,7 +269,7 @@ export function addConsole(
     if (!deps.authentication.optional) addSignIn(scope, deps, sessions);
     addActions(scope, deps, sessions);
     for (const [path, show] of Object.entries(pages)) {
-      scope.get(path, async (request, reply) => sendPage(reply, await visit(deps, sessions, show, request, reply)));
+      scope.get(path, (request, reply) => visit(deps, sessions, show, request, reply));
     }
   });
 }
@@ -294,11 +280,15 @@ async function visit(
   show: Show,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<VNode> {
+): Promise<FastifyReply> {
   const now = deps.clock.now();
   const visitor = await sessions.visitorOf(request, reply);
   const frame = frameOf(request, visitor, now, deps.site.version);
-  return show(deps, frame, request.params as Record<string, string>, queryOf(request), false);
+  return sendPage(
+    reply,
+    frame,
+    await show(deps, frame, request.params as Record<string, string>, queryOf(request), false),
+  );
 }
 
 /** @throws RecalldError incident_unknown */

@@ -1,0 +1,152 @@
+/** How well the store covers what people ask: the trend, the distributions, what is not covered. */
+import { count, plural } from '../../core/format.ts';
+import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
+import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
+import type { Deployment } from '../../live/deployments/rules/deployment.ts';
+import { gapWords } from '../../measures/rules/measure-table.ts';
+import type { Distributions, TrendPoint } from '../../report/model/charts.ts';
+import type { Content, PageContent, Tone } from '../../report/model/content.ts';
+import { measureChart } from '../../report/model/measures.ts';
+import {
+  age,
+  alarm,
+  badge,
+  empty,
+  fact,
+  facts,
+  group,
+  lead,
+  section,
+  time,
+  verdictBadge,
+} from '../../report/model/show.ts';
+import type { ReviewedTopic } from '../../report/status/read-review.ts';
+import type { DensityAnswer } from '../http-contract.ts';
+import type { ComplaintsReport } from './complaints-reads.ts';
+import { complaintsSection, densityLevels, eventTable, topicsSection } from './sections.ts';
+
+export interface DensityPageData {
+  /** Without its series, which are the trends. */
+  readonly density: DensityAnswer;
+  /** By measure, oldest first, of those that have a chart. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
+  /** Of the pipeline, at the end of the range; null while nothing was in alarm. */
+  readonly diagnosis: Incident | null;
+  /** Of live queries within the range against the reference; null while neither has a query. */
+  readonly distributions: Distributions | null;
+  readonly currentQueries: number;
+  readonly topics: readonly ReviewedTopic[];
+  /** Null: nobody looked. */
+  readonly complaints: ComplaintsReport | null;
+  readonly showsText: boolean;
+  /** Oldest first. */
+  readonly deployments: readonly Deployment[];
+}
+
+export const charted = Object.keys(densityLevels);
+
+const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly text: string }> = {
+  unwatched: { tone: 'no_data', text: 'not watched' },
+  learning: { tone: 'no_data', text: 'learning' },
+  replaying: { tone: 'no_data', text: 'measuring anew' },
+  watching: { tone: 'ok', text: 'watching' },
+};
+
+export function densityPage(data: DensityPageData): PageContent {
+  const { density, trends, diagnosis, distributions, currentQueries, topics, showsText, deployments } = data;
+  const { pipeline, phase, check, measures, events } = density;
+  const marks = deployments.map(deploymentMark);
+  return {
+    title: 'Density',
+    pipeline,
+    section: 'density',
+    aside: [badge(phases[phase].text, phases[phase].tone), check !== null && verdictBadge(check.verdict)],
+    content: [
+      section(
+        'state',
+        'Where the watch stands',
+        {
+          lead: 'Query density says how well the vector store covers live queries, against a reference of well-known traffic.',
+        },
+        check !== null && check.verdict !== 'ok' && alarm(check.explanation),
+        state(density),
+        diagnosis !== null &&
+          check !== null &&
+          diagnosis.alarms.includes(check.name) &&
+          diagnosisPanel(diagnosis, 'brief'),
+      ),
+      section(
+        'trend',
+        'Trend',
+        { lead: 'Bands are 95 % bounds; numbered lines are deployments.' },
+        group(
+          'charts',
+          Object.entries(densityLevels).map(([measure, levels]) => {
+            const gap = measures[measure]?.no_data ?? null;
+            return measureChart(measure, trends.get(measure) ?? [], {
+              marks,
+              levels,
+              limits: [0, null],
+              empty:
+                gap === null
+                  ? 'No window closed in this time. Choose a longer one.'
+                  : `No value: ${gapWords(gap.reason)}.`,
+            });
+          }),
+          {
+            kind: 'distribution',
+            id: 'coverage',
+            title:
+              distributions === null
+                ? 'Coverage of queries'
+                : `Coverage of ${plural(currentQueries, 'measured query', 'measured queries')}: cosine of the nearest chunk`,
+            distributions,
+            empty: 'No live query was measured in this time, and there is no reference yet.',
+          },
+        ),
+      ),
+      topicsSection(topics, showsText, phase === 'watching'),
+      complaintsSection(data.complaints, showsText),
+      section(
+        'events',
+        'Alarms and new references',
+        {},
+        events.length === 0
+          ? lead('None so far.')
+          : eventTable(
+              'Alarms and new references, newest first',
+              events.map(({ occurred_at, ...event }) => ({ ...event, occurredAt: new Date(occurred_at) })),
+            ),
+      ),
+    ],
+  };
+}
+
+function state({ phase, baseline, progress, closed_until: closedUntil, incidents }: DensityAnswer): Content {
+  if (phase === 'unwatched') {
+    return empty(
+      'The density of this pipeline is not watched.',
+      'Name its `vector_store` in the config, and its `embedder` unless live queries come with their vectors; then send live queries.',
+    );
+  }
+  const shown = [
+    baseline !== null &&
+      fact('Reference', `version ${baseline.version}`, [
+        `${plural(baseline.sessions, 'session')} of ${Math.round(baseline.days)} days until `,
+        time(new Date(baseline.until)),
+        baseline.grade !== 'page' && '; provisional: too short for pages',
+      ]),
+    progress !== null &&
+      fact(
+        'Learning a reference',
+        `${count(progress.sessions)} of ${count(progress.needs.sessions)} sessions`,
+        `on ${Math.floor(progress.days)} of ${progress.needs.days} days; until then nothing is compared`,
+      ),
+    closedUntil !== null && fact('Latest window', age(new Date(closedUntil)), time(new Date(closedUntil))),
+    ...Object.entries(incidents).map(([level, { opened_at }]) =>
+      fact(`Alarm (${level})`, badge('open', level === 'page' ? 'critical' : 'warning'), time(new Date(opened_at))),
+    ),
+  ].filter((one) => one !== false);
+  return shown.length === 0 ? lead('The first window has not closed yet.') : facts(...shown);
+}

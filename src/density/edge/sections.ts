@@ -1,0 +1,259 @@
+/**
+ * Topics that people ask about and the store does not cover, with what to add for them; and what people complain
+ * about, looked for when somebody asks.
+ */
+import { compact, count, plural } from '../../core/format.ts';
+import { percent } from '../../core/text/spelling.ts';
+import { countsOf } from '../../incidents/explain/answers.ts';
+import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
+import type { Content, Section, Shown, Table, Tone } from '../../report/model/content.ts';
+import { measureChart } from '../../report/model/measures.ts';
+import {
+  age,
+  ask,
+  badge,
+  code,
+  empty,
+  group,
+  heading,
+  lead,
+  list,
+  paragraph,
+  quiet,
+  section,
+  sparkline,
+  strong,
+  styledParagraph,
+  table,
+  time,
+  verbatim,
+} from '../../report/model/show.ts';
+import { type Review, type ReviewedTopic, reviewedMeasures } from '../../report/status/read-review.ts';
+import { judgedInWords, topicAdvice } from '../rules/uncovered-topic.ts';
+import type { DensityEventKind } from '../rules/watch-state.ts';
+import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';
+
+export function topicsSection(
+  topics: readonly ReviewedTopic[],
+  showsText: boolean,
+  isWatched: boolean,
+  title = 'Uncovered topics',
+): Section {
+  return section(
+    'topics',
+    title,
+    { lead: 'What people ask more than in the reference and the store answers badly, the largest first.' },
+    topics.length > 0
+      ? list(
+          'topics',
+          topics.map((one) => topicOf(one, showsText)),
+        )
+      : empty(
+          isWatched
+            ? 'No topic is known that people ask about and the store does not cover.'
+            : 'Topics are looked for once there is a reference to hold live queries against.',
+        ),
+  );
+}
+
+const MAX_EXAMPLES = 5;
+
+function topicOf({ topic, windows, texts }: ReviewedTopic, showsText: boolean): Shown {
+  const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
+  const examples = showsText ? topic.examples.flatMap((id) => texts.get(id) ?? []).slice(0, MAX_EXAMPLES) : [];
+  const trend = windows.map(({ windowEnd, trafficShare }) => ({
+    at: windowEnd,
+    value: trafficShare,
+    low: null,
+    high: null,
+  }));
+  const content = [
+    group(
+      'topic-head',
+      heading(3, verbatim(name)),
+      badge(topic.state, topic.state === 'open' ? 'warning' : 'neutral'),
+      quiet(
+        topic.cause === 'lost_content' ? 'was asked before' : 'new',
+        ' · first seen ',
+        time(topic.firstSeen),
+        ', last ',
+        age(topic.windowEnd),
+      ),
+    ),
+    paragraph(
+      strong(percent(topic.trafficShare)),
+      ` of the traffic (${percent(topic.shareLow)} to ${percent(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points beyond the reference. Its queries are covered ${topic.density.toFixed(2)} times as well as in the reference.`,
+    ),
+    optional(judgedInWords(topic)),
+    trend.length >= 2 && sparkline(trend),
+    paragraph(topicAdvice(topic)),
+    group(
+      'topic-parts',
+      part(
+        'Example queries',
+        examples.map((text) => verbatim(text)),
+        showsText ? 'None of their texts is kept any more.' : 'No text is shown: this pipeline has privacy.text: hash.',
+      ),
+      part(
+        'Nearest chunks',
+        topic.nearest.slice(0, MAX_EXAMPLES).map(([id, similarity]) => [code(id), ' ', quiet(compact(similarity))]),
+      ),
+      topic.segments.length > 0 &&
+        part(
+          'Who asks',
+          topic.segments.slice(0, MAX_EXAMPLES).map(([segment, share]) => [`${segment} `, quiet(percent(share))]),
+        ),
+    ),
+    topic.note !== null && styledParagraph('quiet', 'Note: ', verbatim(topic.note)),
+  ];
+  return { kind: 'group', style: 'topic', label: name, content };
+}
+
+function optional(sentence: string | null): Content {
+  return sentence !== null && paragraph(sentence);
+}
+
+function part(title: string, items: readonly Content[], none = ''): Shown {
+  return group('side', heading(4, title), items.length > 0 ? list('plain', items) : styledParagraph('quiet', none));
+}
+
+const asInReference = (at: number): TrendLevel => ({ value: at, text: 'as in the reference', isAlarm: false });
+
+/** Measures of density that have a chart, with the levels in it. */
+export const densityLevels: Readonly<Record<string, readonly TrendLevel[]>> = {
+  query_density: [asInReference(1)],
+  query_uncovered_ratio: [asInReference(0.05)],
+  density_page_evidence_ratio: [{ value: 1, text: 'pages somebody', isAlarm: true }],
+};
+
+const kinds: Record<DensityEventKind, readonly [text: string, tone: Tone]> = {
+  page: ['page', 'critical'],
+  ticket: ['ticket', 'warning'],
+  resolve: ['resolved', 'ok'],
+  reset: ['reset', 'neutral'],
+  rebaseline: ['new reference', 'neutral'],
+};
+
+interface ShownEvent {
+  readonly kind: DensityEventKind;
+  readonly occurredAt: Date;
+  readonly sentence: string;
+}
+
+export function eventTable(caption: string, events: readonly ShownEvent[]): Table {
+  return table(caption, events, [
+    ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
+    ['What', ({ kind }) => badge(...kinds[kind])],
+    ['In words', ({ sentence }) => sentence],
+  ]);
+}
+
+const MAX_EVENTS = 30;
+
+/** How well the store covered what people asked, within a review. */
+export function densityPart({ density }: Review, marks: readonly TrendMark[]): Section {
+  const { series, events, isWatched } = density;
+  if (!isWatched && events.length === 0 && series.query_density.length === 0) {
+    return section(
+      'density',
+      'Density drift',
+      {},
+      empty(
+        'Query density is not watched on this pipeline, or has no reference yet: nothing says whether the store covers what people ask.',
+      ),
+    );
+  }
+  return section(
+    'density',
+    'Density drift',
+    { lead: 'How well the store covers live queries, against a reference of well-known traffic.' },
+    group(
+      'charts',
+      reviewedMeasures.map((measure) =>
+        measureChart(measure, measuredPoints(series[measure]), {
+          id: `density-${measure}`,
+          marks,
+          levels: densityLevels[measure] ?? [],
+          limits: [0, null],
+          empty: 'No window closed in this time.',
+        }),
+      ),
+    ),
+    events.length === 0
+      ? lead('No alarm was raised or resolved in this time.')
+      : eventTable('What the watch said, newest first', events.slice(0, MAX_EVENTS)),
+  );
+}
+
+/** @param report null: nobody looked */
+export function complaintsSection(report: ComplaintsReport | null, showsText: boolean): Section {
+  return section(
+    'complaints',
+    'What people complain about',
+    { lead: 'Topics that sessions with negative feedback ask about more than others do.' },
+    report === null
+      ? ask(
+          'complaints',
+          'Look for them',
+          'The sampled queries of two weeks are clustered, and the retriever is asked why it did not return what others liked.',
+        )
+      : found(report, showsText),
+  );
+}
+
+function found(report: ComplaintsReport, showsText: boolean): Content {
+  const { found: compared, topics, days } = report;
+  if (compared.kind === 'insufficient_data') return empty(lackingSentence(report) ?? '');
+  const sessions = `${plural(compared.negative, 'session')} with negative feedback and ${count(compared.others)} without, of ${days} days`;
+  if (topics.length === 0) return empty(`${sessions}: they do not differ by what they ask about.`);
+  return [
+    lead(`${sessions}.`),
+    list(
+      'topics',
+      topics.map((one) => complaint(one, showsText)),
+    ),
+  ];
+}
+
+function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Shown {
+  const { label, members, share, othersShare, sessions, days, failed, empty: answeredEmpty, shown, liked } = topic;
+  const name = showsText && label.length > 0 ? label.join(' ') : (members[0] ?? '');
+  const trend = days.map(({ day, negative, sessions: own }) => ({
+    at: new Date(`${day}T12:00:00Z`),
+    value: own / negative,
+    low: null,
+    high: null,
+  }));
+  const unanswered =
+    failed + answeredEmpty === 0
+      ? ''
+      : ` Of its ${plural(members.length, 'query', 'queries')} ${failed} failed and ${answeredEmpty} found nothing.`;
+  const content = [
+    group('topic-head', heading(3, verbatim(name))),
+    paragraph(
+      strong(percent(share.value)),
+      ` of the sessions with negative feedback (${percent(share.low)} to ${percent(share.high)}), ${plural(sessions, 'session')}; ${percent(othersShare)} of the others.${unanswered}`,
+    ),
+    trend.length >= 2 && sparkline(trend),
+    group(
+      'topic-parts',
+      part(
+        'Example queries',
+        shown.map(({ id, text }) => (showsText && text !== null ? verbatim(text) : code(id))),
+      ),
+      part(
+        'Liked by people who asked alike',
+        liked.map((document) => code(document)),
+        'Nothing, so nobody knows what should have come.',
+      ),
+      why !== null &&
+        liked.length > 0 &&
+        part(
+          'Why it did not come',
+          countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
+          'It did: the examples got what others liked.',
+        ),
+    ),
+  ];
+  return { kind: 'group', style: 'topic', label: name, content };
+}

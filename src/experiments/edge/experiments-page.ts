@@ -1,0 +1,87 @@
+/** What is known of the shadows and variants of a pipeline, for a colleague who is to decide. */
+import { DAY_MS } from '../../core/time.ts';
+import type { Content, PageContent } from '../../report/model/content.ts';
+import { documentId, empty, section, table, value, verbatim } from '../../report/model/show.ts';
+import { keyOf, type ReadContext } from '../context.ts';
+import { readShadow, readVariants } from '../read-reports.ts';
+import type { ShadowReport, VariantsReport } from '../report.ts';
+import type { ChangedAnswer } from '../sql/shadow-answers.ts';
+import { shadowSection, variantsSection } from './shown.ts';
+
+interface ExperimentsPageData {
+  readonly pipeline: string;
+  readonly shadows: readonly {
+    readonly report: ShadowReport;
+    /** Live queries whose lists have least in common; none where no text may be shown. */
+    readonly changed: readonly ChangedAnswer[];
+  }[];
+  /** Null where the pipeline compares none. */
+  readonly variants: VariantsReport | null;
+}
+
+const LISTED = 10;
+
+export async function readExperimentsPage(
+  ctx: ReadContext,
+  name: string,
+  showsText: boolean,
+): Promise<ExperimentsPageData> {
+  const shadows: ExperimentsPageData['shadows'][number][] = [];
+  for (const pipeline of ctx.pipelines.filter((one) => one.name === name)) {
+    for (const shadow of pipeline.shadows) {
+      const report = await readShadow(ctx, pipeline, shadow);
+      const since = new Date(ctx.clock.now().getTime() - report.live.days * DAY_MS);
+      const changed = showsText ? await ctx.shadowAnswers.mostChanged(keyOf(pipeline, shadow), since, LISTED) : [];
+      shadows.push({ report, changed });
+    }
+  }
+  const plan = ctx.variantPlans.find(({ pipeline }) => pipeline === name);
+  return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(ctx, plan) };
+}
+
+export function experimentsPage({ pipeline, shadows, variants }: ExperimentsPageData): PageContent {
+  return {
+    title: 'Experiments',
+    pipeline,
+    section: 'experiments',
+    hasRange: false,
+    content: [
+      shadows.length === 0 &&
+        variants === null &&
+        section(
+          'experiments',
+          'Experiments',
+          { lead: 'Is another retriever, or a variant of the service, better?' },
+          empty(
+            'This pipeline has neither shadows nor variants.',
+            'Add `shadow` with a name and a retriever, or `variants` with its arms, to it in the config.',
+          ),
+        ),
+      shadows.map(({ report, changed: differing }) => [shadowSection(report), changed(report.name, differing)]),
+      variants !== null && variantsSection(variants),
+    ],
+  };
+}
+
+function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
+  if (answers.length === 0) return null;
+  return section(
+    `changed-${shadow}`,
+    'Live queries that it answers most differently',
+    { lead: 'The first documents of both lists, those first that have least in common.' },
+    table('Lists that differ most', answers, [
+      ['Query', ({ text }) => verbatim(text)],
+      ['Overlap', ({ overlap }) => value(overlap, 'score'), 'number'],
+      ['Users got', ({ shownIds }) => ids(shownIds)],
+      ['Shadow', ({ documentIds }) => ids(documentIds)],
+    ]),
+  );
+}
+
+const SHOWN_IDS = 3;
+
+function ids(all: readonly string[]): Content {
+  const rest = all.length - SHOWN_IDS;
+  if (all.length === 0) return 'nothing';
+  return [documentId(all.slice(0, SHOWN_IDS).join(', ')), rest > 0 && ` and ${rest} more`];
+}

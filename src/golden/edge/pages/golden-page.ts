@@ -1,0 +1,178 @@
+/** A golden set of a pipeline over time: its scores with their bounds, the deployments between, every run. */
+import { worstVerdict } from '../../../checks/rules/threshold.ts';
+import type { RunStatus } from '../../../core/model.ts';
+import { diagnosisPanel } from '../../../incidents/diagnosis/edge/pages/diagnosis.ts';
+import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
+import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
+import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
+import type { Measure } from '../../../math/ir/metric-key.ts';
+import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
+import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
+import type { Content, PageContent, Shown, Tone } from '../../../report/model/content.ts';
+import {
+  badge,
+  choices,
+  empty,
+  exactTime,
+  group,
+  link,
+  missing,
+  quiet,
+  section,
+  styledParagraph,
+  table,
+  value,
+  verdictBadge,
+} from '../../../report/model/show.ts';
+import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
+import type { HistoricRun } from '../../sql/run-results.ts';
+
+export interface GoldenPageData {
+  readonly pipeline: string;
+  /** Of the config, and others that ran by hand. */
+  readonly sets: readonly string[];
+  /** Null while there is none. */
+  readonly shown: ShownSet | null;
+}
+
+interface ShownSet {
+  readonly goldenSet: string;
+  readonly cron: string | null;
+  /** By measure, within the range. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
+  /** A page of those within the range, oldest first. */
+  readonly runs: readonly HistoricRun[];
+  /** What an address says to show those before them; null where there are none. */
+  readonly older: string | null;
+  readonly baseline: GoldenBaseline | null;
+  /** Of the pipeline at the end of the range; null while nothing was in alarm. */
+  readonly diagnosis: Incident | null;
+  /** Within the range, oldest first. */
+  readonly deployments: readonly Deployment[];
+  /** Floors of the config by measure. */
+  readonly floors: ReadonlyMap<string, TrendLevel>;
+}
+
+/** Measures that have a chart, the most telling first. */
+export const charted: readonly { readonly measure: Measure; readonly name: string }[] = [
+  { measure: 'ndcg', name: 'nDCG' },
+  { measure: 'hit_rate', name: 'Hit rate' },
+  { measure: 'mrr', name: 'MRR' },
+  { measure: 'recall', name: 'Recall' },
+];
+
+export const runTones: Record<RunStatus, Tone> = {
+  running: 'neutral',
+  completed: 'neutral',
+  void: 'critical',
+  failed: 'critical',
+  cancelled: 'neutral',
+};
+
+/** A measure of a golden set over time. */
+export function goldenChart(
+  id: string,
+  measure: Measure,
+  k: number,
+  points: readonly TrendPoint[],
+  rest: Pick<TrendChart, 'empty' | 'marks' | 'levels' | 'from'>,
+): TrendChart {
+  const name = charted.find((one) => one.measure === measure)?.name ?? measure;
+  const title = k === 0 ? name : `${name}@${k}`;
+  return { kind: 'trend', id, title, series: [{ name, points }], limits: [0, 1], unit: 'score', ...rest };
+}
+
+export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageContent {
+  return {
+    title: 'Golden runs',
+    pipeline,
+    section: 'golden',
+    content: [
+      choices(
+        'Golden sets',
+        sets.map((set) => [link(set, pipelinePath(pipeline, 'golden'), { set }), set === shown?.goldenSet]),
+      ),
+      shown === null
+        ? empty(
+            'No golden set is measured on this pipeline, so nothing says how good its answers are.',
+            'Import one with `recalld golden import FILE --set NAME`, and name it under `golden` of the pipeline with a `cron`.',
+          )
+        : shownSet(pipeline, shown),
+    ],
+  };
+}
+
+function shownSet(pipeline: string, shown: ShownSet): Content {
+  const { goldenSet, cron, trends, runs, older, baseline, diagnosis, deployments, floors } = shown;
+  const k = Math.max(...runs.flatMap(({ scores }) => scores.map((one) => one.k)), 0);
+  return [
+    section(
+      'scores',
+      `Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`,
+      {
+        lead: [
+          cron === null ? 'It runs by hand.' : `It runs by the schedule ${cron}.`,
+          ' Bands are 95 % bounds; numbered lines are deployments. ',
+          baseline === null
+            ? 'No baseline is pinned: open a completed run to pin it.'
+            : ['Compared with the baseline ', link(baseline.runId, runPath(baseline.runId)), '.'],
+        ],
+        aside: link('Labels of this set', labelsPath(pipeline, goldenSet)),
+      },
+      group(
+        'charts',
+        charted.map(({ measure }) => {
+          const floor = floors.get(`${measure}@${k}`);
+          return goldenChart(`trend-${measure}`, measure, k, trends.get(measure) ?? [], {
+            marks: deployments.map(deploymentMark),
+            levels: floor === undefined ? [] : [floor],
+            empty: 'No run completed in this time. Choose a longer one.',
+          });
+        }),
+      ),
+    ),
+    diagnosis !== null && section('diagnosis', 'Behind what is in alarm', {}, diagnosisPanel(diagnosis, 'brief')),
+    section(
+      'runs',
+      'Runs',
+      { lead: 'Newest first.' },
+      runs.length === 0
+        ? empty(
+            'No run started in this time.',
+            `Choose a longer time above, or run it now: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\``,
+          )
+        : table(
+            'Golden runs, newest first',
+            runs.toReversed(),
+            [
+              ['Started (UTC)', ({ startedAt }) => exactTime(startedAt)],
+              ['Run', ({ runId }) => [link(runId, runPath(runId)), runId === baseline?.runId && quiet(' baseline')]],
+              ['Verdict', outcome],
+              ['Version', ({ goldenSetVersion }) => String(goldenSetVersion), 'minor number'],
+              ...charted.map(
+                ({ measure, name }, index) =>
+                  [name, (run: HistoricRun) => score(run, measure), index > 1 ? 'minor number' : 'number'] as const,
+              ),
+              ['n', ({ scores }) => scores[0]?.n ?? 0, 'number'],
+            ],
+            'dense',
+          ),
+      older !== null &&
+        styledParagraph(
+          'quiet',
+          link('Older runs', pipelinePath(pipeline, 'golden'), { set: goldenSet, before: older }, 'runs'),
+        ),
+    ),
+  ];
+}
+
+function score({ scores }: HistoricRun, measure: Measure): Content {
+  const found = scores.find((one) => one.measure === measure);
+  return found === undefined ? missing('none') : value(found.mean, 'score', found.ciLow, found.ciHigh);
+}
+
+/** What its checks say of a run that completed; else how it ended. */
+function outcome({ status, verdicts }: HistoricRun): Shown {
+  if (status === 'completed' && verdicts.length > 0) return verdictBadge(worstVerdict(verdicts));
+  return badge(status === 'completed' ? 'not judged' : status, runTones[status]);
+}

@@ -1,0 +1,142 @@
+/** The queries of a run, a page of them at a time. */
+
+import type { QueryOutcome } from '../../../core/model.ts';
+import { runPath, runQuery } from '../../../report/console/links.ts';
+import type { Content, Section, Tone } from '../../../report/model/content.ts';
+import {
+  badge,
+  choices,
+  empty,
+  group,
+  link,
+  missing,
+  query,
+  section,
+  styled,
+  table,
+  value,
+} from '../../../report/model/show.ts';
+import { type QueryView, queryViews } from '../../rules/listed-queries.ts';
+import type { GoldenRun } from '../../rules/run.ts';
+import { answersGone } from '../../runs/stored-runs.ts';
+
+export interface QueryRow {
+  readonly id: string;
+  /** Null where no text is shown. */
+  readonly text: string | null;
+  readonly outcome: QueryOutcome | null;
+  readonly score: number;
+  /** Of the run that it is compared with; null without one. */
+  readonly before: number | null;
+  readonly staleDocuments: number;
+}
+
+export interface QueryTableData {
+  readonly view: QueryView;
+  /** A metric key such as `ndcg@10`. */
+  readonly by: string;
+  /** Metric keys to choose from. */
+  readonly measures: readonly string[];
+  readonly rows: readonly QueryRow[];
+  readonly total: number;
+  /** From 1. */
+  readonly page: number;
+  readonly pageSize: number;
+  /** The run that it is compared with; null without one. */
+  readonly against: string | null;
+  /** The same, where the address names it. */
+  readonly chosenAgainst: string | null;
+}
+
+const titles: Record<QueryView, string> = {
+  worst: 'Worst',
+  regressed: 'Most regressed',
+  newly_empty: 'Newly empty',
+  stale: 'Stale labels',
+  failed: 'Failed',
+};
+
+const nothing: Record<QueryView, string> = {
+  worst: 'The run has no answered query yet.',
+  regressed: 'No query scores otherwise than in the run that it is compared with.',
+  newly_empty: 'No query that had documents before came back without any.',
+  stale: 'No label of this run is known to be stale.',
+  failed: 'The retriever answered every query.',
+};
+
+const outcomeTones: Record<QueryOutcome, Tone> = {
+  ok: 'neutral',
+  empty: 'warning',
+  error: 'critical',
+  timeout: 'critical',
+};
+
+export function queryTable(run: GoldenRun, data: QueryTableData): Section {
+  const { view, by, measures, against, chosenAgainst } = data;
+  const linked = (text: string, rest: Record<string, string | number>) =>
+    link(text, runPath(run.id), { view, by, against: chosenAgainst, ...rest }, 'queries');
+  return section(
+    'queries',
+    'Query by query',
+    {
+      lead:
+        against === null
+          ? 'Scores of each query.'
+          : `Scores of each query, and what it scored in ${against}, where its labels are alive.`,
+    },
+    group(
+      'filters',
+      choices(
+        'Which queries',
+        queryViews.map((one) => [linked(titles[one], { view: one }), one === view]),
+      ),
+      {
+        kind: 'form',
+        method: 'get',
+        action: `${runPath(run.id)}#queries`,
+        hidden: { view, against: chosenAgainst },
+        content: [
+          { kind: 'input', type: 'select', name: 'by', label: 'Scored by', value: by, options: measures },
+          { kind: 'button', text: 'Apply' },
+        ],
+      },
+    ),
+    listed(run, data, linked),
+  );
+}
+
+function listed(
+  run: GoldenRun,
+  { view, by, rows, total, page, pageSize, against, chosenAgainst }: QueryTableData,
+  linked: (text: string, rest: Record<string, string | number>) => ReturnType<typeof link>,
+): Content {
+  if (run.answersGoneAt !== null) return empty(answersGone(run));
+  if (rows.length === 0)
+    return against === null && (view === 'regressed' || view === 'newly_empty')
+      ? empty(
+          'There is no earlier completed run to compare with.',
+          'Pin a baseline, or wait for the next run of this set.',
+        )
+      : empty(nothing[view]);
+  return [
+    table(`${titles[view]} queries by ${by}`, rows, [
+      ['Query', ({ id, text }) => ({ ...runQuery(run.id, id, query(id, text)), query: { against: chosenAgainst } })],
+      [
+        'Outcome',
+        ({ outcome }) =>
+          outcome === null ? missing('not yet') : badge(outcome === 'ok' ? 'answered' : outcome, outcomeTones[outcome]),
+      ],
+      [by, ({ score }) => value(score, 'score'), 'number'],
+      ['Before', ({ before }) => (before === null ? missing('none') : value(before, 'score')), 'minor number'],
+      ['Difference', ({ before, score }) => before !== null && difference(score - before), 'number'],
+      ['Stale labels', ({ staleDocuments }) => staleDocuments !== 0 && staleDocuments, 'minor number'],
+    ]),
+    { kind: 'pager', what: 'queries', page, pageSize, total, link: (text, to) => linked(text, { page: to }) },
+  ];
+}
+
+/** A drop is told from a rise by its colour and its sign. */
+export function difference(of: number): Content {
+  const shown = value(of, 'difference');
+  return of === 0 ? shown : styled(of < 0 ? 'fell' : 'rose', shown);
+}

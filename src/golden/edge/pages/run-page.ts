@@ -1,0 +1,207 @@
+/** One golden run: what it came to, against its baseline, and query by query. */
+import { count, duration, plural } from '../../../core/format.ts';
+import { diagnosisPanel } from '../../../incidents/diagnosis/edge/pages/diagnosis.ts';
+import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
+import { countsOf, type ExplainedRun, verdictWords } from '../../../incidents/explain/answers.ts';
+import type { Annotation } from '../../../live/deployments/deployments.ts';
+import { deploymentMark, noteForm, notes } from '../../../live/deployments/edge/deployments-page.ts';
+import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
+import { pipelinePath, runPath, runQuery } from '../../../report/console/links.ts';
+import type { TrendPoint } from '../../../report/model/charts.ts';
+import type { Content, Form, PageContent, Section, Shown } from '../../../report/model/content.ts';
+import {
+  alarm,
+  ask,
+  badge,
+  documentId,
+  exactTime,
+  fact,
+  facts,
+  group,
+  link,
+  paragraph,
+  section,
+  table,
+  verdictBadge,
+  why,
+} from '../../../report/model/show.ts';
+import type { GoldenRun } from '../../rules/run.ts';
+import type { RunSummaryJson } from '../../run-summary-schema.ts';
+import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
+import { partsOfPipelineName } from '../../watched-pipeline.ts';
+import { charted, goldenChart, runTones } from './golden-page.ts';
+import { type QueryTableData, queryTable } from './query-table.ts';
+import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
+import { stagesSection } from './stages.ts';
+
+export interface RunPageData {
+  readonly run: GoldenRun;
+  readonly summary: RunSummaryJson;
+  /** From when on the trend is shown: the start of the run, where it lies before the range. */
+  readonly from: Date;
+  /** By measure. */
+  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
+  /** Around the run, oldest first. */
+  readonly deployments: readonly Deployment[];
+  readonly notes: readonly Annotation[];
+  /** Null when it is not the pinned baseline. */
+  readonly baseline: GoldenBaseline | null;
+  /** Of the alarm that the run was part of; null for none. */
+  readonly diagnosis: Incident | null;
+  readonly queries: QueryTableData;
+  /** Why misses did not come back, asked just now; null: nobody asked for it. */
+  readonly explained: ExplainedRun | null;
+}
+
+/** Each takes about five calls of the retriever. */
+export const QUESTIONS_EXPLAINED = 20;
+
+/** The most telling two. */
+export const chartedOfRun = charted.slice(0, 2);
+
+export function runPage(data: RunPageData): PageContent {
+  const { run, summary, from, trends, deployments, baseline, diagnosis, queries, explained } = data;
+  const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
+  return {
+    title: `Run of ${run.goldenSet}${shadow === null ? '' : ` by ${shadow}`}`,
+    pipeline,
+    section: shadow === null ? 'golden' : 'experiments',
+    aside:
+      run.status === 'completed' && summary.checks.length > 0
+        ? verdictBadge(summary.verdict)
+        : badge(run.status, runTones[run.status]),
+    content: [
+      [alarmOf(run), summary.failure?.explanation, ...run.doubts].map((sentence) => sentence && alarm(sentence)),
+      section(
+        'run',
+        run.id,
+        {
+          aside:
+            shadow === null
+              ? link(`All runs of ${run.goldenSet}`, pipelinePath(pipeline, 'golden'), { set: run.goldenSet })
+              : link(`What is known of ${shadow}`, pipelinePath(pipeline, 'experiments')),
+        },
+        runFacts(run, summary),
+        notes(data.notes),
+        group(
+          'acts',
+          noteForm('run', run.id, 'this run', runPath(run.id)),
+          run.status === 'completed' && baseline === null && pinForm(run, summary.queries),
+        ),
+        baseline !== null && baselineNote(baseline),
+      ),
+      diagnosis !== null && section('diagnosis', 'Behind the alarm', {}, diagnosisPanel(diagnosis)),
+      checksSection(summary),
+      forbiddenSection(summary),
+      noAnswerSection(summary),
+      scoresSection(summary),
+      run.stages !== null && stagesSection(run.stages),
+      run.status === 'completed' && shadow === null && misses(run.id, explained),
+      section(
+        'trend',
+        'Where it stands',
+        { lead: 'Completed runs of this set; numbered lines are deployments.' },
+        group(
+          'charts',
+          chartedOfRun.map(({ measure }) =>
+            goldenChart(`trend-${measure}`, measure, 0, trends.get(measure) ?? [], {
+              from,
+              marks: deployments.map(deploymentMark),
+              empty: 'No run completed in this time. Choose a longer one.',
+            }),
+          ),
+        ),
+      ),
+      queryTable(run, queries),
+    ],
+  };
+}
+
+function misses(runId: string, explained: ExplainedRun | null): Section {
+  const title = 'Why relevant documents were missed';
+  if (explained === null)
+    return section(
+      'misses',
+      title,
+      {},
+      ask(
+        'misses',
+        'Ask why now',
+        `The retriever and the store are asked the first ${QUESTIONS_EXPLAINED} questions with misses again, about five times each.`,
+      ),
+    );
+  const { misses: all, explained: told } = explained;
+  const counts = countsOf(told).map(([words, number]) => `${count(number)} ${words}`);
+  const sum =
+    told.length === 0 ? 'Nothing was missed.' : `Of ${plural(told.length, 'miss', 'misses')}: ${counts.join(', ')}.`;
+  const rest = ` The run has ${count(all)}; recalld explain --run ${runId} takes more.`;
+  return section(
+    'misses',
+    title,
+    { lead: `${sum}${all > told.length ? rest : ''}` },
+    told.length > 0 &&
+      table('Missed documents, asked now', told, [
+        ['Query', ({ queryId }) => runQuery(runId, queryId ?? '')],
+        ['Document', ({ document }) => documentId(document)],
+        ['Verdict', (one) => [verdictWords(one), why(one.evidence.join(' '))]],
+      ]),
+  );
+}
+
+function alarmOf(run: GoldenRun): string | null {
+  if (run.reason !== null) return run.reason;
+  return run.status === 'failed' ? 'The run did not come to its end; the log of recalld says why.' : null;
+}
+
+function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): Shown {
+  const failed = queries.error + queries.timeout;
+  const seconds = run.finishedAt === null ? null : (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
+  return facts(
+    fact('Started', exactTime(run.startedAt), triggers[run.trigger]),
+    fact('Took', seconds === null ? 'still runs' : duration(seconds), run.cause),
+    fact('Golden set', run.goldenSet, `version ${run.goldenSetVersion}`),
+    fact(
+      'Queries',
+      queries.total,
+      `${plural(queries.ok, 'answered', 'answered')}, ${count(queries.empty)} empty, ${count(failed)} failed`,
+    ),
+    fact(
+      'Documents gone',
+      labels.stale === null ? 'unknown' : labels.stale + (labels.lost ?? 0),
+      labels.reason ??
+        (labels.probed !== null &&
+          `of ${plural(labels.probed, 'judged document')}: ${count(labels.lost ?? 0)} lost, ${count(labels.stale ?? 0)} superseded`),
+    ),
+  );
+}
+
+const triggers: Record<GoldenRun['trigger'], string> = {
+  schedule: 'by its schedule',
+  manual: 'by hand',
+  sentinel: 'after a sentinel fell',
+};
+
+/** Makes a run the baseline that later ones are compared with. */
+function pinForm({ id, goldenSet }: GoldenRun, { error, timeout }: RunSummaryJson['queries']): Form {
+  const failed = error + timeout;
+  const confirmed: Content = failed > 0 && {
+    kind: 'input',
+    type: 'checkbox',
+    name: 'with_failures',
+    value: 'yes',
+    label: `${plural(failed, 'query', 'queries')} of this run failed and would count 0 in the baseline. Pin it anyway.`,
+    attributes: { required: true },
+  };
+  return {
+    kind: 'form',
+    action: '/actions/pin-baseline',
+    hidden: { back: runPath(id), run_id: id },
+    fold: { summary: 'Pin as baseline' },
+    content: [
+      paragraph(`Later runs of ${goldenSet} are compared with this one, in place of the baseline that is pinned now.`),
+      { kind: 'input', type: 'text', name: 'note', label: 'Why (optional)', attributes: { maxLength: 500 } },
+      confirmed,
+      { kind: 'button', text: 'Pin this run' },
+    ],
+  };
+}

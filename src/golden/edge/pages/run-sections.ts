@@ -1,0 +1,225 @@
+/** What a golden run came to, as its page and the terminal show it alike. */
+import { count, plural } from '../../../core/format.ts';
+import { ALL_SEGMENT, type Verdict } from '../../../core/model.ts';
+import { percent } from '../../../core/text/spelling.ts';
+import { checkHistory, runPath, runQuery } from '../../../report/console/links.ts';
+import type { Column, Content, Section, Shown, Table, Tone } from '../../../report/model/content.ts';
+import {
+  badge,
+  code,
+  empty,
+  lead,
+  link,
+  missing,
+  more,
+  section,
+  table,
+  value,
+  verdictBadge,
+  why,
+} from '../../../report/model/show.ts';
+import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary-schema.ts';
+import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
+
+/** More would bury the scores. */
+const MAX_FORBIDDEN = 50;
+
+const worstFirst: readonly Verdict[] = ['critical', 'warning', 'no_data', 'ok'];
+
+export function checksSection({ checks, pipeline }: RunSummaryJson): Content {
+  if (checks.length === 0) return null;
+  const ordered = checks.toSorted((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict));
+  return section(
+    'checks',
+    'Checks',
+    {},
+    table('Checks of this run', ordered, [
+      ['Check', ({ name, explanation }) => [checkHistory(pipeline, name), why(explanation)]],
+      ['Verdict', ({ verdict, blind }) => verdictBadge(verdict, blind)],
+      ['Value', ({ value: last }) => last !== null && value(last, 'score'), 'number'],
+      ['Threshold', ({ threshold }) => value(threshold, 'score'), 'number'],
+    ]),
+  );
+}
+
+export function forbiddenSection({ forbidden, run_id: run }: RunSummaryJson): Content {
+  if (forbidden.length === 0) return null;
+  return section(
+    'forbidden',
+    'Forbidden documents',
+    { lead: 'They came back although the golden set forbids it, and again when asked a second time.' },
+    table('Forbidden documents that came back', forbidden.slice(0, MAX_FORBIDDEN), [
+      ['Document', ({ document }) => code(document)],
+      ['Query', ({ query }) => runQuery(run, query)],
+      ['Rank', ({ rank }) => rank, 'number'],
+    ]),
+    forbidden.length > MAX_FORBIDDEN &&
+      lead(`And ${count(forbidden.length - MAX_FORBIDDEN)} more; \`recalld runs show ${run} --json\` has them all.`),
+  );
+}
+
+export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJson): Content {
+  if (found === null) return null;
+  const { false_answer_ratio: ratio, ci_low: low, ci_high: high, n, answered, failed, worst } = found;
+  return section(
+    'no-answer',
+    'Questions without an answer',
+    {
+      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percent(ratio)}, 95 % ${percent(low)} to ${percent(high)}. An empty answer is right.`,
+    },
+    worst.length > 0 &&
+      table('Questions that were answered though nothing answers them', worst, [
+        ['Query', ({ query }) => runQuery(run, query)],
+        ['Documents', ({ documents }) => documents, 'number'],
+        ['Highest score', ({ score }) => score !== null && value(score, 'score'), 'number'],
+      ]),
+    answered > worst.length && lead(`And ${count(answered - worst.length)} more.`),
+  );
+}
+
+export function scoresSection(summary: RunSummaryJson): Section {
+  return section(
+    'scores',
+    'Scores',
+    {
+      lead: summary.provisional
+        ? 'The run goes on; these are the scores of the queries that are answered so far.'
+        : 'Means over all judged queries, a query without an answer counts 0; 95 % bounds below.',
+    },
+    scores(summary),
+  );
+}
+
+type Metric = readonly [key: string, metric: MetricJson];
+
+function scores(summary: RunSummaryJson): Content {
+  const metrics = Object.entries(summary.metrics);
+  if (metrics.length === 0) {
+    return empty(
+      `The run is ${summary.status}, so it has no score that could be trusted.`,
+      summary.reason ?? 'See why above, mend it, and run the set again.',
+    );
+  }
+  const against = summary.baseline ?? summary.deployment;
+  const largest = Math.max(...metrics.map(([key]) => cutoffOf(key)));
+  const ordered = metrics.toSorted(([a], [b]) => placeOf(a) - placeOf(b) || cutoffOf(a) - cutoffOf(b));
+  const rest = ordered.filter(([key]) => cutoffOf(key) !== largest);
+  return [
+    scoreTable(
+      `Scores at ${largest}`,
+      ordered.filter(([key]) => cutoffOf(key) === largest),
+      against,
+    ),
+    against === null
+      ? lead('There is no baseline to compare with. Pin a run that was well to see what changed since.')
+      : lead(
+          `Compared query by query with ${summary.baseline === null ? 'the last run before the store or the model changed' : 'the pinned baseline'}, `,
+          link(against.run_id, runPath(against.run_id)),
+          `, over ${plural(against.n, 'query', 'queries')} whose labels are alive${against.excluded === 0 ? '' : `; ${count(against.excluded)} left out`}.`,
+        ),
+    rest.length > 0 &&
+      more(`Other cut-offs (${rest.length} scores)`, scoreTable('Scores at other cut-offs', rest, against)),
+    segments(summary),
+  ];
+}
+
+function scoreTable(caption: string, metrics: readonly Metric[], against: ComparedJson | null): Table {
+  const compared = (key: string) => against?.metrics[key];
+  const differences: readonly Column<Metric>[] = [
+    [
+      'Before',
+      ([key]) => {
+        const found = compared(key);
+        return found === undefined ? missing('none') : value(found.baseline, 'score');
+      },
+      'minor number',
+    ],
+    [
+      'Difference, 95 % bounds',
+      ([key]) => {
+        const found = compared(key);
+        return found === undefined
+          ? missing('not compared')
+          : value(found.difference, 'difference', found.ci_low, found.ci_high);
+      },
+      'number',
+    ],
+    [
+      'Reading',
+      ([key]) => {
+        const found = compared(key);
+        return found !== undefined && verdictOf(found.verdict);
+      },
+    ],
+  ];
+  return table(caption, metrics, [
+    ['Measure', ([key]) => key],
+    ['Mean, 95 % bounds', ([, { mean, ci_low, ci_high }]) => value(mean, 'score', ci_low, ci_high), 'number'],
+    ['n', ([, { n }]) => n, 'number'],
+    ...(against === null ? [] : differences),
+  ]);
+}
+
+const tones: Readonly<Record<ComparedJson['verdict'] | 'no_data', Tone>> = {
+  regression: 'critical',
+  improvement: 'good',
+  no_change: 'neutral',
+  inconclusive: 'no_data',
+  no_data: 'no_data',
+};
+
+/** What a comparison came to. */
+export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): Shown {
+  return badge(verdict.replace('_', ' '), tones[verdict]);
+}
+
+/** The most telling first. */
+const order = ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision', 'map', 'f1', 'ndcg_exp', 'dcg', 'cg', 'unjudged'];
+
+function placeOf(key: string): number {
+  return order.indexOf(key.split('@')[0] ?? '');
+}
+
+function cutoffOf(key: string): number {
+  return Number(key.split('@')[1] ?? 0);
+}
+
+function segments({ segments: all, metrics }: RunSummaryJson): Content {
+  const rows = Object.entries(all);
+  if (rows.length === 0) return null;
+  const keys = Object.keys(metrics).filter((key) => /^(ndcg|hit_rate|mrr)@/.test(key));
+  const largest = Math.max(...keys.map(cutoffOf));
+  type Row = (typeof rows)[number];
+  return more(
+    `By segment (${rows.length})`,
+    table('Scores by segment', rows, [
+      ['Segment', ([segment]) => segment],
+      ...keys
+        .filter((key) => cutoffOf(key) === largest)
+        .map((key): Column<Row> => [key, ([, { [key]: found }]) => metric(found), 'number']),
+      ['n', ([, scored]) => Object.values(scored)[0]?.n ?? 0, 'number'],
+    ]),
+  );
+}
+
+function metric(found: MetricJson | undefined): Content {
+  return found === undefined ? missing('none') : value(found.mean, 'score', found.ci_low, found.ci_high);
+}
+
+/** What the noise of the pinned run was learned from, and which runs it was not. */
+export function baselineNote({ noise, leftOut }: GoldenBaseline): Content {
+  const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
+  return [
+    lead(
+      'This run is the pinned baseline: later runs are compared with it. ',
+      reruns === null
+        ? 'The noise of the retriever is unknown: fewer than three clean runs.'
+        : `The noise of the retriever comes from ${reruns} clean runs.`,
+    ),
+    leftOut.length > 0 &&
+      table('Runs that the noise was not learned from', leftOut, [
+        ['Run', ({ runId }) => link(runId, runPath(runId))],
+        ['Reason', ({ reason }) => reason],
+      ]),
+  ];
+}

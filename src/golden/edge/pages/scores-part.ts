@@ -1,0 +1,164 @@
+/** The scores of each golden set in a review, where they ended and how they moved, and what their labels are worth. */
+import { count, plural } from '../../../core/format.ts';
+import { ALL_SEGMENT } from '../../../core/model.ts';
+import type { Measure } from '../../../math/ir/metric-key.ts';
+import type { TrendMark, TrendPoint } from '../../../report/model/charts.ts';
+import type { Content, Fact, Section, Table } from '../../../report/model/content.ts';
+import { bounded, empty, fact, group, missing, note, section, table, value } from '../../../report/model/show.ts';
+import type { Review, ReviewedSet } from '../../../report/status/read-review.ts';
+import type { SegmentScore } from '../../rules/run.ts';
+import type { HistoricRun } from '../../sql/run-results.ts';
+import { charted, goldenChart } from './golden-page.ts';
+import { verdictOf } from './run-sections.ts';
+
+export function scoresPart({ sets }: Review, marks: readonly TrendMark[]): readonly Section[] {
+  if (sets.length > 0) return sets.map((set, index) => setScores(set, `scores-${index}`, marks));
+  return [
+    section(
+      'scores',
+      'Scores',
+      {},
+      empty('No golden set is measured on this pipeline, so nothing says how good its answers are.'),
+    ),
+  ];
+}
+
+function setScores(set: ReviewedSet, id: string, marks: readonly TrendMark[]): Section {
+  const { goldenSet, runs, last, floors } = set;
+  const completed = runs.filter(({ status }) => status === 'completed').length;
+  const ended = runs.filter(({ status }) => status === 'void' || status === 'failed').length;
+  const k = largestCutoff(last?.scores ?? []);
+  return section(
+    id,
+    `Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`,
+    {
+      lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'Nothing was deployed.' : 'Numbered lines are deployments.'}`,
+    },
+    last === null ? empty('No run completed in this time, so there is no score to review.') : lastScores(set, last, k),
+    group(
+      'charts',
+      charted.map(({ measure }) => {
+        const floor = floors.get(`${measure}@${k}`);
+        return goldenChart(`${id}-${measure}`, measure, k, pointsOf(runs, measure), {
+          marks,
+          levels: floor === undefined ? [] : [{ value: floor, text: `floor ${floor}`, isAlarm: true }],
+          empty: 'No run completed in this time.',
+        });
+      }),
+    ),
+  );
+}
+
+function lastScores({ goldenSet, runs }: ReviewedSet, last: NonNullable<ReviewedSet['last']>, k: number): Table {
+  const first = runs.find(({ status }) => status === 'completed');
+  const rows = charted.flatMap(({ measure, name }) => {
+    const found = scoreOf(last.scores, measure, k);
+    if (found === undefined) return [];
+    const before = first?.scores.find((one) => one.measure === measure && one.k === k);
+    const difference = last.baseline?.differences.find(
+      ({ key, segment }) => segment === ALL_SEGMENT && key.measure === measure && key.k === k,
+    );
+    return [{ name, found, before, difference }];
+  });
+  return table(`Scores of ${goldenSet} at the end of the time`, rows, [
+    ['Measure', ({ name }) => `${name}@${k}`],
+    [
+      'First run',
+      ({ before }) => (before === undefined ? missing('none') : value(before.mean, 'score')),
+      'minor number',
+    ],
+    ['Last run', ({ found }) => value(found.mean, 'score', found.ciLow, found.ciHigh), 'number'],
+    [
+      'Last against the baseline',
+      ({ difference }) =>
+        difference === undefined
+          ? missing(last.baseline === null ? 'no baseline' : 'not compared')
+          : bounded({ ...difference, value: difference.difference }, 'difference'),
+      'number',
+    ],
+    ['Reads as', ({ difference }) => difference !== undefined && verdictOf(difference.verdict)],
+  ]);
+}
+
+/** nDCG at the largest cut-off at the end of the time. */
+export function headlineOf({ goldenSet, last }: ReviewedSet): Fact {
+  const k = largestCutoff(last?.scores ?? []);
+  const found = scoreOf(last?.scores ?? [], 'ndcg', k);
+  if (found === undefined) return fact(goldenSet, 'no score', 'no run completed');
+  return fact(
+    `${goldenSet}, nDCG@${k}`,
+    value(found.mean, 'score', found.ciLow, found.ciHigh),
+    plural(found.n, 'query', 'queries'),
+  );
+}
+
+function largestCutoff(scores: readonly SegmentScore[]): number {
+  return Math.max(0, ...scores.map(({ k }) => k));
+}
+
+/** Over all queries. */
+function scoreOf(
+  scores: readonly SegmentScore[],
+  measure: SegmentScore['measure'],
+  k: number,
+): SegmentScore | undefined {
+  return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k);
+}
+
+/** Whether the golden sets of a review can be trusted to stand for what people ask. */
+export function goldenHealthPart({ sets }: Review): Section {
+  return section(
+    'golden-health',
+    'Health of the golden sets',
+    {
+      lead: 'Stale labels are judged documents that left the store; judged is the share of what was retrieved that has a label; represents is the share of live queries with a golden query near by.',
+    },
+    sets.length === 0
+      ? empty('No golden set is measured on this pipeline.')
+      : table('Golden sets, and what their labels are worth', sets, [
+          [
+            'Golden set',
+            ({ goldenSet, version }) => [
+              goldenSet,
+              version !== null &&
+                note(`version ${version.version}${version.origin === 'generated' ? ', questions by a model' : ''}`),
+            ],
+          ],
+          ['Queries', ({ version }) => version?.queries ?? missing('none'), 'number'],
+          ['Judgments', ({ version }) => version?.judgments ?? missing('none'), 'minor number'],
+          ['Stale labels', staleLabels, 'number'],
+          ['Judged', judgedShare, 'number'],
+          [
+            'Represents',
+            ({ representativeness }) =>
+              representativeness === null ? missing('not measured') : bounded(representativeness, 'share'),
+            'number',
+          ],
+        ]),
+  );
+}
+
+function judgedShare({ last }: ReviewedSet): Content {
+  const unjudged = scoreOf(last?.scores ?? [], 'unjudged', largestCutoff(last?.scores ?? []));
+  if (unjudged === undefined) return missing('no run');
+  return value(1 - unjudged.mean, 'share', 1 - unjudged.ciHigh, 1 - unjudged.ciLow);
+}
+
+function staleLabels({ last }: ReviewedSet): Content {
+  if (last === null) return missing('no run');
+  const { probed, stale, lost, deadQueries, gap } = last.run.labels;
+  if (probed === null || stale === null || lost === null) return missing(gap ?? 'unknown');
+  const dead = deadQueries === null || deadQueries === 0 ? '' : `; ${plural(deadQueries, 'query', 'queries')} lost all`;
+  return [
+    value(probed === 0 ? 0 : (stale + lost) / probed, 'share'),
+    note(`${count(stale + lost)} of ${count(probed)} gone, ${count(lost)} lost${dead}`),
+  ];
+}
+
+/** Values of completed runs, oldest first. */
+function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {
+  return runs.flatMap(({ startedAt, scores }) => {
+    const found = scores.find((one) => one.measure === measure);
+    return found === undefined ? [] : [{ at: startedAt, value: found.mean, low: found.ciLow, high: found.ciHigh }];
+  });
+}

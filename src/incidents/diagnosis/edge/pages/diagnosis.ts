@@ -1,0 +1,272 @@
+/** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
+import { duration } from '../../../../core/format.ts';
+import type { Verdict } from '../../../../core/model.ts';
+import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
+import {
+  incidentPath,
+  type PipelinePage,
+  pipelinePath,
+  runPath,
+  runQueries,
+} from '../../../../report/console/links.ts';
+import type { Content, Link, Shown, Table } from '../../../../report/model/content.ts';
+import {
+  link,
+  list,
+  more,
+  note,
+  paragraph,
+  quiet,
+  strong,
+  styled,
+  styledParagraph,
+  table,
+  time,
+  tonedList,
+  verdictBadge,
+  why,
+} from '../../../../report/model/show.ts';
+import { effectsText } from '../../rules/also-causes.ts';
+import { type Cause, causeTexts, probabilityText, tellApart } from '../../rules/cause.ts';
+import type { Incident } from '../../rules/incident.ts';
+import { besideOf } from '../../rules/rank-causes.ts';
+import type { Sign } from '../../rules/signs.ts';
+
+type Ranked = Incident['ranked'][number];
+
+/** `brief`: without what speaks against the cause, and the other causes; `record`: the page of the incident itself. */
+type Extent = 'full' | 'brief' | 'record';
+
+/** Evidence that a brief diagnosis shows. */
+const MAX_IN_BRIEF = 2;
+/** A cause less likely than this is not worth a line. */
+const MIN_SHOWN = 0.01;
+
+export function diagnosisPanel(diagnosis: Incident, extent: Extent = 'full'): Shown {
+  const { pipeline, id, cause, ranked, also, alarms, openedAt, closedAt, settledAt } = diagnosis;
+  const first = ranked.find((one) => one.cause === cause);
+  const beside = besideOf(diagnosis);
+  const supporting = first?.supporting ?? [];
+  const isBrief = extent === 'brief';
+  const content: Content = [
+    causeLine(diagnosis),
+    beside === null
+      ? paragraph(quiet('What to do: '), causeTexts[cause].action)
+      : paragraph(tellApart(cause, beside.cause)),
+    also.map((one) =>
+      styledParagraph(
+        'cause',
+        `Likely cause of ${effectsText(one)}: `,
+        strong(causeTexts[one.cause].title),
+        ' ',
+        styled('confidence', `${one.confidence} confidence, ${probabilityText(one.probability)}`),
+      ),
+    ),
+    isBrief
+      ? evidence(supporting.slice(0, MAX_IN_BRIEF), [], diagnosis)
+      : evidence(supporting, first?.opposing ?? [], diagnosis),
+    further(diagnosis),
+    styledParagraph(
+      'quiet',
+      closedAt === null ? 'In alarm since ' : 'In alarm from ',
+      time(openedAt),
+      closedAt !== null && [' to ', time(closedAt)],
+      `: ${alarms.join('; ')}. `,
+      extent !== 'record' && link('The record', incidentPath(id)),
+    ),
+    closedAt === null &&
+      settledAt === null &&
+      styledParagraph('quiet', 'This is a first look; the next, within a minute, may correct it.'),
+    !isBrief && others(diagnosis),
+  ];
+  return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
+}
+
+function causeLine(diagnosis: Incident): Shown {
+  const { cause, confidence, probability, ranked } = diagnosis;
+  const beside = besideOf(diagnosis);
+  if (cause === 'unknown') {
+    const guesses = shownCauses(ranked, cause)
+      .slice(0, 2)
+      .map((one) => `${causeTexts[one.cause].title} (${probabilityText(one.probability)})`);
+    return styledParagraph(
+      'cause',
+      strong('Cause unknown'),
+      ': what was measured does not tell.',
+      guesses.length > 0 && ` Likeliest: ${guesses.join(', ')}.`,
+    );
+  }
+  return styledParagraph(
+    'cause',
+    'Likely cause: ',
+    strong(causeTexts[cause].title),
+    beside !== null && [' or ', strong(causeTexts[beside.cause].title)],
+    ' ',
+    styled(
+      'confidence',
+      `${confidence} confidence, ${probabilityText(probability)}`,
+      beside !== null && ` and ${probabilityText(beside.probability)}`,
+    ),
+  );
+}
+
+function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagnosis: Incident): Content {
+  const signs = [...supporting, ...opposing];
+  if (signs.length === 0) return null;
+  return tonedList(
+    'evidence',
+    signs,
+    (sign) => (supporting.includes(sign) ? 'for' : 'against'),
+    ({ name, sentence }) => [sentence, ' ', places[name](diagnosis)],
+  );
+}
+
+/** Null where there is no run to show it. */
+type Place = (diagnosis: Incident) => Link | null;
+
+const onRun =
+  (view: QueryView, text: string): Place =>
+  ({ runId, referenceRunId }) =>
+    runId === null ? null : runQueries(text, runId, view, referenceRunId);
+const onPage =
+  (page: PipelinePage, anchor: string, text: string): Place =>
+  ({ pipeline }) =>
+    link(text, pipelinePath(pipeline, page), {}, anchor);
+const onPartOfRun =
+  (anchor: string, text: string): Place =>
+  ({ runId }) =>
+    runId === null ? null : link(text, runPath(runId), {}, anchor);
+const regressed = onRun('regressed', 'Most regressed queries');
+const measures = onPage('', 'measures', 'Latest measures');
+const runs = onPage('golden', 'runs', 'Golden runs');
+const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
+
+/** Where a person sees what a sign says. */
+const places: Record<Sign['name'], Place> = {
+  failures: onRun('failed', 'Failed queries'),
+  failure_kind: onRun('failed', 'Failed queries'),
+  live_errors: measures,
+  live_empty: measures,
+  live_latency: measures,
+  live_results: measures,
+  feedback: onPage('traffic', 'feedback', 'Feedback'),
+  top_query: measures,
+  language: measures,
+  live_relevance: measures,
+  judge: measures,
+  latency: onRun('worst', 'Queries of the run'),
+  warming: onRun('worst', 'Queries of the run'),
+  empty_answers: onRun('newly_empty', 'Newly empty queries'),
+  answer_length: regressed,
+  text_length: regressed,
+  repeats: regressed,
+  foreign_lists: regressed,
+  score: regressed,
+  results: regressed,
+  those_left: regressed,
+  order: regressed,
+  documents: regressed,
+  renamed: regressed,
+  variety: regressed,
+  again: regressed,
+  older_answers: regressed,
+  segment: regressed,
+  query_kind: regressed,
+  level: runs,
+  opinions: measures,
+  judged: onRun('worst', 'Queries of the run'),
+  labels: onRun('stale', 'Queries with stale labels'),
+  gone_documents: onRun('regressed', 'Most regressed queries'),
+  forbidden: onPartOfRun('forbidden', 'Forbidden documents'),
+  stage: onPartOfRun('stages', 'Loss by stage'),
+  golden_set: runs,
+  store_size: measures,
+  ann_recall: measures,
+  canary: measures,
+  index_documents: onPage('index', 'missing', 'Index'),
+  index_retrieval: onPage('index', 'unretrievable', 'Index'),
+  index_leftovers: onPage('index', 'orphaned', 'Index'),
+  index_arrivals: onPage('index', 'index', 'Index'),
+  index_models: onPage('index', 'other_model', 'Index'),
+  index_settings: changes,
+  embedder: changes,
+  deployment: changes,
+  density: onPage('density', 'trend', 'Density'),
+  topics: onPage('density', 'topics', 'Uncovered topics'),
+  sentinel: runs,
+  own_work: runs,
+};
+
+/** The run that was looked at, beside the good one; what changed around then. */
+function further({ runId, referenceRunId, pipeline }: Incident): Shown {
+  const beside =
+    referenceRunId === null ? 'the run in alarm' : 'the run in alarm, query by query against the last good one';
+  return paragraph(
+    quiet('Look further: '),
+    runId === null
+      ? link('golden runs', pipelinePath(pipeline, 'golden'), {}, 'runs')
+      : runQueries(beside, runId, 'regressed', referenceRunId),
+    ', ',
+    referenceRunId !== null && [link('the good run', runPath(referenceRunId)), ', '],
+    link('what was deployed', '/deployments', { pipeline }),
+  );
+}
+
+function others(diagnosis: Incident): Content {
+  const { ranked, cause, signs } = diagnosis;
+  const shown = shownCauses(ranked, cause);
+  if (shown.length === 0 && signs.length === 0) return null;
+  return more(
+    'Other causes, and everything that was read',
+    shown.length > 0 &&
+      list(
+        'other-causes',
+        shown.map((one) => [
+          `${causeTexts[one.cause].title} `,
+          quiet(probabilityText(one.probability)),
+          evidence(one.supporting, one.opposing, diagnosis),
+        ]),
+      ),
+    styledParagraph('quiet', 'What was read; what was not measured is not here:'),
+    list(
+      'signs',
+      signs.map(({ sentence }) => sentence),
+    ),
+  );
+}
+
+function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
+  return ranked.filter(({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN);
+}
+
+/** The diagnosis where something is in alarm; why there is none where it could be missed; else nothing. */
+export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: Extent = 'full'): Content {
+  if (diagnosis !== null) return diagnosisPanel(diagnosis, extent);
+  if (state !== 'critical' && state !== 'warning') return null;
+  return styledParagraph(
+    'quiet',
+    'No diagnosis: causes are looked for every 15 seconds, behind golden runs, query density, the index and the embedder.',
+  );
+}
+
+/** Incidents with how bad they got, how long they took, and what was said last. */
+export function incidentTable(caption: string, incidents: readonly Incident[]): Table {
+  return table(caption, incidents, [
+    ['From (UTC)', ({ id, openedAt }) => link(time(openedAt), incidentPath(id))],
+    [
+      'Lasted',
+      ({ openedAt, closedAt }) =>
+        closedAt === null ? 'still open' : duration((closedAt.getTime() - openedAt.getTime()) / 1000),
+      'number',
+    ],
+    ['Came to', ({ severity }) => verdictBadge(severity)],
+    [
+      'Likely cause',
+      ({ cause, confidence, probability }) => [
+        causeTexts[cause].title,
+        note(`${confidence} confidence, ${probabilityText(probability)}`),
+      ],
+    ],
+    ['At its worst', ({ course }) => course.map(({ worst }) => why(worst.text))],
+  ]);
+}

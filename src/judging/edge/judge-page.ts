@@ -1,0 +1,237 @@
+/** The page *Judge*: what it shows, how it is made, and what its forms do. */
+import { RecalldError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time.ts';
+import type { Measurements } from '../../measures/measurements.ts';
+import { address, pipelinePath } from '../../report/console/links.ts';
+import type { Content, Form, PageContent } from '../../report/model/content.ts';
+import {
+  badge,
+  empty,
+  fact,
+  facts,
+  heading,
+  lead,
+  link,
+  list,
+  paragraph,
+  section,
+  styledParagraph,
+  verbatim,
+} from '../../report/model/show.ts';
+import type { JudgeSpending } from '../judge-spending.ts';
+import type { JudgedTable } from '../judged-table.ts';
+import { PEOPLE_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
+import type { Grader } from '../people-grades.ts';
+import type { ReviewedDocument, ReviewedQuery, ReviewProgress, ReviewQueue } from '../review-queue.ts';
+import { type Agreement, agreementWords } from '../rules/agreement.ts';
+import { FLAGGED_MS, type FlaggedGrades, flaggedSentence } from '../rules/flagged-grades.ts';
+import { gradeMeanings } from '../rules/judge-prompt.ts';
+import { MAX_GRADE } from '../rules/judged-scores.ts';
+
+export interface JudgePageData {
+  readonly pipeline: string;
+  /** Whether the config has `judged` for it. */
+  readonly isJudged: boolean;
+  /** Null: there is nothing to grade. */
+  readonly query: ReviewedQuery | null;
+  readonly progress: ReviewProgress;
+  /** Of the last seven days. */
+  readonly flagged: FlaggedGrades;
+  /** Of two people in the trailing window; null where too little is known. */
+  readonly peopleAgreement: Agreement | null;
+  /** US dollars that the judge has cost today (UTC). */
+  readonly costToday: number;
+  /** Queries that were left for later, by id. */
+  readonly skipped: readonly string[];
+  /** What was graded last, to be taken back. */
+  readonly last: { readonly queryId: string; readonly documentId: string } | null;
+}
+
+export function judgePage(data: JudgePageData): PageContent {
+  const { pipeline, progress, query, last, skipped, costToday, peopleAgreement, flagged } = data;
+  return {
+    title: 'Judge',
+    pipeline,
+    section: 'judge',
+    hasRange: false,
+    content: [
+      section(
+        'judge',
+        'How well do these documents answer?',
+        { lead: 'Live queries that were drawn at random. The order of the documents says nothing of their rank.' },
+        progress.drawn > 0 &&
+          paragraph(
+            { kind: 'progress', value: progress.graded, of: progress.drawn, label: 'Queries graded' },
+            ` ${progress.graded} of ${progress.drawn} queries graded; ${progress.lately} were graded in the last 24 hours`,
+          ),
+        query === null ? nothing(data) : queryOf(data, query),
+        last !== null &&
+          gradeForm(data, last.queryId, last.documentId, {
+            kind: 'button',
+            text: 'Undo the last grade',
+            attributes: { class: 'quiet', name: 'grade', value: 'none', accessKey: 'u' },
+          }),
+        skipped.length > 0 && paragraph(link('Back to what was left for later', pipelinePath(pipeline, 'judge'))),
+      ),
+      section(
+        'grades',
+        'Grades',
+        { lead: 'A model that grades goes by the same words.' },
+        facts(...gradeMeanings.map((meaning, grade) => fact(String(grade), `The document ${meaning}.`))),
+        peopleAgreement !== null &&
+          lead(
+            `Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(peopleAgreement)}.`,
+          ),
+        flagged.graded > 0 && lead(flaggedSentence(pipeline, flagged)),
+        costToday > 0 && lead(`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`),
+      ),
+    ],
+  };
+}
+
+function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
+  if (!isJudged) return empty('This pipeline is not judged.', 'Add `judged` to it in the config.');
+  return empty(
+    progress.drawn === 0
+      ? 'No live query has been drawn for people yet.'
+      : skipped.length > 0
+        ? 'The rest was left for later.'
+        : 'All that was drawn for people is graded.',
+    'A few are drawn every hour.',
+  );
+}
+
+function queryOf(data: JudgePageData, query: ReviewedQuery): Content {
+  const open = query.documents.find(({ isOpen }) => isOpen);
+  const skip = [...data.skipped, query.id].join(' ');
+  return [
+    heading(3, verbatim(query.text)),
+    list(
+      'judged',
+      query.documents.map((document) => documentOf(data, query.id, document, document === open)),
+    ),
+    paragraph({ ...link('Leave it for later', pipelinePath(data.pipeline, 'judge'), { skip }), key: 's' }),
+  ];
+}
+
+/** @param isNext whether it is the first without a grade, which keys go to */
+function documentOf(data: JudgePageData, query: string, document: ReviewedDocument, isNext: boolean): Content {
+  const { id, text, grade, isFlagged } = document;
+  if (text === null) return paragraph('This document has gone.');
+  const typed: Content = isNext && [
+    {
+      kind: 'input',
+      type: 'text',
+      name: 'typed',
+      label: 'Grade, then Enter ',
+      attributes: { inputMode: 'numeric', pattern: '[0-3]', maxLength: 1, size: 2, autoFocus: true },
+    },
+    { kind: 'button', text: 'Save' },
+  ];
+  const buttons = gradeMeanings.map(
+    (meaning, value): Content => ({
+      kind: 'button',
+      text: grade === value ? `✓ ${value}` : String(value),
+      attributes: {
+        name: 'grade',
+        value: String(value),
+        title: `${value}: ${meaning}`,
+        'aria-pressed': grade === value,
+        ...(isNext ? { accessKey: String(value) } : {}),
+      },
+    }),
+  );
+  return [
+    isFlagged &&
+      paragraph(
+        badge('flagged', 'warning'),
+        ' The query or this document speaks to a model that grades. Grade what else it says.',
+      ),
+    styledParagraph('document', verbatim(text)),
+    gradeForm(
+      data,
+      query,
+      id,
+      [typed, { kind: 'group', style: 'grades', label: 'Grade', content: buttons }],
+      paragraph('To grade it takes an API key with the scope admin.'),
+    ),
+  ];
+}
+
+function gradeForm(
+  { pipeline, skipped }: JudgePageData,
+  query: string,
+  document: string,
+  content: Content,
+  forbidden: Content = null,
+): Form {
+  const hidden = { query, document, skip: skipped.join(' ') };
+  return { kind: 'form', action: `${pipelinePath(pipeline, 'judge')}/grade`, hidden, content, forbidden };
+}
+
+export interface JudgePageDeps {
+  readonly judged: Pick<JudgedTable, 'recordPeople'>;
+  readonly reviews: ReviewQueue;
+  readonly spending: Pick<JudgeSpending, 'spent'>;
+  readonly measurements: Pick<Measurements, 'latest'>;
+  readonly clock: Clock;
+}
+
+type Fields = Readonly<Record<string, string | undefined>>;
+
+/** An address of more is refused by some servers. */
+const MAX_SKIPPED = 50;
+
+function skippedOf(text = ''): string[] {
+  return text.split(' ').filter(Boolean).slice(-MAX_SKIPPED);
+}
+
+/** @param query `person`: who looks; `query`: the one to show while it has something open; `skip`: those left for later; `last`: what to take back */
+export async function readJudgePage(
+  { reviews, spending, measurements, clock }: JudgePageDeps,
+  pipeline: string,
+  isJudged: boolean,
+  query: Fields & { readonly person: string },
+): Promise<JudgePageData> {
+  const { person } = query;
+  const now = clock.now();
+  const skipped = skippedOf(query['skip']);
+  const asked = query['query'] === undefined ? null : await reviews.find(pipeline, person, now, query['query']);
+  const hasOpen = asked?.documents.some(({ isOpen }) => isOpen) === true;
+  const [next = null] = hasOpen ? [asked] : await reviews.next(pipeline, person, now, 1, skipped);
+  const [queryId, documentId] = [query['query'], query['last']];
+  return {
+    pipeline,
+    isJudged,
+    query: next,
+    progress: await reviews.progress(pipeline, person, now),
+    flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
+    peopleAgreement: recordedAgreement(await measurements.latest(now), pipeline, PEOPLE_AGREEMENT),
+    costToday: (await spending.spent(pipeline, now)).today,
+    skipped,
+    last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
+  };
+}
+
+/**
+ * Stores or takes back a grade.
+ *
+ * @returns where to go on
+ * @throws RecalldError body_unreadable for what is no grade, judgment_unknown for a query that was not drawn
+ */
+export async function storeGrade(
+  { judged, clock }: JudgePageDeps,
+  pipeline: string,
+  fields: Fields,
+  grader: Grader,
+): Promise<string> {
+  const { query: queryId = '', document: documentId = '', typed = '', skip } = fields;
+  const given = fields['grade'] ?? typed;
+  const grade = given === 'none' ? null : Number(given);
+  if (given === '' || (grade !== null && !(Number.isInteger(grade) && grade >= 0 && grade <= MAX_GRADE)))
+    throw new RecalldError('body_unreadable', `A grade is a number from 0 to ${MAX_GRADE}; go back and choose one.`);
+  const [isKnown] = await judged.recordPeople(pipeline, [{ queryId, documentId, grade }], grader, clock.now());
+  if (isKnown !== true) throw new RecalldError('judgment_unknown', 'This query was not drawn, or has been erased.');
+  const last = grade === null ? null : documentId;
+  return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });
+}

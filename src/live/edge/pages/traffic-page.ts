@@ -1,0 +1,231 @@
+/** Live traffic and what users think of the answers. */
+import { count, duration, plural, type Unit } from '../../../core/format.ts';
+import { measureRow } from '../../../measures/rules/measure-table.ts';
+import { inReadingOrder } from '../../../measures/shown-measures.ts';
+import type { TrendChart, TrendPoint, TrendSeries } from '../../../report/model/charts.ts';
+import type { Content, PageContent, Section } from '../../../report/model/content.ts';
+import { latestValue, measureChart } from '../../../report/model/measures.ts';
+import { age, bounded, empty, group, heading, missing, section, table, value } from '../../../report/model/show.ts';
+import type { MeasurementStatus } from '../../../report/status/pipeline-status.ts';
+import { deploymentMark } from '../../deployments/edge/deployments-page.ts';
+import type { Deployment } from '../../deployments/rules/deployment.ts';
+import { STAGED_QUERIES, type StagesDetails } from '../../measure-live-traffic.ts';
+import type { PositiveRatioOutcome } from '../../rules/feedback/sentiment.ts';
+import type { MeasuredStage } from '../../rules/live-stages.ts';
+import type { TrafficBucket } from '../../sql/live-samples.ts';
+import type { FeedbackSummary } from '../live-routes.ts';
+
+export interface TrafficPageData {
+  readonly pipeline: string;
+  readonly buckets: readonly TrafficBucket[];
+  readonly bucketSeconds: number;
+  /** Values of `trafficCharts` over time, all segments together. */
+  readonly series: ReadonlyMap<string, readonly TrendPoint[]>;
+  /** The latest of every segment. */
+  readonly latest: readonly MeasurementStatus[];
+  readonly feedback: FeedbackSummary;
+  /** Whether the time is longer than feedback is summed up over. */
+  readonly isFeedbackCut: boolean;
+  /** Oldest first. */
+  readonly deployments: readonly Deployment[];
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** Measures of live traffic that have a chart. */
+export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_query_ratio'] as const;
+
+/** Measures that are shown by segment. */
+const bySegment: ReadonlySet<string> = new Set([
+  'queries',
+  'zero_results_ratio',
+  'error_ratio',
+  'clicked_query_ratio',
+  'query_density',
+]);
+
+export function trafficPage(data: TrafficPageData): PageContent {
+  const { pipeline, buckets, series, latest, deployments } = data;
+  const marks = deployments.map(deploymentMark);
+  const total = buckets.reduce((sum, { outcomes }) => sum + totalOf(outcomes), 0);
+  return {
+    title: 'Traffic & feedback',
+    pipeline,
+    section: 'traffic',
+    content: [
+      section(
+        'traffic',
+        'Live queries',
+        {
+          lead:
+            total > 0 &&
+            `${count(total)} in this time, sampled or not. Shares are those of a trailing window, with 95 % bounds.`,
+        },
+        total === 0 &&
+          empty(
+            'No live query came in this time, so nothing is known of what users ask.',
+            'Send them to `POST /v1/queries`, with the client `recalld/client`, or point an OpenTelemetry exporter here; or choose a longer time.',
+          ),
+        group(
+          'charts',
+          total > 0 && { ...volume(data), marks },
+          trafficCharts.map((measure) =>
+            measureChart(measure, series.get(measure) ?? [], {
+              marks,
+              limits: [0, 1],
+              empty: 'Nothing was measured in this time.',
+            }),
+          ),
+        ),
+      ),
+      stages(latest),
+      feedback(data),
+      segments(latest),
+    ],
+  };
+}
+
+/** Nothing for a service that tells of no stages. */
+function stages(latest: readonly MeasurementStatus[]): Content {
+  const found = latest.find(({ measure }) => measure === STAGED_QUERIES);
+  if (found === undefined || found.newest === null || found.gap !== null || found.isTooOld) return null;
+  const { stages: measured } = found.newest.details as Readonly<Record<string, unknown>> & StagesDetails;
+  return liveStagesSection(measured, found.newest.value);
+}
+
+function totalOf(outcomes: TrafficBucket['outcomes']): number {
+  return Object.values(outcomes).reduce((sum, queries) => sum + queries, 0);
+}
+
+/** With a 0 where nothing came, so that silence is seen. */
+function volume({ buckets, bucketSeconds, from, until }: TrafficPageData): TrendChart {
+  const step = bucketSeconds * 1000;
+  const found = new Map(buckets.map((bucket) => [bucket.start.getTime(), bucket.outcomes]));
+  const starts: number[] = [];
+  for (let at = Math.ceil(from.getTime() / step) * step; at < until.getTime(); at += step) starts.push(at);
+  const series = (name: string, of: (outcomes: TrafficBucket['outcomes']) => number): TrendSeries => ({
+    name,
+    points: starts.map((at) => {
+      const outcomes = found.get(at);
+      return { at: new Date(at), value: outcomes === undefined ? 0 : of(outcomes), low: null, high: null };
+    }),
+  });
+  return {
+    kind: 'trend',
+    id: 'trend-queries',
+    title: `Queries each ${duration(bucketSeconds)}`,
+    series: [
+      series('all', totalOf),
+      series('empty', ({ empty: none }) => none),
+      series('failed', ({ error, timeout }) => error + timeout),
+    ],
+    limits: [0, null],
+    unit: 'count',
+    empty: '',
+  };
+}
+
+function feedback({ feedback: { kinds, opinions }, isFeedbackCut }: TrafficPageData): Section {
+  return section(
+    'feedback',
+    'Feedback',
+    { lead: isFeedbackCut ? 'Of the last seven days of this time.' : 'Within this time.' },
+    kinds.length === 0
+      ? empty(
+          'Nobody sent feedback in this time, so nothing is known of what users think.',
+          'Send thumbs, clicks and the like to `POST /v1/feedback`.',
+        )
+      : group(
+          'sides',
+          group(
+            'side',
+            heading(3, 'Positive, by segment'),
+            table(
+              'Share of positive opinions by segment',
+              [...opinions.all],
+              [
+                ['Segment', ([segment]) => segment],
+                ['Positive, 95 % bounds', ([, outcome]) => positive(outcome, 'no opinion'), 'number'],
+                ['n', ([, outcome]) => (outcome.kind === 'ratio' ? outcome.n : 0), 'number'],
+                ['Said', ([segment]) => positive(opinions.explicit.get(segment), 'none', false), 'minor number'],
+                ['Done', ([segment]) => positive(opinions.implicit.get(segment), 'none', false), 'minor number'],
+              ],
+              'compact',
+            ),
+          ),
+          group(
+            'side',
+            heading(3, 'By kind'),
+            table(
+              'Feedback by kind',
+              kinds,
+              [
+                ['Kind', ({ kind }) => kind.replace('_', ' ')],
+                ['All', ({ feedback: all }) => all, 'number'],
+                ['Positive', (one) => one.positive, 'number'],
+                ['Negative', ({ negative }) => negative, 'number'],
+                ['Neutral', ({ neutral }) => neutral, 'minor number'],
+              ],
+              'compact',
+            ),
+          ),
+        ),
+  );
+}
+
+function positive(outcome: PositiveRatioOutcome | undefined, none: string, withBounds = true): Content {
+  if (outcome?.kind !== 'ratio') return missing(none);
+  return withBounds ? value(outcome.value, 'share', outcome.low, outcome.high) : value(outcome.value, 'share');
+}
+
+function segments(latest: readonly MeasurementStatus[]): Section {
+  const shown = inReadingOrder(latest.filter(({ measure }) => bySegment.has(measure)));
+  const rows = [...new Set(shown.map(({ segment }) => segment))];
+  const measures = [...new Set(shown.map(({ measure }) => measure))];
+  const cell = (segment: string, measure: string): Content => {
+    const found = shown.find((one) => one.segment === segment && one.measure === measure);
+    return found === undefined ? missing('none') : latestValue({ latest: found, isTooOld: found.isTooOld });
+  };
+  const times = shown.flatMap(({ newest, gap }) => (gap ?? newest)?.measuredAt ?? []);
+  const oldest = times.toSorted((a, b) => a.getTime() - b.getTime())[0];
+  return section(
+    'segments',
+    'By segment',
+    { lead: oldest !== undefined && ['Latest measures; the oldest is of ', age(oldest), '.'] },
+    rows.length === 0
+      ? empty(
+          'Live traffic has not been measured yet; it is measured every five minutes once live queries come.',
+          'Name what to tell apart under `segments: {keys: [...]}`.',
+        )
+      : table(
+          'Latest measures by segment',
+          rows,
+          [
+            ['Segment', (segment) => segment],
+            ...measures.map(
+              (measure) => [measureRow(measure).title, (segment: string) => cell(segment, measure), 'number'] as const,
+            ),
+          ],
+          'dense',
+        ),
+  );
+}
+
+export function liveStagesSection(measured: readonly MeasuredStage[], queries: number): Section {
+  const shown = (of: MeasuredStage['documents'], unit: Unit) => (of === null ? missing('not told') : bounded(of, unit));
+  return section(
+    'stages',
+    'Stages of the retriever',
+    {
+      lead: `Of ${plural(queries, 'sampled query', 'sampled queries')} of the trailing window, weighted, with 95 % bounds. What a stage loses of the relevant documents takes judgments: golden runs tell it.`,
+    },
+    table('Stages of live queries', measured, [
+      ['Stage', ({ name }) => name.replaceAll('_', ' ')],
+      ['Takes, p95', ({ latencyP95Ms }) => shown(latencyP95Ms, 'ms'), 'number'],
+      ['Documents', ({ documents }) => shown(documents, 'other'), 'number'],
+      ['Leaves nothing', ({ emptied }) => shown(emptied, 'share'), 'number'],
+      ['Of the answer among its first', ({ answered }) => shown(answered, 'share'), 'number'],
+      ['n', ({ n }) => n, 'minor number'],
+    ]),
+  );
+}

@@ -1,0 +1,70 @@
+/** What a person with scope admin may do on a page, and how a list is filtered. */
+import type { ComponentChildren } from 'preact';
+import type { Form, Input } from '../model/content.ts';
+import { hrefOf } from './links.ts';
+import type { Frame } from './page.tsx';
+
+interface FormFigureProps {
+  readonly form: Form;
+  readonly frame: Frame;
+  /** In place of the form, for those who may not send it. */
+  readonly forbidden: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function FormFigure({ form, frame, forbidden, children }: FormFigureProps) {
+  const { action, section = null, method = 'post', hidden = {}, fold } = form;
+  const { path, query, range, visitor } = frame;
+  if (method === 'post' && visitor?.canAct !== true) return <>{forbidden}</>;
+  const own = method === 'get' ? range.query : { form_token: visitor?.formToken };
+  const markup = (
+    <form
+      method={method}
+      action={action ?? hrefOf({ path, query, anchor: section }, range)}
+      class={method === 'get' ? 'by' : undefined}
+    >
+      {Object.entries({ ...own, ...hidden }).map(([name, value]) =>
+        value === null || value === undefined ? null : <input key={name} type="hidden" name={name} value={value} />,
+      )}
+      {children}
+    </form>
+  );
+  if (fold === undefined) return markup;
+  return (
+    <details class="act">
+      <summary aria-label={fold.label}>{fold.summary}</summary>
+      {markup}
+    </details>
+  );
+}
+
+interface InputFigureProps {
+  readonly input: Input;
+  readonly label: ComponentChildren;
+}
+
+export function InputFigure({ input, label }: InputFigureProps) {
+  const { type, name, value, options = [], attributes } = input;
+  if (type === 'checkbox')
+    return (
+      <label>
+        <input type="checkbox" name={name} value={value} {...attributes} /> {label}
+      </label>
+    );
+  return (
+    <label>
+      {label}
+      {type === 'select' ? (
+        <select name={name}>
+          {options.map((option) => (
+            <option key={option} value={option} selected={option === value}>
+              {option}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input type="text" name={name} value={value} autocomplete="off" {...attributes} />
+      )}
+    </label>
+  );
+}

@@ -1,0 +1,45 @@
+/** Stored measures as people are shown them: named, scaled and explained by their row in the measure table. */
+import { ALL_SEGMENT } from '../../core/model.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
+import type { TrendChart, TrendPoint } from './charts.ts';
+import type { Column, Content } from './content.ts';
+import { age, bounded, missing } from './show.ts';
+
+/** A series with what was measured of it last. */
+export interface LatestOf {
+  readonly latest: Pick<LatestMeasurement, 'measure' | 'segment' | 'newest' | 'gap'>;
+  readonly isTooOld: boolean;
+}
+
+/** The value, or why there is none: too old to trust, or not measured. */
+export function latestValue({ latest: { measure, newest, gap }, isTooOld }: LatestOf): Content {
+  if (gap !== null) return missing(`none: ${gapWords(gap.reason)}`);
+  if (isTooOld || newest === null) return missing('withheld');
+  return [newest.details['is_at_least'] === true && 'at least ', bounded(newest, measureRow(measure).scale)];
+}
+
+export function latestSize({ latest: { newest, gap }, isTooOld }: LatestOf): Content {
+  return gap === null && !isTooOld && newest?.n;
+}
+
+export function latestAge({ latest: { newest, gap }, isTooOld }: LatestOf): Content {
+  const last = gap ?? newest;
+  return last !== null && age(last.measuredAt, isTooOld);
+}
+
+export const segmentColumn: Column<LatestOf> = [
+  'Segment',
+  ({ latest: { segment } }) => (segment === ALL_SEGMENT ? '' : segment),
+  'minor',
+];
+
+/** A measure over time; what is said of it is said once for all charts. */
+export function measureChart(
+  measure: string,
+  points: readonly TrendPoint[],
+  rest: Pick<TrendChart, 'empty' | 'marks' | 'levels' | 'limits'> & { readonly id?: string },
+): TrendChart {
+  const { title, scale } = measureRow(measure);
+  return { kind: 'trend', id: `trend-${measure}`, title, series: [{ name: title, points }], unit: scale, ...rest };
+}

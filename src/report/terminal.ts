@@ -1,0 +1,186 @@
+/** Content as text of a terminal: what leads to a page is its words alone, and what acts on a page is left out. */
+import { formatAligned, sparkline, styled } from '../cli/output.ts';
+import { count, duration, formatValue, minute, second } from '../core/format.ts';
+import { percent } from '../core/text/spelling.ts';
+import { stripText } from './console/charts/strips-chart.tsx';
+import type { TrendChart } from './model/charts.ts';
+import type { Content, Section, Shown, Table, Tone, Value } from './model/content.ts';
+
+export function terminalText(content: Content, now: Date): string {
+  return linesOf(content, now).join('\n').replace(/^\n+/, '');
+}
+
+/** Blocks are lines of their own; what stands between two of them is one line. */
+function linesOf(content: Content, now: Date): string[] {
+  const lines: string[] = [];
+  let open = '';
+  const close = () => {
+    if (open.trim() !== '') lines.push(open.trim());
+    open = '';
+  };
+  for (const node of nodesOf(content)) {
+    const block = typeof node === 'object' ? blockOf(node, now) : null;
+    if (block === null) {
+      open += inline(node, now);
+      continue;
+    }
+    close();
+    lines.push(...block);
+  }
+  close();
+  return lines;
+}
+
+function nodesOf(content: Content): (string | number | Shown)[] {
+  if (content === null || content === undefined || content === false || content === '') return [];
+  if (typeof content === 'string' || typeof content === 'number' || 'kind' in content) return [content];
+  return content.flatMap(nodesOf);
+}
+
+/** Null for what is part of a line. */
+function blockOf(node: Shown, now: Date): string[] | null {
+  switch (node.kind) {
+    case 'paragraph':
+      return linesOf([node.content], now);
+    case 'heading':
+      return ['', styled('bold', inline(node.content, now))];
+    case 'section':
+      return sectionOf(node, now);
+    case 'facts': {
+      const width = Math.max(...node.facts.map(({ name }) => name.length));
+      return node.facts.map(({ name, value, detail }) => {
+        const more = inline(detail, now);
+        return `${name.padEnd(width)}  ${inline(value, now)}${more === '' ? '' : ` (${more})`}`;
+      });
+    }
+    case 'table':
+      return tableOf(node, now);
+    case 'list':
+      return node.items.flatMap(({ content, tone }) => {
+        const [first = '', ...rest] = linesOf(content, now);
+        return [`  ${tone === 'for' ? '+' : '-'} ${first}`, ...rest.map((line) => `    ${line}`)];
+      });
+    case 'empty':
+      return [`${node.why} ${inline(node.todo, now)}`.trim()];
+    case 'more':
+      return [`${node.summary}:`, ...linesOf(node.content, now)];
+    case 'lines':
+      return node.text.split('\n').map((line) => `  ${line}`);
+    case 'group':
+      return linesOf(node.content, now);
+    case 'trend':
+      return [trendOf(node)];
+    case 'distribution':
+      return node.distributions === null ? [`${node.title}: ${node.empty}`] : [];
+    case 'parts':
+      return [`${node.title}: ${node.parts.map(({ name, share }) => `${name} ${percent(share)}`).join(', ')}`];
+    case 'strips':
+      return node.strips.map(({ label, intervals }) => stripText(label, intervals));
+    case 'pager':
+      return [`${count(Math.min(node.total, node.pageSize))} of ${count(node.total)} ${node.what}`];
+    case 'choices':
+    case 'form':
+    case 'input':
+    case 'button':
+    case 'prose':
+      return [];
+    default:
+      return null;
+  }
+}
+
+function sectionOf({ title, lead, aside, content }: Section, now: Date): string[] {
+  const head = [styled('bold', inline(title, now)), inline(aside, now)].filter((part) => part !== '').join('  ');
+  return ['', head, ...linesOf(lead, now), ...linesOf(content, now)];
+}
+
+const colours: Readonly<Partial<Record<Tone, 'red' | 'yellow' | 'green'>>> = {
+  ok: 'green',
+  good: 'green',
+  warning: 'yellow',
+  no_data: 'yellow',
+  critical: 'red',
+};
+
+function inline(content: Content, now: Date): string {
+  return nodesOf(content)
+    .map((node) => {
+      if (typeof node === 'string') return node;
+      if (typeof node === 'number') return count(node);
+      switch (node.kind) {
+        case 'value':
+          return valueOf(node);
+        case 'time':
+          return `${node.isExact ? second(node.at) : minute(node.at)}Z`;
+        case 'age': {
+          const ago = `${duration((now.getTime() - node.since.getTime()) / 1000)} ago`;
+          return node.isTooOld ? `${ago}${styled('yellow', ', too old')}` : ago;
+        }
+        case 'badge': {
+          const colour = colours[node.tone];
+          return colour === undefined ? node.text : styled(colour, node.text);
+        }
+        case 'link':
+          return inline(node.text, now);
+        case 'styled': {
+          const text = inline(node.content, now);
+          if (node.style === 'strong') return styled('bold', text);
+          if (node.style === 'note') return ` (${text})`;
+          return node.style === 'unseen' ? '' : text;
+        }
+        case 'code':
+        case 'verbatim':
+          return node.text;
+        case 'progress':
+          return percent(node.value / node.of, 0);
+        case 'sparkline':
+          return sparkline(node.points.map(({ value }) => value));
+        default:
+          return (blockOf(node, now) ?? []).map((line) => line.trim()).join('; ');
+      }
+    })
+    .join('');
+}
+
+function valueOf({ value, unit, low, high }: Value): string {
+  const bounds = low === null || high === null ? '' : ` (${formatValue(low, unit)} to ${formatValue(high, unit)})`;
+  return `${formatValue(value, unit)}${bounds}`;
+}
+
+/** What explains a row is below it, where a line is long enough. */
+function tableOf({ columns, rows }: Table, now: Date): string[] {
+  const isWhy = (node: string | number | Shown) =>
+    typeof node === 'object' && node.kind === 'styled' && node.style === 'why';
+  const nodes = rows.map((cells) => cells.map(nodesOf));
+  const texts = nodes.map((cells) =>
+    cells.map((cell) =>
+      inline(
+        cell.filter((node) => !isWhy(node)),
+        now,
+      ),
+    ),
+  );
+  const below = nodes.map((cells) =>
+    cells
+      .flat()
+      .filter(isWhy)
+      .map((node) => `  ${inline(node, now)}`),
+  );
+  const [head = '', ...lines] = formatAligned(
+    columns.map(({ title }) => title),
+    texts,
+    columns.map(({ isNumber }) => isNumber),
+  ).split('\n');
+  return [head, ...lines.flatMap((line, index) => [line, ...(below[index] ?? [])])];
+}
+
+function trendOf({ title, series, unit, empty }: TrendChart): string {
+  const told = series.flatMap(({ name, points }) => {
+    const last = points.at(-1);
+    if (last === undefined) return [];
+    const values = points.map(({ value }) => value);
+    const range = `${formatValue(Math.min(...values), unit)} to ${formatValue(Math.max(...values), unit)}`;
+    return [`${series.length > 1 ? `${name} ` : ''}${sparkline(values)} ${formatValue(last.value, unit)}, ${range}`];
+  });
+  return `${title}: ${told.length === 0 ? empty : told.join('; ')}`;
+}
