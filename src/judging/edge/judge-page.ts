@@ -7,8 +7,6 @@ import type { Content, Form, PageContent } from '../../report/model/content.ts';
 import {
   badge,
   empty,
-  fact,
-  facts,
   heading,
   lead,
   link,
@@ -16,6 +14,7 @@ import {
   paragraph,
   section,
   styledParagraph,
+  table,
   verbatim,
 } from '../../report/model/show.ts';
 import type { JudgeSpending } from '../judge-spending.ts';
@@ -77,7 +76,15 @@ export function judgePage(data: JudgePageData): PageContent {
         'grades',
         'Grades',
         { lead: 'A model that grades goes by the same words.' },
-        facts(...gradeMeanings.map((meaning, grade) => fact(String(grade), `The document ${meaning}.`))),
+        table(
+          'Grades and what they mean',
+          [...gradeMeanings.entries()],
+          [
+            ['Grade', ([grade]) => grade, 'number'],
+            ['Meaning', ([, meaning]) => `The document ${meaning}.`],
+          ],
+          'compact',
+        ),
         peopleAgreement !== null &&
           lead(
             `Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(peopleAgreement)}.`,

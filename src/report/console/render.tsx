@@ -231,6 +231,7 @@ const classes: Readonly<Record<Exclude<Style, 'strong'>, string>> = {
   confidence: 'confidence',
   unseen: 'unseen',
   document: 'document',
+  query: 'query-text',
   rose: 'difference rose',
   fell: 'difference fell',
   relevant: 'grade relevant',
@@ -249,15 +250,15 @@ const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
 
 const ordered: ReadonlySet<ListStyle> = new Set(['other-causes', 'judged']);
 
-function valueOf({ value, unit, low, high }: Value): VNode {
+function valueOf({ value, unit, low, high }: Value): ComponentChildren {
+  const text = formatValue(value, unit);
+  if (low === null || high === null) return text;
   return (
     <span class="bounded">
-      <strong>{formatValue(value, unit)}</strong>
-      {low === null || high === null ? null : (
-        <span class="bounds">
-          {formatValue(low, unit)} to {formatValue(high, unit)}
-        </span>
-      )}
+      <strong>{text}</strong>
+      <span class="bounds">
+        {formatValue(low, unit)} to {formatValue(high, unit)}
+      </span>
     </span>
   );
 }

@@ -63,6 +63,7 @@ export type Style =
   | 'confidence'
   | 'unseen'
   | 'document'
+  | 'query'
   | 'rose'
   | 'fell'
   | 'relevant'

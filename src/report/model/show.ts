@@ -105,7 +105,7 @@ export function verbatim(text: string): Shown {
 
 /** What a query asked, or its id where no text may be shown or none was kept. */
 export function query(id: string, text: string | null): Content {
-  return text === null ? code(id) : [verbatim(text), ' ', quiet(code(id))];
+  return text === null ? code(id) : [styled('query', verbatim(text)), ' ', quiet(code(id))];
 }
 
 export function sparkline(points: readonly TrendPoint[]): Shown {
