@@ -9,7 +9,8 @@ import { configJsonSchema } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { listChecks } from '../checks/edge/checks-command.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/edge/false-pages-command.ts';
-import type { CheckStateJson } from '../checks/edge/routes.ts';
+import type { CheckState } from '../checks/rules/check-state.ts';
+import { isBlind } from '../checks/rules/regression.ts';
 import { plural } from '../core/format.ts';
 import { toDocument } from '../core/text/names.ts';
 import { readSlowSchedules, slowScheduleInWords } from '../golden/edge/commands/slow-schedules.ts';
@@ -55,8 +56,8 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   const budget = config.alerts.false_pages.per_pipeline;
   const slow = await readSlowSchedules(settings, pipelines);
   const costs = createJudgingPlans(config, pipelines).flatMap((plan) => expectedCost(plan) ?? []);
-  const blind = await readIfThere(settings, () => listChecks(settings, null));
-  const warnings = [...configWarnings(config), ...blind.filter((check) => check.blind).map(blindInWords)];
+  const checks = await readIfThere(settings, () => listChecks(settings, null));
+  const warnings = [...configWarnings(config), ...checks.filter(isBlind).map(blindInWords)];
   if (options.json === true) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));
@@ -79,7 +80,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   if (slow.length > 0) printLine(`\n${slow.map(slowScheduleInWords).join('\n')}`);
 }
 
-function blindInWords({ pipeline, name, smallest_detectable_drop: smallest, threshold }: CheckStateJson): string {
+function blindInWords({ pipeline, name, smallestDetectableDrop: smallest, threshold }: CheckState): string {
   return (
     `${pipeline}: the check "${name}" is blind: it would only find a drop of ${smallest?.toFixed(3)} or more, and watches for ` +
     `${Math.abs(threshold).toFixed(3)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`

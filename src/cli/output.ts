@@ -64,17 +64,6 @@ export function sparkline(values: readonly (number | null)[]): string {
     .join('');
 }
 
-/** A length of time in its largest unit that fits, such as `3 h`. */
-export function ageText(seconds: number): string {
-  const units = [
-    [86_400, 'd'],
-    [3600, 'h'],
-    [60, 'min'],
-  ] as const;
-  const [length, unit] = units.find(([length]) => seconds >= 2 * length) ?? [1, 's'];
-  return `${Math.floor(Math.max(0, seconds) / length)} ${unit}`;
-}
-
 /** Prints exactly one JSON document on stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${visibleJson(JSON.stringify(value, null, 2))}\n`);

@@ -1,16 +1,23 @@
 /** Numbers and times as people are shown them. All times are UTC. */
 import { percent } from './text/spelling.ts';
 
-/** Four decimals, as scores are shown everywhere. */
-export function score(value: number): string {
-  return value.toFixed(4);
+/** At most three significant digits, without zeros at the end: `0.82`, `1`, `0.0004`. */
+function score(value: number): string {
+  const size = Math.abs(value);
+  if (size < 1e-6) return '0';
+  return String(Number(value.toPrecision(size < 0.001 ? 1 : 3)));
 }
 
 /** With a sign, so that a fall is told from a rise without colour. */
 export function signed(value: number): string {
-  const size = Math.abs(value).toFixed(4);
-  if (Number(size) === 0) return size;
+  const size = score(Math.abs(value));
+  if (size === '0') return size;
   return `${value > 0 ? '+' : '\u2212'}${size}`;
+}
+
+/** A share in percent: `33 %`, `7.5 %`. */
+export function percentage(value: number): string {
+  return withoutZeros(percent(value));
 }
 
 /** Thousands apart by a narrow space. */
@@ -24,8 +31,9 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** The two largest units would be noise: `45 s`, `12 min`, `3 h`, `5 d`. */
+/** The two largest units would be noise: `350 ms`, `45 s`, `12 min`, `3 h`, `5 d`. */
 export function duration(seconds: number): string {
+  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   const s = Math.max(0, Math.round(seconds));
   if (s < 100) return `${s} s`;
   if (s < 100 * 60) return `${Math.round(s / 60)} min`;
@@ -48,26 +56,26 @@ export function withoutZeros(text: string): string {
   return text.replace(/(\.\d*?)0+( %)?$/, '$1$2').replace(/\.( %)?$/, '$1');
 }
 
-/** Up to four significant digits, for values of any size. */
+/** At most three significant digits, for values of any size. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return count(value);
-  if (size !== 0 && size < 0.001) return value.toPrecision(2);
-  return size < 1000 ? String(Number(value.toPrecision(4))) : count(value);
+  return size < 1000 ? score(value) : count(value);
 }
 
 /** What a number counts or measures, which says how it is written. */
-export type Unit = 'score' | 'difference' | 'share' | 'points' | 'count' | 'seconds' | 'ms' | 'ratio' | 'other';
+export type Unit = 'score' | 'difference' | 'share' | 'points' | 'count' | 'seconds' | 'ms' | 'ratio' | 'p' | 'other';
 
 const units: Readonly<Record<Unit, (value: number) => string>> = {
   score,
   difference: signed,
-  share: (value) => percent(value),
-  points: (value) => `${value < 0 ? '\u2212' : '+'}${percent(Math.abs(value))}`,
+  share: percentage,
+  points: (value) => `${value < 0 ? '\u2212' : '+'}${percentage(Math.abs(value))}`,
   count,
   seconds: duration,
   ms: (value) => `${count(value)} ms`,
-  ratio: (value) => value.toFixed(2),
+  ratio: (value) => withoutZeros(value.toFixed(2)),
+  p: (value) => (value < 0.001 ? 'below 0.001' : value.toFixed(3)),
   other: compact,
 };
 

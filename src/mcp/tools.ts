@@ -12,6 +12,7 @@ import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
 import { type DiagnoseDeps, readDiagnoses } from '../incidents/diagnosis/diagnose-pipeline.ts';
+import { pipelineDiagnosisJson } from '../incidents/diagnosis/incident-schema.ts';
 import {
   type AnswerRequestDeps,
   answerRequest,
@@ -60,7 +61,7 @@ export const mcpTools: readonly Tool[] = [
     input: z.strictObject({ pipeline: pipeline.optional() }),
     answer: async (deps, { pipeline: only }) => {
       if (only !== undefined) findPipeline(deps.pipelines, only);
-      return { pipelines: await readDiagnoses(deps, only ?? null) };
+      return { pipelines: (await readDiagnoses(deps, only ?? null)).map(pipelineDiagnosisJson) };
     },
   }),
   aTool({

@@ -1,27 +1,5 @@
-/** How the values of measures are written on pages, in which order, and which of them tell at a glance. */
-
-import { compact, count, duration, score } from '../core/format.ts';
-import { percent } from '../core/text/spelling.ts';
-import type { MeasureScale } from './rules/measure-row.ts';
+/** In which order measures are shown, and which of them tell at a glance. */
 import { measureRow, measureTable } from './rules/measure-table.ts';
-
-const shows: Record<MeasureScale, (value: number) => string> = {
-  count,
-  share: (value) => percent(value),
-  score,
-  seconds: duration,
-  other: compact,
-};
-
-export function shownMeasure(measure: string) {
-  const { title, note, scale } = measureRow(measure);
-  return {
-    title,
-    /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */
-    note,
-    show: shows[scale],
-  };
-}
 
 const order: readonly string[] = Object.keys(measureTable);
 

@@ -1,7 +1,6 @@
 /** Content as text of a terminal: what leads to a page is its words alone, and what acts on a page is left out. */
 import { formatAligned, sparkline, styled } from '../cli/output.ts';
-import { count, duration, formatValue, minute, second } from '../core/format.ts';
-import { percent } from '../core/text/spelling.ts';
+import { count, duration, formatValue, minute, percentage, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
 import type { TrendChart } from './model/charts.ts';
 import type { Content, Section, Shown, Table, Tone, Value } from './model/content.ts';
@@ -73,7 +72,7 @@ function blockOf(node: Shown, now: Date): string[] | null {
     case 'distribution':
       return node.distributions === null ? [`${node.title}: ${node.empty}`] : [];
     case 'parts':
-      return [`${node.title}: ${node.parts.map(({ name, share }) => `${name} ${percent(share)}`).join(', ')}`];
+      return [`${node.title}: ${node.parts.map(({ name, share }) => `${name} ${percentage(share)}`).join(', ')}`];
     case 'strips':
       return node.strips.map(({ label, intervals }) => stripText(label, intervals));
     case 'pager':
@@ -132,7 +131,7 @@ function inline(content: Content, now: Date): string {
         case 'verbatim':
           return node.text;
         case 'progress':
-          return percent(node.value / node.of, 0);
+          return percentage(node.value / node.of);
         case 'sparkline':
           return sparkline(node.points.map(({ value }) => value));
         default:

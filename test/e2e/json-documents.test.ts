@@ -166,9 +166,9 @@ describe('a report on what may take the place of another', () => {
     const { code, stdout } = await installed.recalld('variants report --pipeline docs');
     expect(code).toBe(1);
     expect(stdout).toContain('The split is as declared: sessions of a 600');
-    expect(stdout).toMatch(/b beside a: regression\. It is worse\./);
+    expect(stdout).toMatch(/^b regression\nIt is worse\./m);
     expect(stdout).toMatch(
-      /Positive feedback +regression since 2026-11-19 +90\.0 % +50\.0 % +\u221240\.0 % \(\u2212[\d.]+ % to \u2212[\d.]+ %\) +600, 600/,
+      /Positive feedback +regression since 2026-11-19 +90 % +50 % +\u221240 % \(\u2212[\d.]+ % to \u2212[\d.]+ %\) +600, 600/,
     );
   });
 

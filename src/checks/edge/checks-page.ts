@@ -7,8 +7,9 @@ import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import type { Query } from '../../report/console/http/visit.ts';
 import { checkHistory, minuteOf, pipelinePath, type TimeRange } from '../../report/console/links.ts';
 import type { VerdictInterval } from '../../report/model/charts.ts';
-import type { Content, Link, PageContent, Section } from '../../report/model/content.ts';
+import type { Content, Link, PageContent, Section, Table } from '../../report/model/content.ts';
 import {
+  age,
   empty,
   lead,
   link,
@@ -79,9 +80,7 @@ function noCheck(check: string | null): Content {
 }
 
 function history(data: ChecksPageData): Section {
-  const { transitions, older, pipeline, check, checks, now } = data;
-  const isConfigured = (one: CheckTransition) =>
-    checks.some((state) => state.pipeline === one.pipeline && state.name === one.check);
+  const { transitions, older, pipeline, check } = data;
   return section(
     'history',
     check === null ? 'History' : `History of ${check}`,
@@ -91,44 +90,51 @@ function history(data: ChecksPageData): Section {
     strips(data),
     transitions.length === 0
       ? lead('No check changed its verdict in this time. Choose a longer one to look further back.')
-      : table('Changes of verdicts, newest first', transitions, [
-          ['When (UTC)', (one) => evidence(one, data)],
-          [
-            'Check',
-            (one) => [
-              checkHistory(one.pipeline, one.check),
-              pipeline === null && quiet(` ${one.pipeline}`),
-              why(one.explanation),
-            ],
-          ],
-          ['Became', ({ from, to }) => [verdictBadge(to), note(from === null ? 'first judged' : `was ${words[from]}`)]],
-          [
-            'For',
-            (one) => [
-              duration(((one.endedAt ?? now).getTime() - one.occurredAt.getTime()) / 1000),
-              one.endedAt === null && note(isConfigured(one) ? 'so far' : 'no longer configured'),
-            ],
-            'number',
-          ],
-          [
-            'Value',
-            ({ value: last, segment }) => [
-              last !== null && value(last, 'score'),
-              segment !== null && segment !== 'all' && note(segment),
-            ],
-            'minor number',
-          ],
-        ]),
+      : transitionTable(transitions, data),
     older !== null &&
       styledParagraph('quiet', link('Older changes', '/checks', { pipeline, check, before: older }, 'history')),
   );
 }
 
+/** @param page what it stands beside; null: by itself */
+export function transitionTable(transitions: readonly CheckTransition[], page: ChecksPageData | null): Table {
+  const stateOf = (one: CheckTransition) =>
+    page?.checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
+  return table('Changes of verdicts, newest first', transitions, [
+    ['When (UTC)', (one) => evidence(one, stateOf(one))],
+    [
+      'Check',
+      (one) => [
+        checkHistory(one.pipeline, one.check),
+        (page === null || page.pipeline === null) && quiet(` ${one.pipeline}`),
+        why(one.explanation),
+      ],
+    ],
+    ['Became', ({ from, to }) => [verdictBadge(to), note(from === null ? 'first judged' : `was ${words[from]}`)]],
+    [
+      'For',
+      (one) => {
+        if (one.endedAt !== null) return duration((one.endedAt.getTime() - one.occurredAt.getTime()) / 1000);
+        const isConfigured = page === null || stateOf(one) !== undefined;
+        return [age(one.occurredAt), note(isConfigured ? 'so far' : 'no longer configured')];
+      },
+      'number',
+    ],
+    [
+      'Value',
+      ({ value: last, segment }) => [
+        last !== null && value(last, 'score'),
+        segment !== null && segment !== 'all' && note(segment),
+      ],
+      'minor number',
+    ],
+  ]);
+}
+
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
 
 /** Leads to what a check was judged by, an hour around the change. */
-function evidence({ pipeline, check, occurredAt }: CheckTransition, { checks }: ChecksPageData): Link {
-  const known = checks.find((one) => one.pipeline === pipeline && one.name === check);
+function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState | undefined): Link {
   const set = known?.goldenSet ?? null;
   const page = known?.kind === 'density_drift' ? 'density' : set === null ? 'traffic' : 'golden';
   const around = {

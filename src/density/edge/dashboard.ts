@@ -1,28 +1,20 @@
 /** Density and topics: how well the store covers what is asked, and whether the store and the model are what they were. */
+
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { deploymentsTable } from '../../golden/edge/panels/drill-down.ts';
 import { indexPanels } from '../../index/truth/edge/panels.ts';
+import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
-import { type GaugeGraph, gaugeGraphs, graph, metricTable } from '../../platform/dashboards/panels.ts';
+import { graph, metricTable } from '../../platform/dashboards/panels.ts';
 import { type DashboardSettings, maxBy, orNone, rateBy } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 
-const coverage: readonly GaugeGraph[] = [
-  {
-    metric: 'recalld_query_density',
-    title: 'Query density',
-    unit: 'none',
-    min: 0,
-    note: '1 is as in the baseline, lower is worse covered, about 0.8 when a tenth of the traffic is uncovered.',
-  },
-  { metric: 'recalld_query_uncovered_ratio', title: 'Uncovered share', unit: 'percentunit', min: 0 },
-  {
-    metric: 'recalld_query_uncovered_excess_ratio',
-    title: 'Uncovered traffic in excess of the baseline',
-    unit: 'percentunit',
-  },
+const coverage: readonly MeasurePanel[] = [
+  { metric: 'recalld_query_density', min: 0 },
+  { metric: 'recalld_query_uncovered_ratio', min: 0 },
+  'recalld_query_uncovered_excess_ratio',
   { metric: 'recalld_topics_uncovered', title: 'Uncovered topics', unit: 'short', min: 0 },
   { metric: 'recalld_density_sessions', title: 'Sessions measured', unit: 'short', min: 0 },
   {
@@ -41,7 +33,7 @@ const coverage: readonly GaugeGraph[] = [
   },
 ];
 
-const drift: readonly GaugeGraph[] = [
+const drift: readonly MeasurePanel[] = [
   {
     metric: 'recalld_density_drift_evidence_ratio',
     title: 'Evidence of drift',
@@ -55,72 +47,34 @@ const drift: readonly GaugeGraph[] = [
   { metric: 'recalld_density_baseline_span_seconds', title: 'Span of the baseline', unit: 's', min: 0 },
 ];
 
-const content: readonly GaugeGraph[] = [
-  {
-    metric: 'recalld_store_query_divergence',
-    title: 'Divergence of store and queries',
-    unit: 'none',
-    min: 0,
-  },
-  {
-    metric: 'recalld_store_queries_apart_ratio',
-    title: 'Queries apart from every chunk',
-    unit: 'percentunit',
-    min: 0,
-  },
-  {
-    metric: 'recalld_store_chunks_unasked_ratio',
-    title: 'Chunks that nobody asks for',
-    unit: 'percentunit',
-    min: 0,
-  },
-  { metric: 'recalld_store_centroid_shift', title: 'Shift of the centroid', unit: 'none', min: 0 },
-  { metric: 'recalld_store_length_ratio', title: 'Change of vector lengths', unit: 'none', min: 0 },
-  { metric: 'recalld_store_duplicates_ratio', title: 'Duplicate vectors', unit: 'percentunit', min: 0 },
+const content: readonly MeasurePanel[] = [
+  'recalld_store_query_divergence',
+  'recalld_store_queries_apart_ratio',
+  'recalld_store_chunks_unasked_ratio',
+  'recalld_store_centroid_shift',
+  'recalld_store_length_ratio',
+  'recalld_store_duplicates_ratio',
 ];
 
-const store: readonly GaugeGraph[] = [
-  { metric: 'recalld_store_vectors', title: 'Vectors in the store', unit: 'short', min: 0 },
+const store: readonly MeasurePanel[] = [
+  { metric: 'recalld_store_vectors', min: 0 },
   { metric: 'recalld_store_sample_age_seconds', title: 'Age of the sample of the store', unit: 's', min: 0 },
-  {
-    metric: 'recalld_repeat_density',
-    title: 'Density of baseline queries, asked again',
-    unit: 'none',
-    min: 0,
-    note: 'A fall here is content that the store lost: the questions are the same.',
-  },
+  { metric: 'recalld_repeat_density', min: 0 },
   {
     metric: 'recalld_repeat_density_queries',
     title: 'Queries behind the density, asked again (n)',
     unit: 'short',
     min: 0,
   },
-  {
-    metric: 'recalld_ann_recall_ratio',
-    title: 'Recall of the index',
-    unit: 'percentunit',
-    max: 1,
-    note: 'A fall here is a matter of the index, not of what is stored.',
-    without: ['k'],
-  },
+  { metric: 'recalld_ann_recall_ratio', max: 1, without: ['k'] },
   {
     metric: 'recalld_ann_recall_queries',
     title: 'Queries behind the recall of the index (n)',
     unit: 'short',
     min: 0,
   },
-  {
-    metric: 'recalld_embedding_canary_median_similarity',
-    title: 'Embedding canary, median',
-    unit: 'none',
-    max: 1,
-  },
-  {
-    metric: 'recalld_embedding_canary_least_similarity',
-    title: 'Embedding canary, least',
-    unit: 'none',
-    max: 1,
-  },
+  { metric: 'recalld_embedding_canary_median_similarity', max: 1 },
+  { metric: 'recalld_embedding_canary_least_similarity', max: 1 },
 ];
 
 function sinceWindow(): Builder<Panel> {
@@ -203,10 +157,10 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
       hasDeployments: true,
       from: 'now-7d',
       sections: [
-        { title: 'Coverage', panels: [...gaugeGraphs(coverage), leftOut()] },
-        { title: 'Drift', panels: [...gaugeGraphs(drift), sinceWindow(), baselineTable()] },
-        { title: 'What the store holds', panels: gaugeGraphs(content) },
-        { title: 'Store, index and model', panels: [...gaugeGraphs(store), ...probes()] },
+        { title: 'Coverage', panels: [...measureGraphs(coverage), leftOut()] },
+        { title: 'Drift', panels: [...measureGraphs(drift), sinceWindow(), baselineTable()] },
+        { title: 'What the store holds', panels: measureGraphs(content, { min: 0 }) },
+        { title: 'Store, index and model', panels: [...measureGraphs(store), ...probes()] },
         { title: 'The index against its manifest', panels: indexPanels() },
         { title: 'What changed', panels: [deploymentsTable(24)] },
       ],

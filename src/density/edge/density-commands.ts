@@ -2,6 +2,7 @@
  * `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover, and what
  * people ask who are not content.
  */
+
 import type { Command } from 'commander';
 import {
   type CommandSettings,
@@ -21,30 +22,25 @@ import {
   parseTime,
   printJson,
   printLine,
-  sparkline,
-  styled,
 } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { count, plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { percent } from '../../core/text/spelling.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { countsOf, type Explained, filtersOf, verdictWords } from '../../incidents/explain/answers.ts';
+import { filtersOf } from '../../incidents/explain/answers.ts';
 import { createExplainTurns } from '../../incidents/explain/explain-turns.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
+import { paragraph } from '../../report/model/show.ts';
+import { terminalText } from '../../report/terminal.ts';
 import { densityTasks } from '../compute.ts';
 import { densityTables } from '../context.ts';
 import { describeDensity } from '../describe-density.ts';
 import { type DensityAnswer, topicJson } from '../http-contract.ts';
 import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
-import { judgedInWords, type TopicState, topicName, type UncoveredTopic } from '../rules/uncovered-topic.ts';
-import {
-  type ComplaintsReport,
-  complaintsJson,
-  type ExplainedComplaint,
-  lackingSentence,
-  readComplaints,
-} from './complaints-reads.ts';
+import { type TopicState, topicName, type UncoveredTopic } from '../rules/uncovered-topic.ts';
+import { complaintsJson, readComplaints } from './complaints-reads.ts';
+import { densityContent } from './density-page.ts';
+import { complaintsSection, topicContent } from './sections.ts';
 
 interface ComplaintOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -80,45 +76,9 @@ async function complaints(
       };
       const report = await readComplaints(deps, pipeline, { days, filters }, settings.signal);
       if (json === true) printJson(complaintsJson(report));
-      else printLine(textOf(report));
+      else printLine(terminalText(complaintsSection(report, true), systemClock.now()));
     }),
   );
-}
-
-function textOf(report: ComplaintsReport): string {
-  const { found, topics, days } = report;
-  if (found.kind === 'insufficient_data') return lackingSentence(report) ?? '';
-  const of = `${plural(found.negative, 'session')} with negative feedback, ${count(found.others)} without, of ${days} days.`;
-  if (topics.length === 0) return `${of} They do not differ by what they ask about.`;
-  return [of, ...topics.map(paragraphOf)].join('\n\n');
-}
-
-function paragraphOf({ topic, why }: ExplainedComplaint): string {
-  const { label, sessions, share, othersShare, failed, empty, members, shown, days, liked } = topic;
-  const name = label.length === 0 ? (topic.members[0] ?? '') : label.join(' ');
-  const trend = days.map(({ negative, sessions: own }) => own / negative);
-  return [
-    styled('bold', name),
-    `${percent(share.value)} of the sessions with negative feedback (95 % ${percent(share.low)} to ${percent(share.high)}, n = ${count(sessions)}), ${percent(othersShare)} of the others.`,
-    ...(days.length < 2 ? [] : [`${sparkline(trend)} by day, ${days[0]?.day ?? ''} to ${days.at(-1)?.day ?? ''}`]),
-    ...(failed + empty === 0 ? [] : [`Of its ${members.length} queries ${failed} failed and ${empty} found nothing.`]),
-    ...shown.map(({ id, text }) => `  ${text ?? id}`),
-    ...(liked.length === 0
-      ? ['Nobody who asked alike liked a document, so nothing tells what should have come.']
-      : [`Liked by people who asked alike: ${liked.join(', ')}.`]),
-    ...whyLines(why, liked),
-  ].join('\n');
-}
-
-function whyLines(why: readonly Explained[] | null, liked: readonly string[]): string[] {
-  if (why === null || liked.length === 0) return [];
-  if (why.length === 0) return ['Its queries got them.'];
-  return [
-    `Why its queries did not get them: ${countsOf(why)
-      .map(([words, times]) => `${times} ${words}`)
-      .join(', ')}.`,
-    ...why.map((one) => `  ${one.document}: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`),
-  ];
 }
 
 interface ShowOptions extends ConfiguredOptions {
@@ -132,8 +92,6 @@ interface RebaselineOptions extends ConfiguredOptions {
   readonly since?: Date;
 }
 
-const EVENTS_SHOWN = 5;
-
 export function densityCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
@@ -146,7 +104,7 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
       .action(async ({ pipeline, segment, config, json }: ShowOptions) => {
         const found = await showDensity(commandSettings(config, signal), pipeline, segment);
         if (json === true) printJson(found);
-        else for (const line of linesOf(found)) printLine(line);
+        else printLine(terminalText(densityContent(found), systemClock.now()));
       }),
   );
   command.addCommand(
@@ -172,49 +130,6 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
       }),
   );
   return command;
-}
-
-function linesOf({ pipeline, phase, baseline, progress, check, ...rest }: DensityAnswer): string[] {
-  const { outgrew_baseline: outgrown, measures, events } = rest;
-  const rows = Object.entries(measures).map(([measure, { latest, no_data: gap }]) => [
-    measure,
-    gap === null ? (latest === null ? '-' : latest.value.toFixed(3)) : gap.reason,
-    latest?.ci_low == null || latest.ci_high == null || gap !== null
-      ? ''
-      : `${latest.ci_low.toFixed(3)} to ${latest.ci_high.toFixed(3)}`,
-    latest === null || gap !== null ? '' : String(latest.sessions),
-    latest?.window_end ?? '',
-  ]);
-  return [
-    standing(pipeline, phase, baseline, progress),
-    ...(check === null ? [] : [`${check.verdict}: ${check.explanation}`]),
-    ...(outgrown
-      ? [
-          `For two weeks the store has covered more than in the baseline; a loss of that gain would not be seen. Hold it with \`recalld density rebaseline --pipeline ${pipeline}\`.`,
-        ]
-      : []),
-    formatTable(['measure', 'value', '95 %', 'sessions', 'until'], rows),
-    ...events.slice(0, EVENTS_SHOWN).map(({ occurred_at: at, kind, sentence }) => `${at} ${kind}: ${sentence}`),
-  ];
-}
-
-function standing(
-  pipeline: string,
-  phase: DensityAnswer['phase'],
-  baseline: DensityAnswer['baseline'],
-  progress: DensityAnswer['progress'],
-): string {
-  if (baseline !== null) {
-    const { version, grade, sessions, days, until } = baseline;
-    return `${pipeline} is held against baseline ${version} (${grade}, ${sessions} sessions of ${days} days until ${until}).`;
-  }
-  if (progress !== null) {
-    const { days, sessions, needs } = progress;
-    return `${pipeline} has no baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions.`;
-  }
-  return phase === 'replaying'
-    ? `The baseline of ${pipeline} is being made anew after a change of what is measured with.`
-    : `The density of ${pipeline} is not watched; it takes a vector_store and density in the config, and a running daemon.`;
 }
 
 const WEEK_MS = 7 * DAY_MS;
@@ -320,34 +235,9 @@ async function show(settings: CommandSettings, id: string, { json }: ConfiguredO
       store.topics.windows(id),
     ]);
     if (json === true) return printJson(topicJson(topic, texts, windows));
-    const causes = {
-      new_demand: 'nobody asked it before',
-      lost_content: 'people asked it before and found it',
-    };
-    printLine(
-      [
-        `${topicName(topic)} (${topic.id}) on ${topic.pipeline}, ${topic.state}${topic.note === null ? '' : `: ${topic.note}`}`,
-        `${percent(topic.trafficShare)} of the traffic (95 % ${percent(topic.shareLow)} to ${percent(topic.shareHigh)}), ${topic.excessPoints.toFixed(1)} points more than in the baseline; density ${topic.density.toFixed(2)}; ${causes[topic.cause]}.`,
-        ...[judgedInWords(topic)].filter((sentence) => sentence !== null),
-        `First seen ${topic.firstSeen.toISOString()}, last ${topic.windowEnd.toISOString()}, in ${windows.length} windows.`,
-        ...(topic.segments.length === 0
-          ? []
-          : [`Mostly ${topic.segments.map(([segment, share]) => `${segment} (${percent(share)})`).join(', ')}.`]),
-        '',
-        'Example queries, the most typical first:',
-        ...topic.examples.map((query) => `  ${texts.get(query) ?? query}`),
-        '',
-        'Nearest chunks:',
-        ...topic.nearest.map(([chunk, similarity]) => `  ${similarity.toFixed(3)}  ${chunk}`),
-        ...(topic.lostChunks.length === 0
-          ? []
-          : [
-              '',
-              'Chunks that people found before and that are gone:',
-              ...topic.lostChunks.map((chunk) => `  ${chunk}`),
-            ]),
-      ].join('\n'),
-    );
+    const shown = { topic, windows, texts };
+    const place = paragraph(`${topic.id} on ${topic.pipeline}`);
+    printLine(terminalText([topicContent(shown, true), place], systemClock.now()));
   });
 }
 

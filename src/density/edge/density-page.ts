@@ -4,7 +4,7 @@ import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.t
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
-import { gapWords } from '../../measures/rules/measure-table.ts';
+import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
 import type { Distributions, TrendPoint } from '../../report/model/charts.ts';
 import type { Content, PageContent, Tone } from '../../report/model/content.ts';
 import { measureChart } from '../../report/model/measures.ts';
@@ -17,8 +17,11 @@ import {
   facts,
   group,
   lead,
+  missing,
   section,
+  table,
   time,
+  value,
   verdictBadge,
 } from '../../report/model/show.ts';
 import type { ReviewedTopic } from '../../report/status/read-review.ts';
@@ -55,7 +58,7 @@ const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly tex
 
 export function densityPage(data: DensityPageData): PageContent {
   const { density, trends, diagnosis, distributions, currentQueries, topics, showsText, deployments } = data;
-  const { pipeline, phase, check, measures, events } = density;
+  const { pipeline, phase, check, measures, outgrew_baseline: outgrown } = density;
   const marks = deployments.map(deploymentMark);
   return {
     title: 'Density',
@@ -70,6 +73,7 @@ export function densityPage(data: DensityPageData): PageContent {
           lead: 'Query density says how well the vector store covers live queries, against a reference of well-known traffic.',
         },
         check !== null && check.verdict !== 'ok' && alarm(check.explanation),
+        outgrown && alarm(outgrownText(pipeline)),
         state(density),
         diagnosis !== null &&
           check !== null &&
@@ -108,19 +112,50 @@ export function densityPage(data: DensityPageData): PageContent {
       ),
       topicsSection(topics, showsText, phase === 'watching'),
       complaintsSection(data.complaints, showsText),
-      section(
-        'events',
-        'Alarms and new references',
-        {},
-        events.length === 0
-          ? lead('None so far.')
-          : eventTable(
-              'Alarms and new references, newest first',
-              events.map(({ occurred_at, ...event }) => ({ ...event, occurredAt: new Date(occurred_at) })),
-            ),
-      ),
+      section('events', 'Alarms and new references', {}, events(density)),
     ],
   };
+}
+
+/** By itself: the state, the latest value of each measure, and what happened. */
+export function densityContent(density: DensityAnswer): Content {
+  const { pipeline, phase, check, outgrew_baseline: outgrown, measures } = density;
+  return section(
+    'density',
+    `Query density of ${pipeline}`,
+    {
+      aside: [badge(phases[phase].text, phases[phase].tone), ' ', check !== null && verdictBadge(check.verdict)],
+      lead: check?.explanation,
+    },
+    outgrown && alarm(outgrownText(pipeline)),
+    state(density),
+    table('Measures of density', Object.entries(measures), [
+      ['Measure', ([measure]) => measureRow(measure).title],
+      [
+        'Value, 95 % bounds',
+        ([measure, { latest, no_data: gap }]) =>
+          gap !== null
+            ? missing(`none: ${gapWords(gap.reason)}`)
+            : latest !== null && value(latest.value, measureRow(measure).scale, latest.ci_low, latest.ci_high),
+        'number',
+      ],
+      ['Sessions', ([, { latest, no_data: gap }]) => gap === null && latest?.sessions, 'number'],
+      ['Until (UTC)', ([, { latest }]) => latest !== null && time(new Date(latest.window_end))],
+    ]),
+    events(density),
+  );
+}
+
+function outgrownText(pipeline: string): string {
+  return `For two weeks the store has covered more than in the baseline; a loss of that gain would not be seen. Hold it with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+}
+
+function events({ events: all }: DensityAnswer): Content {
+  if (all.length === 0) return lead('None so far.');
+  return eventTable(
+    'Alarms and new references, newest first',
+    all.map(({ occurred_at, ...event }) => ({ ...event, occurredAt: new Date(occurred_at) })),
+  );
 }
 
 function state({ phase, baseline, progress, closed_until: closedUntil, incidents }: DensityAnswer): Content {

@@ -2,9 +2,8 @@
  * Topics that people ask about and the store does not cover, with what to add for them; and what people complain
  * about, looked for when somebody asks.
  */
-import { compact, count, plural } from '../../core/format.ts';
-import { percent } from '../../core/text/spelling.ts';
-import { countsOf } from '../../incidents/explain/answers.ts';
+import { compact, count, percentage, plural } from '../../core/format.ts';
+import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
 import type { Content, Section, Shown, Table, Tone } from '../../report/model/content.ts';
 import { measureChart } from '../../report/model/measures.ts';
@@ -46,7 +45,7 @@ export function topicsSection(
     topics.length > 0
       ? list(
           'topics',
-          topics.map((one) => topicOf(one, showsText)),
+          topics.map((one) => topicContent(one, showsText)),
         )
       : empty(
           isWatched
@@ -58,7 +57,7 @@ export function topicsSection(
 
 const MAX_EXAMPLES = 5;
 
-function topicOf({ topic, windows, texts }: ReviewedTopic, showsText: boolean): Shown {
+export function topicContent({ topic, windows, texts }: ReviewedTopic, showsText: boolean): Shown {
   const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
   const examples = showsText ? topic.examples.flatMap((id) => texts.get(id) ?? []).slice(0, MAX_EXAMPLES) : [];
   const trend = windows.map(({ windowEnd, trafficShare }) => ({
@@ -78,11 +77,12 @@ function topicOf({ topic, windows, texts }: ReviewedTopic, showsText: boolean): 
         time(topic.firstSeen),
         ', last ',
         age(topic.windowEnd),
+        `, in ${plural(windows.length, 'window')}`,
       ),
     ),
     paragraph(
-      strong(percent(topic.trafficShare)),
-      ` of the traffic (${percent(topic.shareLow)} to ${percent(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points beyond the reference. Its queries are covered ${topic.density.toFixed(2)} times as well as in the reference.`,
+      strong(percentage(topic.trafficShare)),
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points beyond the reference. Its queries are covered ${topic.density.toFixed(2)} times as well as in the reference.`,
     ),
     optional(judgedInWords(topic)),
     trend.length >= 2 && sparkline(trend),
@@ -98,10 +98,15 @@ function topicOf({ topic, windows, texts }: ReviewedTopic, showsText: boolean): 
         'Nearest chunks',
         topic.nearest.slice(0, MAX_EXAMPLES).map(([id, similarity]) => [code(id), ' ', quiet(compact(similarity))]),
       ),
+      topic.lostChunks.length > 0 &&
+        part(
+          'Found before, and gone',
+          topic.lostChunks.slice(0, MAX_EXAMPLES).map((id) => code(id)),
+        ),
       topic.segments.length > 0 &&
         part(
           'Who asks',
-          topic.segments.slice(0, MAX_EXAMPLES).map(([segment, share]) => [`${segment} `, quiet(percent(share))]),
+          topic.segments.slice(0, MAX_EXAMPLES).map(([segment, share]) => [`${segment} `, quiet(percentage(share))]),
         ),
     ),
     topic.note !== null && styledParagraph('quiet', 'Note: ', verbatim(topic.note)),
@@ -231,8 +236,8 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Show
   const content = [
     group('topic-head', heading(3, verbatim(name))),
     paragraph(
-      strong(percent(share.value)),
-      ` of the sessions with negative feedback (${percent(share.low)} to ${percent(share.high)}), ${plural(sessions, 'session')}; ${percent(othersShare)} of the others.${unanswered}`,
+      strong(percentage(share.value)),
+      ` of the sessions with negative feedback (${percentage(share.low)} to ${percentage(share.high)}), ${plural(sessions, 'session')}; ${percentage(othersShare)} of the others.${unanswered}`,
     ),
     trend.length >= 2 && sparkline(trend),
     group(
@@ -250,7 +255,10 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Show
         liked.length > 0 &&
         part(
           'Why it did not come',
-          countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
+          [
+            ...countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
+            ...why.map((one) => [code(one.document), `: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`]),
+          ],
           'It did: the examples got what others liked.',
         ),
     ),

@@ -20,7 +20,6 @@ import type { IntervalOf } from '../../measures/rules/measurement.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
 import { firstBadMeasurement } from './first-bad.ts';
-import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './incident-schema.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import { changedMeasures } from './live-alarms.ts';
 import {
@@ -314,9 +313,9 @@ function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
 export interface PipelineDiagnosis {
   readonly pipeline: string;
   /** The latest incident that the daemon kept, as it was; null when it found nothing in alarm ever. */
-  readonly latest: IncidentJson | null;
+  readonly latest: Incident | null;
   /** What is likely now, by what is stored; null when nothing is in alarm. */
-  readonly now: FindingsJson | null;
+  readonly now: Diagnosis | null;
 }
 
 /** @param only name of one pipeline; null for all of the config */
@@ -327,8 +326,8 @@ export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Pr
     const found = await diagnoseNow(deps, pipeline);
     answers.push({
       pipeline: pipeline.name,
-      latest: latest === undefined ? null : incidentJson(latest),
-      now: found === null ? null : findingsJson(found),
+      latest: latest ?? null,
+      now: found,
     });
   }
   return answers;

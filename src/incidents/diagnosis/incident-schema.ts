@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { severities } from '../../core/model.ts';
 import { toWire } from '../../platform/http/wire.ts';
+import type { PipelineDiagnosis } from './diagnose-pipeline.ts';
 import { causes, causeTexts, confidences, tellApart } from './rules/cause.ts';
 import { effectKinds } from './rules/effects.ts';
 import { closingReasons, type Diagnosis, type Incident } from './rules/incident.ts';
@@ -114,7 +115,7 @@ export const incidentSchema = z.object({
 });
 
 const findingsSchema = z.object(findingsShape);
-export type FindingsJson = z.infer<typeof findingsSchema>;
+type FindingsJson = z.infer<typeof findingsSchema>;
 export type IncidentJson = z.infer<typeof incidentSchema>;
 
 /** What a diagnosis is over the wire, beside the record that it stands in. */
@@ -143,11 +144,15 @@ function sentencesOf(signs: readonly Sign[]): string[] {
   return signs.map(({ sentence }) => sentence);
 }
 
-export function findingsJson(diagnosis: Diagnosis): FindingsJson {
+function findingsJson(diagnosis: Diagnosis): FindingsJson {
   return toWire(findingsSchema, findingsOf(diagnosis));
 }
 
 export function incidentJson(incident: Incident): IncidentJson {
   const earlier = incident.earlier.map((one) => ({ ...one, signs: signsOf(one.signs, one.weighed) }));
   return toWire(incidentSchema, { ...incident, ...findingsOf(incident), earlier });
+}
+
+export function pipelineDiagnosisJson({ pipeline, latest, now }: PipelineDiagnosis) {
+  return { pipeline, latest: latest && incidentJson(latest), now: now && findingsJson(now) };
 }

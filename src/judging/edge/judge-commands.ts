@@ -1,4 +1,5 @@
 /** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
+
 import { type Command } from 'commander';
 import { z } from 'zod';
 import {
@@ -9,24 +10,19 @@ import {
   withPipeline,
 } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  formatTable,
-  parseCount,
-  printJson,
-  printLine,
-} from '../../cli/output.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
-import { signed } from '../../core/text/spelling.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { storedHashKey } from '../../live/privacy/personal-data.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
 import { commandPerson, commandUser } from '../../platform/access/audit-log.ts';
 import { readText, writeText } from '../../platform/files/text-file.ts';
+import type { Content } from '../../report/model/content.ts';
+import { bounded, paragraph, table } from '../../report/model/show.ts';
+import { terminalText } from '../../report/terminal.ts';
 import { isCorrected } from '../gauges.ts';
 import { judgePipeline } from '../judge-live-traffic.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
@@ -205,32 +201,26 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     });
     return;
   }
-  if (flagged.graded > 0) printLine(flaggedSentence(pipeline, flagged));
-  if (scores.length === 0) printLine('Nothing is measured yet; the first hour after the start only begins.');
-  else
-    printLine(
-      formatTable(
-        ['score', 'value', '95 % bounds', 'n'],
-        scores.map(({ measure, k, value, ciLow, ciHigh, n }) => [
-          `${measureRow(measure).title} @${k}`,
-          value.toFixed(3),
-          `${(ciLow ?? value).toFixed(3)} to ${(ciHigh ?? value).toFixed(3)}`,
-          `${n}`,
+  const shown: Content = [
+    flagged.graded > 0 && paragraph(flaggedSentence(pipeline, flagged)),
+    scores.length === 0
+      ? paragraph('Nothing is measured yet; the first hour after the start only begins.')
+      : table('Scores of live traffic', scores, [
+          ['Score', ({ measure, k }) => `${measureRow(measure).title} @${k}`],
+          ['Value, 95 % bounds', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
+          ['n', ({ n }) => n, 'number'],
         ]),
-        1,
+    judge !== null && paragraph(`The judge is ${judge.fingerprint}, since ${judge.since}.`),
+    drift !== null &&
+      paragraph('It grades ', bounded(drift, 'difference'), ` higher than at first, over ${drift.n} pairs.`),
+    agreement !== null && paragraph(`Agreement of the judge with people: ${agreementWords(agreement)}.`),
+    peopleAgreement !== null &&
+      paragraph(
+        `Agreement of two people: ${agreementWords(peopleAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
       ),
-    );
-  if (judge !== null) printLine(`The judge is ${judge.fingerprint}, since ${judge.since}.`);
-  if (drift !== null)
-    printLine(
-      `It grades ${signed(drift.value, 2)} higher than at first (${signed(drift.ciLow ?? 0, 2)} to ${signed(drift.ciHigh ?? 0, 2)}, ${drift.n} pairs).`,
-    );
-  if (agreement !== null) printLine(`Agreement of the judge with people: ${agreementWords(agreement)}.`);
-  if (peopleAgreement !== null)
-    printLine(
-      `Agreement of two people: ${agreementWords(peopleAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
-    );
-  printLine(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`);
+    paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`),
+  ];
+  printLine(terminalText(shown, now));
 }
 
 function agreementJson(agreement: Agreement | null) {

@@ -1,60 +1,37 @@
 /** Panels of judged live relevance, on the dashboard of live traffic. */
+
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type GaugeGraph, gaugeGraphs, graph, metricTable } from '../../platform/dashboards/panels.ts';
+import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
+import { graph, metricTable } from '../../platform/dashboards/panels.ts';
 import { increaseBy, maxBy } from '../../platform/dashboards/promql.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 
-const score = { unit: 'none', min: 0, max: 1, width: 6, without: ['k'] } as const;
-
-const scores: readonly GaugeGraph[] = [
-  { metric: 'recalld_live_ndcg', title: 'Judged nDCG', ...score },
-  { metric: 'recalld_live_precision', title: 'Judged precision', ...score },
-  { metric: 'recalld_live_hit_rate', title: 'Judged hit rate', ...score },
-  { metric: 'recalld_live_mrr', title: 'Judged MRR', ...score },
-  { metric: 'recalld_live_ndcg_uncorrected', title: 'Judged nDCG, uncorrected', ...score },
-  { metric: 'recalld_live_precision_uncorrected', title: 'Judged precision, uncorrected', ...score },
-  { metric: 'recalld_live_hit_rate_uncorrected', title: 'Judged hit rate, uncorrected', ...score },
-  { metric: 'recalld_live_mrr_uncorrected', title: 'Judged MRR, uncorrected', ...score },
+const scores: readonly MeasurePanel[] = [
+  'recalld_live_ndcg',
+  'recalld_live_precision',
+  'recalld_live_hit_rate',
+  'recalld_live_mrr',
+  'recalld_live_ndcg_uncorrected',
+  'recalld_live_precision_uncorrected',
+  'recalld_live_hit_rate_uncorrected',
+  'recalld_live_mrr_uncorrected',
 ];
 
-const behind: readonly GaugeGraph[] = [
-  {
-    metric: 'recalld_live_ndcg_drop',
-    title: 'Fall of judged nDCG',
-    unit: 'none',
-    note: 'Against the weeks before; it is called when the lower bound rises above 0.',
-    without: ['k'],
-  },
+const behind: readonly MeasurePanel[] = [
+  { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'What is said of the fall', unit: 'none', min: 0, max: 1 },
   { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the fall (n)', unit: 'short', min: 0 },
-  {
-    metric: 'recalld_live_ndcg_pool_gap',
-    title: 'Pool gap of judged nDCG',
-    unit: 'none',
-    min: 0,
-    note: 'What the store holds that is better than what users got; by the model alone.',
-    without: ['k'],
-  },
+  { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
   { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries behind the pool gap (n)', unit: 'short', min: 0 },
-  {
-    metric: 'recalld_judge_agreement',
-    title: 'Agreement of the judge with people',
-    unit: 'none',
-    note: '1 is the same, 0 as by chance.',
-  },
+  'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
     title: 'Sessions behind the agreement (n)',
     unit: 'short',
     min: 0,
   },
-  {
-    metric: 'recalld_people_agreement',
-    title: 'Agreement of two people',
-    unit: 'none',
-    note: 'No judge can be asked to agree with people better than they do.',
-  },
+  'recalld_people_agreement',
   {
     metric: 'recalld_people_agreement_sessions',
     title: 'Sessions that two people graded (n)',
@@ -62,12 +39,7 @@ const behind: readonly GaugeGraph[] = [
     min: 0,
   },
   { metric: 'recalld_judge_least_agreement', title: 'Agreement that is asked for', unit: 'none', min: 0, max: 1 },
-  {
-    metric: 'recalld_judge_drift',
-    title: 'Drift of the judge',
-    unit: 'none',
-    note: 'Grades of fixed pairs, less those at first. What the model says alone begins anew after a change.',
-  },
+  'recalld_judge_drift',
   { metric: 'recalld_judge_panel_pairs', title: 'Pairs that are graded again (n)', unit: 'short', min: 0 },
   { metric: 'recalld_live_judged_queries', title: 'Queries graded in the window (n)', unit: 'short', min: 0 },
   {
@@ -82,8 +54,8 @@ const behind: readonly GaugeGraph[] = [
 
 export function judgedPanels(): Builder<Panel>[] {
   return [
-    ...gaugeGraphs(scores),
-    ...gaugeGraphs(behind.map((spec) => ({ ...spec, width: 6 }))),
+    ...measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }),
+    ...measureGraphs(behind, { width: 6 }),
     metricTable({
       title: 'Who grades',
       description: `${metricCatalogue.recalld_judge_info.help} Another fingerprint is noted as a deployment.`,

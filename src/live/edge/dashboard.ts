@@ -1,11 +1,13 @@
 /** Live traffic and feedback of one pipeline. */
+
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { experimentPanels } from '../../experiments/edge/panels.ts';
 import { deploymentsTable, measurementsTable } from '../../golden/edge/panels/drill-down.ts';
 import { judgedPanels } from '../../judging/edge/panels.ts';
+import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
-import { type GaugeGraph, gaugeGraphs, graph, heatmap } from '../../platform/dashboards/panels.ts';
+import { graph, heatmap } from '../../platform/dashboards/panels.ts';
 import {
   bucketsOf,
   type DashboardSettings,
@@ -65,60 +67,26 @@ function traffic(): Builder<Panel>[] {
   ];
 }
 
-const measures: readonly GaugeGraph[] = [
-  { metric: 'recalld_query_volume', title: 'Volume of the window', unit: 'short', min: 0 },
-  {
-    metric: 'recalld_query_zero_results_ratio',
-    title: 'Share without results',
-    unit: 'percentunit',
-    min: 0,
-  },
-  {
-    metric: 'recalld_query_error_ratio',
-    title: 'Share that failed',
-    unit: 'percentunit',
-    min: 0,
-  },
-  {
-    metric: 'recalld_query_results',
-    title: 'Results per answer',
-    unit: 'short',
-    min: 0,
-    note: 'Documents of the answers with any.',
-  },
-  {
-    metric: 'recalld_query_context_characters',
-    title: 'Length of the context',
-    unit: 'short',
-    min: 0,
-    note: 'Characters of the retrieved texts; a token is about four of English.',
-  },
-  {
-    metric: 'recalld_query_context_repeated_ratio',
-    title: 'Repeated context',
-    unit: 'percentunit',
-    min: 0,
-    note: 'Of the retrieved text, what an earlier document of the same answer said already.',
-  },
+const measures: readonly MeasurePanel[] = [
+  'recalld_query_volume',
+  'recalld_query_zero_results_ratio',
+  'recalld_query_error_ratio',
+  'recalld_query_results',
+  'recalld_query_context_characters',
+  'recalld_query_context_repeated_ratio',
   {
     metric: 'recalld_query_top_ratio',
-    title: 'Most frequent query',
-    unit: 'percentunit',
-    min: 0,
+
     max: 1,
-    note: 'Share of the live queries with a text that ask the most frequent one.',
   },
   {
     metric: 'recalld_query_main_language_ratio',
-    title: 'Usual language',
-    unit: 'percentunit',
-    min: 0,
+
     max: 1,
-    note: 'Share of the live queries in the usual language, of those that tell.',
   },
 ];
 
-const opinions: readonly GaugeGraph[] = [
+const opinions: readonly MeasurePanel[] = [
   {
     metric: 'recalld_feedback_positive_ratio',
     title: 'Positive feedback',
@@ -157,30 +125,18 @@ const opinions: readonly GaugeGraph[] = [
   },
 ];
 
-const clicks: readonly GaugeGraph[] = [
-  {
-    metric: 'recalld_feedback_clicked_query_ratio',
-    title: 'Queries with a click',
-    unit: 'percentunit',
-    min: 0,
-  },
-  { metric: 'recalld_feedback_click_through_ratio', title: 'Click-through', unit: 'percentunit', min: 0 },
+const clicks: readonly MeasurePanel[] = [
+  'recalld_feedback_clicked_query_ratio',
+  'recalld_feedback_click_through_ratio',
   {
     metric: 'recalld_feedback_clicked_reciprocal_rank',
-    title: 'Reciprocal rank of clicks',
-    unit: 'none',
-    min: 0,
+
     max: 1,
   },
-  {
-    metric: 'recalld_feedback_clicks_over_expected_ratio',
-    title: 'Clicks over expected clicks',
-    unit: 'none',
-    min: 0,
-  },
+  'recalld_feedback_clicks_over_expected_ratio',
 ];
 
-const stages: readonly GaugeGraph[] = [
+const stages: readonly MeasurePanel[] = [
   { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Time of a stage, p95', unit: 's', min: 0 },
   { metric: 'recalld_live_stage_documents', title: 'Documents handed on', unit: 'short', min: 0 },
   { metric: 'recalld_live_stage_emptied_ratio', title: 'Left with nothing by a stage', unit: 'percentunit', min: 0 },
@@ -194,13 +150,13 @@ const stages: readonly GaugeGraph[] = [
   { metric: 'recalld_live_stage_queries', title: 'Queries that tell of a stage (n)', unit: 'short', min: 0 },
 ];
 
-const watched: readonly GaugeGraph[] = [
+const watched: readonly MeasurePanel[] = [
   { metric: 'recalld_measure_changed', title: 'Outside the normal range', unit: 'none', min: 0, max: 1, width: 8 },
   { metric: 'recalld_measure_value', title: 'Value', unit: 'short', width: 8 },
   { metric: 'recalld_measure_normal', title: 'Normal value', unit: 'short', width: 8 },
 ];
 
-const upkeep: readonly GaugeGraph[] = [
+const upkeep: readonly MeasurePanel[] = [
   { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', unit: 'short', min: 0 },
   {
     metric: 'recalld_live_measure_samples_read_ratio',
@@ -238,17 +194,17 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       hasDeployments: true,
       sections: [
         { title: 'Traffic', panels: traffic() },
-        { title: 'Measures of the sampled window', panels: gaugeGraphs(measures) },
+        { title: 'Measures of the sampled window', panels: measureGraphs(measures, { min: 0 }) },
         {
           title: 'Stages of the retriever',
-          panels: gaugeGraphs(stages.map((spec) => ({ ...spec, hasBoundLines: true }))),
+          panels: measureGraphs(stages, { hasBoundLines: true }),
         },
-        { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
-        { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
-        { title: 'Measures watched for a change', panels: gaugeGraphs(watched) },
+        { title: 'Opinions', panels: [...measureGraphs(opinions), received()] },
+        { title: 'Clicks', panels: measureGraphs(clicks, { min: 0, width: 6 }) },
+        { title: 'Measures watched for a change', panels: measureGraphs(watched) },
         { title: 'Judged live relevance', panels: judgedPanels() },
         { title: 'Experiments', panels: experimentPanels() },
-        { title: 'Behind the measures', panels: [...gaugeGraphs(upkeep), withoutData(), measured()] },
+        { title: 'Behind the measures', panels: [...measureGraphs(upkeep), withoutData(), measured()] },
         { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
       ],
     },

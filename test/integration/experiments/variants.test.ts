@@ -160,7 +160,7 @@ it('a worse variant is called by what its users say, weighed by the chance that 
   expect(clicks?.candidate).toBeCloseTo(0.3, 1);
   expect(relevance).toMatchObject({ verdict: 'no_data', baseline: null, measure: 'ndcg@3' });
   expect(await world.page()).toMatch(
-    /Positive feedback regression since 2026-11-20 90\.0 % 60\.0 % \u221230\.0 % \u2212[\d.]+ % to \u2212[\d.]+ % 825, 1\s050/,
+    /Positive feedback regression since 2026-11-20 90 % 60 % \u221230 % \u2212[\d.]+ % to \u2212[\d.]+ % 825, 1\s050/,
   );
   const gauges = await world.gauges(5);
   expect(gauges).toMatchObject({

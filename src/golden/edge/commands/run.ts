@@ -1,4 +1,5 @@
 /** `recalld golden run` and `recalld golden cancel`: by hand, in this process or by the workers of a daemon. */
+
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import {
@@ -29,6 +30,7 @@ import { systemClock } from '../../../core/system-clock.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { type SeenExchange, watchExchanges } from '../../../platform/outbound/exchange.ts';
 import { openJobQueue } from '../../../platform/queue/bullmq.ts';
+import { terminalText } from '../../../report/terminal.ts';
 import { runGoldenSetJob } from '../../golden-jobs.ts';
 import type { GoldenRun, RunSettings } from '../../rules/run.ts';
 import { misreadingOption } from '../../rules/run-failure.ts';
@@ -38,7 +40,7 @@ import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts'
 import { latestVersion, newRunId, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
 import { summarizeRun } from '../../runs/run-summary.ts';
 import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../../watched-pipeline.ts';
-import { formatRunSummary } from './run-reports.ts';
+import { runReport } from '../pages/run-sections.ts';
 
 interface RunOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -87,7 +89,7 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
     return summarizeRun(store.runs, ended);
   });
   if (options.json === true) printJson(summary);
-  else printLine(formatRunSummary(summary));
+  else printLine(terminalText(runReport(summary), systemClock.now()));
   const { failure } = summary;
   if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
     throw new RecalldError(

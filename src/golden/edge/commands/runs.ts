@@ -1,4 +1,5 @@
 /** `recalld runs`: the history of golden runs. */
+
 import { type Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
@@ -11,8 +12,10 @@ import {
   printLine,
   verdictText,
 } from '../../../cli/output.ts';
+import { systemClock } from '../../../core/system-clock.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { readTrend } from '../../../report/status/read-status.ts';
+import { terminalText } from '../../../report/terminal.ts';
 import { changedQueries } from '../../endpoints.ts';
 import { segmentOf } from '../../rules/compare-golden-runs.ts';
 import { isWorseThanFirst } from '../../rules/compare-runs.ts';
@@ -21,8 +24,9 @@ import type { RunSummaryJson } from '../../run-summary-schema.ts';
 import { comparedJson } from '../../runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../../runs/run-summary.ts';
 import { assertAnswers, compareManyRuns, compareRunsById, findRun } from '../../runs/stored-runs.ts';
+import { runReport } from '../pages/run-sections.ts';
 import { formatMany, manyJson } from './compare.ts';
-import { formatRunComparison, formatRunSummary } from './run-reports.ts';
+import { formatRunComparison } from './run-reports.ts';
 
 interface ListOptions extends ConfiguredOptions {
   readonly pipeline?: string;
@@ -127,7 +131,7 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     printJson(options.perQuery ? { ...summary, answers: toDocument(answers) } : summary);
     return;
   }
-  printLine(formatRunSummary(summary));
+  printLine(terminalText(runReport(summary), systemClock.now()));
   if (options.perQuery) {
     const rows = answers.map((a) => [
       a.queryId,

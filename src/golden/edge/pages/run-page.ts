@@ -95,7 +95,7 @@ export function runPage(data: RunPageData): PageContent {
       forbiddenSection(summary),
       noAnswerSection(summary),
       scoresSection(summary),
-      run.stages !== null && stagesSection(run.stages),
+      stagesSection(summary),
       run.status === 'completed' && shadow === null && misses(run.id, explained),
       section(
         'trend',

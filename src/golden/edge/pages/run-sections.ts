@@ -1,7 +1,6 @@
 /** What a golden run came to, as its page and the terminal show it alike. */
-import { count, plural } from '../../../core/format.ts';
+import { count, percentage, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../../core/model.ts';
-import { percent } from '../../../core/text/spelling.ts';
 import { checkHistory, runPath, runQuery } from '../../../report/console/links.ts';
 import type { Column, Content, Section, Shown, Table, Tone } from '../../../report/model/content.ts';
 import {
@@ -12,6 +11,7 @@ import {
   link,
   missing,
   more,
+  paragraph,
   section,
   table,
   value,
@@ -20,6 +20,45 @@ import {
 } from '../../../report/model/show.ts';
 import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary-schema.ts';
 import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
+import { stagesSection } from './stages.ts';
+
+/** A run by itself: what it was, what became of its queries, and its scores. */
+export function runReport(run: RunSummaryJson): Content {
+  const { labels, queries, golden_set: set } = run;
+  return [
+    paragraph(
+      `${run.purpose === 'full' ? 'Golden run' : 'Sentinel'} ${run.run_id}: ${set} version ${run.golden_set_version} on ${run.pipeline}, ${run.status}`,
+    ),
+    [run.cause, run.reason].map((sentence) => sentence && paragraph(sentence)),
+    paragraph(outcomes(run)),
+    run.answers_gone_at !== null &&
+      paragraph(`Its answers were deleted on ${run.answers_gone_at.slice(0, 10)} (keep_answers); its scores are kept.`),
+    run.doubts.map((sentence) => paragraph(sentence)),
+    run.failure !== null && paragraph(`First error: ${run.failure.explanation}`),
+    labels.lost !== null &&
+      labels.lost > 0 &&
+      paragraph(
+        `${labels.lost} of ${labels.probed} judged documents of ${set} are lost: nothing in the store took their place. They count 0.`,
+      ),
+    labels.stale !== null &&
+      labels.stale > 0 &&
+      paragraph(
+        `${labels.stale} of ${labels.probed} judged documents of ${set} are superseded${queries.stale === 0 ? '' : `; ${queries.stale} queries have none left`}: \`recalld golden check\` renews the judgments.`,
+      ),
+    checksSection(run),
+    forbiddenSection(run),
+    noAnswerSection(run),
+    Object.keys(run.metrics).length > 0 && scoresSection(run),
+    stagesSection(run),
+  ];
+}
+
+function outcomes({ queries, no_answer: none }: RunSummaryJson): string {
+  const failed = queries.error + queries.timeout;
+  const scored = failed + queries.empty > (none?.n ?? 0);
+  const tail = scored ? '; those without an answer count 0 in every mean' : '';
+  return `${plural(queries.total, 'query', 'queries')}: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
+}
 
 /** More would bury the scores. */
 const MAX_FORBIDDEN = 50;
@@ -65,7 +104,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
     'no-answer',
     'Questions without an answer',
     {
-      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percent(ratio)}, 95 % ${percent(low)} to ${percent(high)}. An empty answer is right.`,
+      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)}, 95 % ${percentage(low)} to ${percentage(high)}. An empty answer is right.`,
     },
     worst.length > 0 &&
       table('Questions that were answered though nothing answers them', worst, [
@@ -103,23 +142,37 @@ function scores(summary: RunSummaryJson): Content {
   const against = summary.baseline ?? summary.deployment;
   const largest = Math.max(...metrics.map(([key]) => cutoffOf(key)));
   const ordered = metrics.toSorted(([a], [b]) => placeOf(a) - placeOf(b) || cutoffOf(a) - cutoffOf(b));
+  const atLargest = ordered.filter(([key]) => cutoffOf(key) === largest);
   const rest = ordered.filter(([key]) => cutoffOf(key) !== largest);
   return [
-    scoreTable(
-      `Scores at ${largest}`,
-      ordered.filter(([key]) => cutoffOf(key) === largest),
-      against,
-    ),
+    scoreTable(`Scores at ${largest}`, atLargest, against),
     against === null
       ? lead('There is no baseline to compare with. Pin a run that was well to see what changed since.')
-      : lead(
-          `Compared query by query with ${summary.baseline === null ? 'the last run before the store or the model changed' : 'the pinned baseline'}, `,
-          link(against.run_id, runPath(against.run_id)),
-          `, over ${plural(against.n, 'query', 'queries')} whose labels are alive${against.excluded === 0 ? '' : `; ${count(against.excluded)} left out`}.`,
-        ),
+      : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
+    summary.baseline !== null &&
+      summary.deployment !== null &&
+      more(
+        `Against ${BEFORE_CHANGE}`,
+        comparedWith(BEFORE_CHANGE, summary.deployment),
+        scoreTable('Scores before and after the change', atLargest, summary.deployment),
+      ),
     rest.length > 0 &&
       more(`Other cut-offs (${rest.length} scores)`, scoreTable('Scores at other cut-offs', rest, against)),
     segments(summary),
+  ];
+}
+
+const BEFORE_CHANGE = 'the last run before the store or the model changed';
+
+function comparedWith(what: string, { run_id: run, n, excluded, verdict, advice }: ComparedJson): Content {
+  return [
+    lead(
+      `Compared query by query with ${what}, `,
+      link(run, runPath(run)),
+      `, over ${plural(n, 'query', 'queries')} whose labels are alive${excluded === 0 ? '' : `; ${count(excluded)} left out`}: `,
+      verdictOf(verdict),
+    ),
+    advice.map((sentence) => lead(sentence)),
   ];
 }
 
@@ -143,6 +196,22 @@ function scoreTable(caption: string, metrics: readonly Metric[], against: Compar
           : value(found.difference, 'difference', found.ci_low, found.ci_high);
       },
       'number',
+    ],
+    [
+      'p',
+      ([key]) => {
+        const found = compared(key);
+        return found !== undefined && value(found.p ?? found.p_randomization, 'p');
+      },
+      'minor number',
+    ],
+    [
+      'Won, lost, tied',
+      ([key]) => {
+        const found = compared(key);
+        return found !== undefined && `${count(found.wins)}, ${count(found.losses)}, ${count(found.ties)}`;
+      },
+      'minor number',
     ],
     [
       'Reading',

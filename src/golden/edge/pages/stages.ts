@@ -1,20 +1,24 @@
 /** What the stages of the retriever kept and lost of the relevant documents of a run. */
 import { count, formatValue, plural } from '../../../core/format.ts';
 import type { PartsChart } from '../../../report/model/charts.ts';
-import type { Section } from '../../../report/model/content.ts';
+import type { Content } from '../../../report/model/content.ts';
 import { missing, section, table, value } from '../../../report/model/show.ts';
-import { ANSWER, type MovedQuestions, type RunStages, type StageStep } from '../../rules/run.ts';
+import { ANSWER } from '../../rules/run.ts';
+import type { MetricJson, RunSummaryJson } from '../../run-summary-schema.ts';
 
-export function stagesSection(stages: RunStages): Section {
-  const { k, n, untold, steps } = stages;
+type Stages = NonNullable<RunSummaryJson['stages']>;
+
+export function stagesSection({ stages }: RunSummaryJson): Content {
+  if (stages === null) return null;
+  const { k, n, failed, untold, steps } = stages;
   const left =
     untold === 0 ? '' : ` ${count(untold)} more were answered without a word of any stage, and are left out.`;
-  const share = ({ mean, ciLow, ciHigh }: StageStep['recall']) => value(mean, 'share', ciLow, ciHigh);
+  const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci_low, ci_high);
   return section(
     'stages',
     'Loss by stage',
     {
-      lead: `Where the relevant documents of ${plural(n, 'question')} stay: means of their shares with 95 % bounds, of the first ${k} of the answer and of all that earlier stages hand on. A question that failed loses all of its own.${left}`,
+      lead: `Where the relevant documents of ${plural(n, 'question')} stay: means of their shares with 95 % bounds, of the first ${k} of the answer and of all that earlier stages hand on. ${count(failed)} failed, and lose all of their own.${left}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [
@@ -25,22 +29,19 @@ export function stagesSection(stages: RunStages): Section {
         `Questions in and out of the first ${k}`,
         ({ moved }) => (moved === null ? missing('nothing before it') : movedWords(moved)),
       ],
-      [
-        'Takes, p95',
-        ({ latencyP95Ms }) => (latencyP95Ms === null ? missing('not told') : value(latencyP95Ms, 'ms')),
-        'minor number',
-      ],
+      ['Takes, p95', ({ latency_p95_ms: ms }) => (ms === null ? missing('not told') : value(ms, 'ms')), 'minor number'],
     ]),
   );
 }
 
-function movedWords({ in: came, out: went, difference, ciLow, ciHigh, p }: MovedQuestions): string {
-  const [shown, low, high] = [difference, ciLow, ciHigh].map((share) => formatValue(share, 'points'));
-  return `${count(came)} in, ${count(went)} out: hit rate ${shown} (${low} to ${high}, p ${p < 0.001 ? 'below 0.001' : p.toFixed(3)})`;
+function movedWords(moved: NonNullable<Stages['steps'][number]['moved']>): string {
+  const { difference, ci_low, ci_high, p } = moved;
+  const [shown, low, high] = [difference, ci_low, ci_high].map((share) => formatValue(share, 'points'));
+  return `${count(moved.in)} in, ${count(moved.out)} out: hit rate ${shown} (${low} to ${high}, p ${formatValue(p, 'p')})`;
 }
 
 /** What was found first, then what each stage lost, the last before the first. */
-function lossBar({ steps, lostToFailures }: RunStages): PartsChart {
+function lossBar({ steps, lost_to_failures: failures }: Stages): PartsChart {
   const answer = steps.find(({ name }) => name === ANSWER);
   const lost = steps.toReversed().map(({ name, lost: { mean } }, place) => {
     const words = name === ANSWER ? 'cut off or reordered away' : `lost by ${name.replaceAll('_', ' ')}`;
@@ -54,7 +55,7 @@ function lossBar({ steps, lostToFailures }: RunStages): PartsChart {
   const all = [
     { name: 'found', share: answer?.recall.mean ?? 0, tone: 's1' },
     ...lost,
-    { name: 'failed', share: lostToFailures.mean, tone: 'none' },
+    { name: 'failed', share: failures.mean, tone: 'none' },
   ];
   return { kind: 'parts', id: 'loss-bar', title: 'Relevant documents', parts: all.filter(({ share }) => share > 0) };
 }

@@ -2,6 +2,7 @@
  * `recalld index`: what the store of a pipeline holds against what it should hold. `recalld index hubs`: chunks that
  * come back for far more questions than their share, and chunks that never do.
  */
+
 import type { Command } from 'commander';
 import {
   type CommandStore,
@@ -10,28 +11,17 @@ import {
   withPipeline,
 } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  formatTable,
-  note,
-  parseCount,
-  printJson,
-  printLine,
-} from '../../../cli/output.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { ALL_SEGMENT } from '../../../core/model.ts';
 import { systemClock } from '../../../core/system-clock.ts';
-import { percent } from '../../../core/text/spelling.ts';
 import { DAY_MS } from '../../../core/time.ts';
-import { gapWords } from '../../../measures/rules/measure-table.ts';
-import { shownMeasure } from '../../../measures/shown-measures.ts';
 import { durationMs } from '../../../platform/config/times.ts';
+import { terminalText } from '../../../report/terminal.ts';
 import { checkIndex } from '../check-index.ts';
-import { type HubsReport, type IndexReads, type IndexStanding, readHubs, readIndexStanding } from '../index-reads.ts';
+import { type HubsReport, type IndexReads, readHubs, readIndexStanding } from '../index-reads.ts';
 import { createIndexPlans } from '../plan.ts';
-import { findingWords } from '../rules/findings.ts';
 import { type Hub, MIN_QUESTIONS } from '../rules/hubs.ts';
+import { deadChunks, hubsSection, standingContent } from './index-page.ts';
 import { indexStandingJson } from './index-routes.ts';
 
 interface HubsOptions extends ConfiguredOptions {
@@ -72,7 +62,7 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
     }),
   );
   if (options.json === true) printJson(hubsJson(report, options));
-  else printHubs(report, k);
+  else printLine(terminalText(hubsSection(report, options, deadChunks(report)), systemClock.now()));
 }
 
 /** Of a busy service these are of less than `--days`. */
@@ -102,27 +92,6 @@ function hubsJson({ questions, documents, hubs: found, dead, why }: Told, { pipe
         : { share: dead.share, ci_low: dead.low, ci_high: dead.high, n: dead.sampled, ids: dead.ids },
     why,
   };
-}
-
-const LISTED = 20;
-
-function printHubs({ questions, documents, hubs: found, dead, why }: Told, k: number): void {
-  printLine(`${questions} different questions brought ${documents} documents among the first ${k}.`);
-  if (found.length === 0) printLine('No document comes back for far more of them than its share.');
-  else {
-    const rows = found.map(({ id, share, low, high, examples }) => [
-      id,
-      percent(share),
-      `${percent(low)} to ${percent(high)}`,
-      examples[0] ?? '',
-    ]);
-    printLine(formatTable(['hub', 'of the questions', 'bounds', 'such as'], rows, 1));
-  }
-  if (dead === null) return note(why ?? '');
-  printLine(
-    `${percent(dead.share)} of ${dead.sampled} chunks drawn from the store never came back (95 % bounds ${percent(dead.low)} to ${percent(dead.high)})${dead.ids.length === 0 ? '.' : ', such as:'}`,
-  );
-  for (const id of dead.ids.slice(0, LISTED)) printLine(`  ${JSON.stringify(id)}`);
 }
 
 interface CheckOptions extends ConfiguredOptions {
@@ -181,31 +150,5 @@ async function show(
   const now = systemClock.now();
   const standing = await readIndexStanding({ ...store, indexPlans }, pipeline, now, most);
   if (json === true) printJson(indexStandingJson(pipeline, standing, now));
-  else printStanding(standing);
-}
-
-function printStanding({ checkedAt, documents, measures, found }: IndexStanding): void {
-  if (checkedAt === null) return printLine('No round has come to its end yet.');
-  printLine(`${documents ?? 0} documents should be in the store; last looked at ${checkedAt.toISOString()}.`);
-  const whole = measures.filter(({ segment }) => segment === ALL_SEGMENT);
-  printLine(
-    formatTable(
-      ['measure', 'value', '95 % bounds', 'n'],
-      whole.map(({ measure, newest, gap }) => {
-        const { title, show: write } = shownMeasure(measure);
-        if (gap !== null || newest === null) return [title, `unknown: ${gapWords(gap?.reason ?? '')}`, '', ''];
-        const { value, ciLow, ciHigh, n } = newest;
-        const bounds = ciLow === null || ciHigh === null ? 'at least' : `${write(ciLow)} to ${write(ciHigh)}`;
-        return [title, write(value), bounds, String(n)];
-      }),
-      1,
-    ),
-  );
-  for (const { kind, count, documents: listed } of found) {
-    if (count === 0) continue;
-    printLine(`\n${count} ${findingWords[kind]}${count > listed.length ? `, of which ${listed.length}` : ''}:`);
-    for (const { id, segment, foundAt } of listed) {
-      printLine(`  ${JSON.stringify(id)}${segment === null ? '' : ` (${segment})`} since ${foundAt.toISOString()}`);
-    }
-  }
+  else printLine(terminalText(standingContent({ ...standing, isIndexed: true, now }), now));
 }

@@ -1,6 +1,5 @@
 /** What the store of a pipeline holds against what it should hold, with the ids of what is wrong. */
-import { count } from '../../../core/format.ts';
-import { percent } from '../../../core/text/spelling.ts';
+import { count, percentage, plural } from '../../../core/format.ts';
 import { deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
@@ -22,9 +21,10 @@ import {
   value,
   verbatim,
 } from '../../../report/model/show.ts';
-import type { FoundOfKind, IndexPageData, IndexStanding } from '../index-reads.ts';
+import type { FoundOfKind, HubsReport, IndexPageData, IndexStanding } from '../index-reads.ts';
 import { isTooOld } from '../measure-index.ts';
 import type { NamedKind } from '../rules/findings.ts';
+import type { Hub } from '../rules/hubs.ts';
 
 const headings: Readonly<Record<NamedKind, { readonly title: string; readonly lead: string }>> = {
   missing: { title: 'Missing', lead: 'In the manifest, and not in the store.' },
@@ -36,7 +36,7 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
 };
 
 export function indexPage(data: IndexPageData): PageContent {
-  const { pipeline, found, leaks, deployments } = data;
+  const { pipeline, found, leaks, deployments, returned, isDrawn } = data;
   return {
     title: 'Index',
     pipeline,
@@ -50,8 +50,15 @@ export function indexPage(data: IndexPageData): PageContent {
         standing(data),
       ),
       leaks.length > 0 && leaked(leaks),
-      found.filter(({ count: known }) => known > 0).map(foundSection),
-      hubs(data),
+      foundSections(found),
+      returned.hubs !== null &&
+        hubsSection(
+          { ...returned, hubs: returned.hubs },
+          { k: 10, days: 7 },
+          isDrawn
+            ? deadChunks(returned)
+            : ask('hubs', 'Look for chunks that never come back', 'A thousand are drawn from the store.'),
+        ),
       deployments.length > 0 &&
         section(
           'changes',
@@ -63,7 +70,14 @@ export function indexPage(data: IndexPageData): PageContent {
   };
 }
 
-function standing({ isIndexed, checkedAt, documents, measures, now }: IndexPageData): Content {
+type Standing = IndexStanding & Pick<IndexPageData, 'isIndexed' | 'now'>;
+
+/** By itself, as the last round found it. */
+export function standingContent(of: Standing): Content {
+  return [standing(of), foundSections(of.found)];
+}
+
+function standing({ isIndexed, checkedAt, documents, measures, now }: Standing): Content {
   if (!isIndexed)
     return empty(
       'Nobody says what the store of this pipeline should hold.',
@@ -79,7 +93,7 @@ function standing({ isIndexed, checkedAt, documents, measures, now }: IndexPageD
   ];
 }
 
-export function measuresTable(measures: IndexStanding['measures'], now: Date): Table {
+function measuresTable(measures: IndexStanding['measures'], now: Date): Table {
   const rows = measures.map((latest) => ({ latest, isTooOld: isTooOld(latest, now) }));
   return table(
     'Measures of the index',
@@ -97,14 +111,17 @@ export function measuresTable(measures: IndexStanding['measures'], now: Date): T
 
 const EXAMPLES = 3;
 
-function hubs({ returned, isDrawn }: IndexPageData): Content {
-  const { hubs: found, questions } = returned;
-  if (found === null) return null;
+/** @param span places of an answer that count, and days of live queries */
+export function hubsSection(
+  { hubs: found, questions, documents }: HubsReport & { readonly hubs: readonly Hub[] },
+  { k, days }: { readonly k: number; readonly days: number },
+  dead: Content,
+): Section {
   return section(
     'hubs',
     `Hubs: ${count(found.length)}`,
     {
-      lead: `Documents among the first ten of far more questions than their share: of ${count(questions)} different questions of the last seven days and of the latest golden runs.`,
+      lead: `Documents among the first ${k} of far more questions than their share: of ${count(questions)} different questions of the last ${days} days and of the latest golden runs, which brought ${plural(documents, 'document')}.`,
     },
     found.length === 0
       ? empty('No document comes back for far more questions than its share.')
@@ -113,21 +130,19 @@ function hubs({ returned, isDrawn }: IndexPageData): Content {
           ['Of the questions, bounds', ({ share, low, high }) => value(share, 'share', low, high), 'number'],
           ['Such as', ({ examples }) => verbatim(examples.slice(0, EXAMPLES).join('; '))],
         ]),
-    isDrawn
-      ? deadChunks(returned)
-      : ask('hubs', 'Look for chunks that never come back', 'A thousand are drawn from the store.'),
+    dead,
   );
 }
 
 const MAX_DEAD = 50;
 
-function deadChunks({ dead, why, questions }: IndexPageData['returned']): Content {
+export function deadChunks({ dead, why, questions }: HubsReport): Content {
   if (dead === null) return empty(why ?? 'Nothing was drawn.');
   const { share, low, high, sampled, ids: all } = dead;
   const summary = all.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(all.length)}` : 'Which they are';
   return [
     lead(
-      `${percent(share)} of ${count(sampled)} chunks drawn from the store came back for none of the ${count(questions)} questions, 95 % ${percent(low)} to ${percent(high)}.`,
+      `${percentage(share)} of ${count(sampled)} chunks drawn from the store came back for none of the ${count(questions)} questions, 95 % ${percentage(low)} to ${percentage(high)}.`,
     ),
     all.length > 0 && ids(all.slice(0, MAX_DEAD), summary),
   ];
@@ -156,6 +171,10 @@ function leaked(leaks: IndexPageData['leaks']): Section {
       ['Run', ({ runId, goldenSet }) => link(goldenSet, runPath(runId))],
     ]),
   );
+}
+
+function foundSections(found: readonly FoundOfKind[]): readonly Section[] {
+  return found.filter(({ count: known }) => known > 0).map(foundSection);
 }
 
 function foundSection({ kind, count: known, documents }: FoundOfKind): Section {

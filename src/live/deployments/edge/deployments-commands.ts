@@ -1,4 +1,5 @@
 /** `recalld deployments`: what was changed in a pipeline, and when. */
+
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
@@ -6,15 +7,17 @@ import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import {
   type ConfiguredOptions,
   configuredCommand,
-  formatTable,
   parseCount,
   parseTime,
   printJson,
   printLine,
 } from '../../../cli/output.ts';
+import { systemClock } from '../../../core/system-clock.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
 import { toWire } from '../../../platform/http/wire.ts';
-import { changeInWords, type Deployment, type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
+import { terminalText } from '../../../report/terminal.ts';
+import { type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
+import { deploymentTable } from './deployments-page.ts';
 import { deploymentSchema } from './routes.ts';
 
 export function deploymentsCommand(command: Command, signal: AbortSignal): Command {
@@ -61,15 +64,8 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
         );
         if (options.json === true) printJson(toWire(z.array(deploymentSchema), found));
         else if (found.length === 0) printLine('No change is known; `recalld deployments add` notes one.');
-        else printLine(formatTable(['when', 'pipeline', 'kind', 'version', 'source', 'what'], found.map(rowOf)));
+        else printLine(terminalText(deploymentTable('Changes', found, new Map(), null, true), systemClock.now()));
       }),
   );
   return command;
-}
-
-function rowOf({ occurredAt, pipeline, kind, version, source, note, changes }: Deployment): string[] {
-  const changed = changes
-    .map(changeInWords)
-    .map(({ trait, before, after }) => `${trait} ${before ?? '-'} -> ${after ?? '-'}`);
-  return [occurredAt.toISOString(), pipeline, kind, version, source, note ?? changed.join(', ')];
 }

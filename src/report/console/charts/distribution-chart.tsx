@@ -1,8 +1,7 @@
 /** Two distributions over each other: that of the reference as a line, that of now as bars. */
 import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
-import { compact } from '../../../core/format.ts';
-import { percent } from '../../../core/text/spelling.ts';
+import { compact, percentage } from '../../../core/format.ts';
 import type { DistributionChart, Distributions } from '../../model/charts.ts';
 import { chartSize } from './trend-chart.tsx';
 
@@ -40,7 +39,7 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
             <g key={tick}>
               <line x1={left} x2={width - right} y1={round(y(tick))} y2={round(y(tick))} />
               <text x={left - 8} y={round(y(tick)) + 4} text-anchor="end">
-                {percent(tick, 0)}
+                {percentage(tick)}
               </text>
             </g>
           ))}
@@ -67,7 +66,7 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
                 width={Math.max(1, round(end - start - 1))}
                 height={round(height - bottom - y(share))}
               >
-                <title>{`${compact(edges[index] ?? 0)} to ${compact(edges[index + 1] ?? 0)}: ${percent(share)}`}</title>
+                <title>{`${compact(edges[index] ?? 0)} to ${compact(edges[index + 1] ?? 0)}: ${percentage(share)}`}</title>
               </rect>
             );
           })}

@@ -1,5 +1,5 @@
 /** A whole and its parts, as one bar. */
-import { percent } from '../../../core/text/spelling.ts';
+import { percentage } from '../../../core/format.ts';
 import type { PartsChart } from '../../model/charts.ts';
 
 const WIDTH = 1000;
@@ -16,23 +16,23 @@ export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: P
         <span class="legend">
           {parts.map(({ name, share, tone }) => (
             <span key={name} class={`key ${tone}`}>
-              {name} {percent(share)}
+              {name} {percentage(share)}
             </span>
           ))}
         </span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
-        <title id={id}>{parts.map(({ name, share }) => `${name} ${percent(share)}`).join(', ')}</title>
+        <title id={id}>{parts.map(({ name, share }) => `${name} ${percentage(share)}`).join(', ')}</title>
         {parts.map(({ name, share, tone }, place) => {
           const x = (starts[place] ?? 0) * WIDTH;
           return (
             <g key={name} class={`bars ${tone}`}>
               <rect x={round(x)} y={0} width={round(share * WIDTH)} height={HEIGHT}>
-                <title>{`${name}: ${percent(share)}`}</title>
+                <title>{`${name}: ${percentage(share)}`}</title>
               </rect>
               {share < MIN_LABELLED ? null : (
                 <text x={round(x + 8)} y={HEIGHT - 9}>
-                  {percent(share)}
+                  {percentage(share)}
                 </text>
               )}
             </g>

@@ -2,7 +2,7 @@
 
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
-import { formatValue, minute, second, type Unit, withoutZeros } from '../../../core/format.ts';
+import { formatValue, minute, second, type Unit } from '../../../core/format.ts';
 import type { TrendChart, TrendPoint, TrendSeries } from '../../model/charts.ts';
 
 /** The shape of a measure over time within a line of text; the numbers stand beside it. */
@@ -231,7 +231,7 @@ export function TrendFigure({ chart, from, until }: TrendFigureProps) {
             <g key={tick}>
               <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
               <text x={left - 8} y={y(tick) + 4} text-anchor="end">
-                {withoutZeros(formatValue(tick, unit))}
+                {formatValue(tick, unit)}
               </text>
             </g>
           ))}

@@ -1,6 +1,5 @@
 import { array, assert, double, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { signed, withoutZeros } from '../../../../src/core/format.ts';
 import { distributions } from '../../../../src/report/console/charts/distribution-chart.tsx';
 import { chartSize, markGroups, shownFrom, trendGeometry } from '../../../../src/report/console/charts/trend-chart.tsx';
 
@@ -63,19 +62,4 @@ describe('two distributions over common bins', () => {
     expect(distributions(null, null, 40)).toBeNull();
     expect(distributions([0.5, 0.5], null, 2)?.reference).toEqual([1, 0]);
   });
-});
-
-it('a fall and a rise are told apart by their sign, and nothing has none', () => {
-  expect([signed(-0.1), signed(0.1), signed(-0.00001)]).toEqual(['\u22120.1000', '+0.1000', '0.0000']);
-});
-
-it('axes say no more digits than they need', () => {
-  expect(['0.8000', '1.0000', '5.0 %', '12.5 %', '200', '0.0000'].map(withoutZeros)).toEqual([
-    '0.8',
-    '1',
-    '5 %',
-    '12.5 %',
-    '200',
-    '0',
-  ]);
 });

@@ -28,7 +28,7 @@ import {
 } from '../../../../report/model/show.ts';
 import { effectsText } from '../../rules/also-causes.ts';
 import { type Cause, causeTexts, probabilityText, tellApart } from '../../rules/cause.ts';
-import type { Incident } from '../../rules/incident.ts';
+import type { Diagnosis, Incident } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
 import type { Sign } from '../../rules/signs.ts';
 
@@ -42,13 +42,34 @@ const MAX_IN_BRIEF = 2;
 /** A cause less likely than this is not worth a line. */
 const MIN_SHOWN = 0.01;
 
-export function diagnosisPanel(diagnosis: Incident, extent: Extent = 'full'): Shown {
-  const { pipeline, id, cause, ranked, also, alarms, openedAt, closedAt, settledAt } = diagnosis;
+export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Shown {
+  const { pipeline, id, alarms, openedAt, closedAt, settledAt } = incident;
+  const content: Content = [
+    findings(incident, extent),
+    further(incident),
+    styledParagraph(
+      'quiet',
+      closedAt === null ? 'In alarm since ' : 'In alarm from ',
+      time(openedAt),
+      closedAt !== null && [' to ', time(closedAt)],
+      `: ${alarms.join('; ')}. `,
+      extent !== 'record' && link('The record', incidentPath(id)),
+    ),
+    closedAt === null &&
+      settledAt === null &&
+      styledParagraph('quiet', 'This is a first look; the next, within a minute, may correct it.'),
+    extent !== 'brief' && others(incident),
+  ];
+  return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
+}
+
+/** The cause, what to do, and the evidence. */
+export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content {
+  const { cause, ranked, also } = diagnosis;
   const first = ranked.find((one) => one.cause === cause);
   const beside = besideOf(diagnosis);
   const supporting = first?.supporting ?? [];
-  const isBrief = extent === 'brief';
-  const content: Content = [
+  return [
     causeLine(diagnosis),
     beside === null
       ? paragraph(quiet('What to do: '), causeTexts[cause].action)
@@ -62,27 +83,13 @@ export function diagnosisPanel(diagnosis: Incident, extent: Extent = 'full'): Sh
         styled('confidence', `${one.confidence} confidence, ${probabilityText(one.probability)}`),
       ),
     ),
-    isBrief
+    extent === 'brief'
       ? evidence(supporting.slice(0, MAX_IN_BRIEF), [], diagnosis)
       : evidence(supporting, first?.opposing ?? [], diagnosis),
-    further(diagnosis),
-    styledParagraph(
-      'quiet',
-      closedAt === null ? 'In alarm since ' : 'In alarm from ',
-      time(openedAt),
-      closedAt !== null && [' to ', time(closedAt)],
-      `: ${alarms.join('; ')}. `,
-      extent !== 'record' && link('The record', incidentPath(id)),
-    ),
-    closedAt === null &&
-      settledAt === null &&
-      styledParagraph('quiet', 'This is a first look; the next, within a minute, may correct it.'),
-    !isBrief && others(diagnosis),
   ];
-  return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
 }
 
-function causeLine(diagnosis: Incident): Shown {
+function causeLine(diagnosis: Diagnosis): Shown {
   const { cause, confidence, probability, ranked } = diagnosis;
   const beside = besideOf(diagnosis);
   if (cause === 'unknown') {
@@ -110,7 +117,7 @@ function causeLine(diagnosis: Incident): Shown {
   );
 }
 
-function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagnosis: Incident): Content {
+function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagnosis: Diagnosis): Content {
   const signs = [...supporting, ...opposing];
   if (signs.length === 0) return null;
   return tonedList(
@@ -122,7 +129,7 @@ function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagno
 }
 
 /** Null where there is no run to show it. */
-type Place = (diagnosis: Incident) => Link | null;
+type Place = (diagnosis: Diagnosis) => Link | null;
 
 const onRun =
   (view: QueryView, text: string): Place =>
@@ -212,7 +219,7 @@ function further({ runId, referenceRunId, pipeline }: Incident): Shown {
   );
 }
 
-function others(diagnosis: Incident): Content {
+export function others(diagnosis: Diagnosis): Content {
   const { ranked, cause, signs } = diagnosis;
   const shown = shownCauses(ranked, cause);
   if (shown.length === 0 && signs.length === 0) return null;

@@ -9,10 +9,11 @@ import { examine } from '../../../../../src/app/doctor/examine.ts';
 import type { Finding } from '../../../../../src/app/doctor/foundations.ts';
 import { systemClock } from '../../../../../src/core/system-clock.ts';
 import { runGoldenSetNow } from '../../../../../src/golden/edge/commands/run.ts';
-import { formatRunSummary } from '../../../../../src/golden/edge/commands/run-reports.ts';
 import { importNamedSet } from '../../../../../src/golden/edge/commands/sets.ts';
+import { runReport } from '../../../../../src/golden/edge/pages/run-sections.ts';
 import { summarizeRun } from '../../../../../src/golden/runs/run-summary.ts';
 import { checkLatestVersion, hasProblems } from '../../../../../src/golden/sets/check-golden-set.ts';
+import { terminalText } from '../../../../../src/report/terminal.ts';
 import { aNewGoldenSet, goldenQueries } from '../../../../support/builders.ts';
 import { urlOf, useDatabase } from '../../../../support/database.ts';
 import { documents, json, type Responder, startFaultServer } from '../../../../support/fault-server.ts';
@@ -77,7 +78,7 @@ describe('ids that the retriever never returns', () => {
   it('are told by the run and kept with it', async () => {
     const { run, summary } = await runIt(await anInstallation(others));
     expect(run.doubts).toEqual([byOtherIds]);
-    expect(formatRunSummary(summary)).toContain(byOtherIds);
+    expect(terminalText(runReport(summary), new Date())).toContain(byOtherIds);
   });
 
   it('are a problem of the set when it is checked', async () => {
