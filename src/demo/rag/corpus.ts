@@ -1,9 +1,7 @@
 /** The texts of the demo, with the vectors of a neural sentence encoder, computed ahead (`bench/demo-vectors.ts`). */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { RecalldError } from '../../core/errors.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 import type { TextEmbedder } from './hashed-tfidf.ts';
@@ -27,77 +25,41 @@ export interface DemoQuestion {
  */
 export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xquad-en');
 
-/** The 240 passages in the order of the file. Throws file_unreadable or file_malformed. */
+/** The 240 passages in the order of the file. @throws RecalldError file_unreadable */
 export async function readDemoDocuments(): Promise<DemoDocument[]> {
-  const rows = await readJsonLines(join(demoDataPath, 'corpus.jsonl'), ['_id', 'title', 'text']);
-  return rows.map((row) => ({ id: row._id, title: row.title, text: row.text }));
+  const rows = await readDemoLines('corpus.jsonl');
+  return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, title, text }) => ({ id, title, text }));
 }
 
-/** The 1,190 questions in the order of the file. Throws file_unreadable or file_malformed. */
+/** The 1,190 questions in the order of the file. @throws RecalldError file_unreadable */
 export async function readDemoQuestions(): Promise<DemoQuestion[]> {
-  const rows = await readJsonLines(join(demoDataPath, 'queries.jsonl'), ['_id', 'text']);
-  return rows.map((row) => ({ id: row._id, text: row.text }));
+  const rows = await readDemoLines('queries.jsonl');
+  return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, text }) => ({ id, text }));
 }
 
-/** Which document each question has its answer in, by the id of the question. */
+/** Which document each question has its answer in, by the id of the question. @throws RecalldError file_unreadable */
 export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
-  const path = join(demoDataPath, 'qrels.tsv');
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw unreadable(path, cause);
+  const [, ...rows] = await readDemoLines('qrels.tsv');
+  return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
+}
+
+/** The file is of the package, so that its rows are as they were written. */
+interface BeirRow {
+  readonly _id: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+async function readDemoLines(name: string): Promise<string[]> {
+  return (await readDemoFile(join(demoDataPath, name))).toString('utf8').trimEnd().split('\n');
+}
+
+function readDemoFile(path: string): Promise<Buffer> {
+  return readFile(path).catch((cause: unknown) => {
+    throw new RecalldError('file_unreadable', `The demo data file ${path} cannot be read; reinstall recalld.`, {
+      cause,
+    });
   });
-  const rows = text.trim().split('\n').slice(1);
-  return new Map(
-    rows.map((row) => {
-      const [question = '', document = ''] = row.split('\t');
-      return [question, document];
-    }),
-  );
-}
-
-/** Reads objects with the given text fields, one per line; blank lines are skipped. */
-async function readJsonLines<Field extends string>(
-  path: string,
-  fields: readonly Field[],
-): Promise<Record<Field, string>[]> {
-  const rows: Record<Field, string>[] = [];
-  let lineNumber = 0;
-  try {
-    for await (const line of createInterface({
-      input: createReadStream(path, 'utf8'),
-      crlfDelay: Infinity,
-    })) {
-      lineNumber += 1;
-      if (line.trim() !== '') rows.push(parseRow(line, fields, `${path}, line ${lineNumber}`));
-    }
-  } catch (cause) {
-    if (cause instanceof RecalldError) throw cause;
-    throw unreadable(path, cause);
-  }
-  return rows;
-}
-
-function unreadable(path: string, cause: unknown): RecalldError {
-  const message = `The demo data file ${path} cannot be read; reinstall recalld.`;
-  return new RecalldError('file_unreadable', message, { cause });
-}
-
-function parseRow<Field extends string>(line: string, fields: readonly Field[], place: string): Record<Field, string> {
-  let row: unknown;
-  try {
-    row = JSON.parse(line);
-  } catch (cause) {
-    throw new RecalldError('file_malformed', `${place} is not JSON; reinstall recalld.`, { cause });
-  }
-  if (!hasTextFields(row, fields)) {
-    throw new RecalldError('file_malformed', `${place} needs the text fields ${fields.join(', ')}; reinstall recalld.`);
-  }
-  return row;
-}
-
-function hasTextFields<Field extends string>(row: unknown, fields: readonly Field[]): row is Record<Field, string> {
-  if (typeof row !== 'object' || row === null) return false;
-  const values: Record<string, unknown> = { ...row };
-  return fields.every((field) => typeof values[field] === 'string');
 }
 
 export const SENTENCE_MODEL = 'universal-sentence-encoder-lite';
@@ -130,15 +92,9 @@ export function packSentenceVectors(texts: readonly string[], vectorOf: (row: nu
 /** Vectors of length 1, by text. */
 type SentenceVectors = (text: string) => Float32Array | null;
 
-/** @throws RecalldError file_unreadable, file_malformed */
+/** @throws RecalldError file_unreadable */
 export async function readSentenceVectors(): Promise<SentenceVectors> {
-  const bytes = await readFile(sentenceVectorsFile).catch((cause: unknown) => {
-    const message = `The demo data file ${sentenceVectorsFile} cannot be read; reinstall recalld.`;
-    throw new RecalldError('file_unreadable', message, { cause });
-  });
-  if (bytes.length === 0 || bytes.length % ENTRY_BYTES !== 0) {
-    throw new RecalldError('file_malformed', `${sentenceVectorsFile} is not whole; reinstall recalld.`);
-  }
+  const bytes = await readDemoFile(sentenceVectorsFile);
   const vectors = new Map<string, Float32Array>();
   for (let at = 0; at < bytes.length; at += ENTRY_BYTES) {
     const packed = new Int8Array(bytes.buffer, bytes.byteOffset + at + KEY_BYTES, SENTENCE_DIMENSIONS);

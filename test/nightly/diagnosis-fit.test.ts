@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { estimatesAt, fitEstimates } from '../../../bench/diagnosis/fit/estimate.ts';
-import type { Evaluation } from '../../../bench/diagnosis/fit/evaluation.ts';
-import { lossOf } from '../../../bench/diagnosis/fit/loss.ts';
+import { estimatesAt, fitEstimates } from '../../bench/diagnosis/fit/estimate.ts';
+import type { Evaluation } from '../../bench/diagnosis/fit/evaluation.ts';
+import { lossOf } from '../../bench/diagnosis/fit/loss.ts';
 import {
   cells,
   estimatesFrom,
@@ -9,13 +9,13 @@ import {
   judgedVector,
   numbered,
   WEIGHTS,
-} from '../../../bench/diagnosis/fit/problem.ts';
-import { rankedBy, rankedWithout } from '../../../bench/diagnosis/fit/reliability.ts';
-import { sourceOf } from '../../../bench/diagnosis/fit/write-estimates.ts';
-import { type RandomNumbers, randomNumbers } from '../../../bench/random-numbers.ts';
-import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
-import { type Estimates, judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
-import { type SignName, signNames, signStates } from '../../../src/incidents/diagnosis/rules/signs.ts';
+} from '../../bench/diagnosis/fit/problem.ts';
+import { rankedBy, rankedWithout } from '../../bench/diagnosis/fit/reliability.ts';
+import { sourceOf } from '../../bench/diagnosis/fit/write-estimates.ts';
+import { type RandomNumbers, randomNumbers } from '../../bench/random-numbers.ts';
+import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
+import { type Estimates, judgedEstimates } from '../../src/incidents/diagnosis/rules/estimates.ts';
+import { type SignName, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
 
 /** What a world shows by chance: each of the signs with a state of its own, or nothing of it. */
 function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<Evaluation, 'signs'> {
