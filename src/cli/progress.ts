@@ -2,12 +2,7 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { visibleText } from '../core/text/visible-text.ts';
 
-export interface ProgressBar {
-  show(progress: { readonly answered: number; readonly total: number }): void;
-  end(): void;
-}
-
-export function createProgressBar(label: string): ProgressBar {
+export function createProgressBar(label: string) {
   if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
   const bar = new SingleBar(
     {
@@ -20,7 +15,7 @@ export function createProgressBar(label: string): ProgressBar {
   );
   let started = false;
   return {
-    show({ answered, total }) {
+    show({ answered, total }: { readonly answered: number; readonly total: number }) {
       if (started) bar.update(answered);
       else bar.start(total, answered);
       started = true;

@@ -24,24 +24,22 @@ export interface RaisedAlarm extends OpenAlarm {
   readonly isFalse: boolean;
 }
 
-export interface AlarmLog {
-  /**
-   * Takes a look at what is in alarm now.
-   *
-   * @param isHealthy whether no fault is in place, nor what one left behind
-   * @returns what was raised since the look before; a ticket that becomes a page is raised again
-   */
-  look(open: readonly OpenAlarm[], seen: Seen, isHealthy: boolean): readonly RaisedAlarm[];
-  /** Everything that was raised, in the order of time. */
-  readonly raised: readonly RaisedAlarm[];
-}
+export type AlarmLog = ReturnType<typeof createAlarmLog>;
 
-export function createAlarmLog(): AlarmLog {
+export function createAlarmLog() {
   const raised: RaisedAlarm[] = [];
   let before: readonly OpenAlarm[] = [];
   return {
+    /** Everything that was raised, in the order of time. */
     raised,
-    look(open, seen, isHealthy) {
+
+    /**
+     * Takes a look at what is in alarm now.
+     *
+     * @param isHealthy whether no fault is in place, nor what one left behind
+     * @returns what was raised since the look before; a ticket that becomes a page is raised again
+     */
+    look(open: readonly OpenAlarm[], seen: Seen, isHealthy: boolean): readonly RaisedAlarm[] {
       const isNew = ({ name, severity }: OpenAlarm): boolean =>
         !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
       const news = open.filter(isNew).map((alarm) => ({ ...alarm, seen, isFalse: isHealthy }));

@@ -4,7 +4,7 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { percent } from '../core/text/spelling.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { minuteOf } from '../report/console/links.ts';
-import { type AlarmLog, type ClosingRow, type RaisedAlarm, seenSince, seenText } from './alarm-log.ts';
+import { type AlarmLog, type RaisedAlarm, seenSince, seenText } from './alarm-log.ts';
 import type { Chapter } from './chapters.ts';
 import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
 import { type Output, reportPart } from './output.ts';
@@ -50,24 +50,13 @@ async function reportJudged(world: World, output: Output): Promise<readonly stri
   return [];
 }
 
-export interface ChapterTold {
-  readonly row: ClosingRow;
-  /** What did not happen as it should, one sentence each. */
-  readonly problems: readonly string[];
-}
-
 type Diagnosis = NonNullable<Awaited<ReturnType<World['lapse']['incidents']['current']>>>;
 
 /**
  * @param before how many alarms were raised up to the end of the fault before
  * @param place of the chapter in the story, such as `1 of 6`
  */
-export async function reportChapter(
-  scene: Scene,
-  chapter: Chapter,
-  before: number,
-  place: string,
-): Promise<ChapterTold> {
+export async function reportChapter(scene: Scene, chapter: Chapter, before: number, place: string) {
   const { world, log, output } = scene;
   const { lapse } = world;
   await pass(scene, chapter.leadHours, `${place}, `, async () => {
@@ -113,6 +102,8 @@ export async function reportChapter(
       cause: diagnosis?.cause ?? null,
       falseAlarms: falseBefore,
     },
+
+    /** What did not happen as it should, one sentence each. */
     problems: [
       ...chapter.mustFire
         .filter((name) => !raised.some((one) => one.name === name))

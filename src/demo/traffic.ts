@@ -60,21 +60,12 @@ interface DemoTrafficSettings {
   readonly firstHour: number;
 }
 
-interface DemoSession {
-  readonly id: string;
-  readonly questions: readonly AnsweredQuestion[];
-}
-
 /** Chances of a session to be about what the store can do without. */
 export type MissingShares = Readonly<Record<Gap, number>>;
 
 export const NOTHING_MISSING: MissingShares = { article: 0, answers: 0 };
 
-export interface DemoTraffic {
-  nextSession(shares: MissingShares): DemoSession;
-  /** The live queries of the next hour, each with what the search found. */
-  nextHour(from: Date, shares: MissingShares): Promise<LiveQuery[]>;
-}
+export type DemoTraffic = ReturnType<typeof createDemoTraffic>;
 
 /** The question that a live query of this traffic asks, by the id of the query. */
 export function questionOf(queryId: string): string {
@@ -90,7 +81,7 @@ const MAX_QUESTIONS = 3;
 const SEED = 1;
 
 /** The same traffic in every run with the same first hour, whatever the time of day. */
-export function createDemoTraffic({ pipeline, questions, search, firstHour }: DemoTrafficSettings): DemoTraffic {
+export function createDemoTraffic({ pipeline, questions, search, firstHour }: DemoTrafficSettings) {
   const uniform = uniforms();
   const oneOf = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(uniform() * items.length)];
   let sessions = 0;
@@ -101,7 +92,7 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
     if (draw < shares.article) return questions.missing.article;
     return draw < shares.article + shares.answers ? questions.missing.answers : questions.live;
   };
-  const nextSession = (shares: MissingShares): DemoSession => {
+  const nextSession = (shares: MissingShares) => {
     const article = oneOf(aboutWhat(shares)) ?? [];
     let count = 1;
     while (count < MAX_QUESTIONS && uniform() < GOES_ON) count++;
@@ -135,7 +126,8 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
 
   return {
     nextSession,
-    nextHour(from, shares) {
+    /** The live queries of the next hour, each with what the search found. */
+    nextHour(from: Date, shares: MissingShares): Promise<LiveQuery[]> {
       const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
       const count = Math.round(SESSIONS_PER_HOUR * swing);
       const queries = Array.from({ length: count }, (_, at) => {
@@ -159,23 +151,17 @@ function uniforms(): () => number {
   };
 }
 
-/** Asks the demo's RAG service as its users do. */
-interface Searcher {
-  readonly search: (text: string) => Promise<SearchAnswer>;
-  /** To be called when the service may answer otherwise than before. */
-  readonly forget: () => void;
-}
-
 /** Remembers what was answered: the service answers the same question alike until something is changed about it. */
-export function createSearcher(url: string, signal: AbortSignal): Searcher {
+export function createSearcher(url: string, signal: AbortSignal) {
   const known = new Map<string, Promise<SearchAnswer>>();
   return {
-    search(text) {
+    search: (text: string): Promise<SearchAnswer> => {
       const answer = known.get(text) ?? ask(url, text, signal);
       known.set(text, answer);
       return answer;
     },
-    forget: () => known.clear(),
+    /** To be called when the service may answer otherwise than before. */
+    forget: (): void => known.clear(),
   };
 }
 

@@ -48,11 +48,7 @@ export function characterNgrams(word: string, n: number): string[] {
   return ngrams;
 }
 
-export interface TextEmbedder {
-  readonly dimensions: number;
-  /** A vector of length 1, or the zero vector for a text without a content word. */
-  embed(text: string): Float32Array;
-}
+export type TextEmbedder = ReturnType<typeof hashedTfidfEmbedder>;
 
 /** How rare each feature is in a corpus; fitted once, read only. */
 export interface InverseDocumentFrequencies {
@@ -90,13 +86,14 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
 export function hashedTfidfEmbedder(
   fitted: InverseDocumentFrequencies,
   { dimensions, seed }: { dimensions: number; seed: number },
-): TextEmbedder {
+) {
   const inverseDocumentFrequency = (feature: string) =>
     Math.log((1 + fitted.documents) / (1 + (fitted.documentFrequency.get(feature) ?? 0))) + 1;
 
   return {
     dimensions,
-    embed(text) {
+    /** A vector of length 1, or the zero vector for a text without a content word. */
+    embed(text: string): Float32Array {
       const vector = new Float64Array(dimensions);
       for (const [feature, { count, weight }] of countFeatures(text)) {
         const hash = hashText(feature, seed);

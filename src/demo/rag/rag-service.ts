@@ -226,16 +226,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
 }
 
 /** A running RAG service of this process. */
-export interface RagService {
-  /** Address of the search, `http://127.0.0.1:port` unless told otherwise. */
-  readonly url: string;
-  /** `postgres://` address of the vector store behind it. */
-  readonly storeUrl: string;
-  /** How many documents the corpus has. */
-  readonly documents: number;
-  /** Answers what is in flight, then closes the server and the store. */
-  stop(): Promise<void>;
-}
+export type RagService = Awaited<ReturnType<typeof startRagService>>;
 
 /** A free port of loopback. */
 const nearby = { host: '127.0.0.1', port: 0 };
@@ -248,7 +239,7 @@ const nearby = { host: '127.0.0.1', port: 0 };
 export async function startRagService(
   log: (line: string) => void,
   address: { readonly host: string; readonly port: number } = nearby,
-): Promise<RagService> {
+) {
   log('Starting PostgreSQL with pgvector (PGlite).');
   const [store, corpus] = await Promise.all([
     startChunkStore({
@@ -262,10 +253,14 @@ export async function startRagService(
   const url = await server.listen(address);
   log(`Serving ${corpus.chunks.length} documents at ${url}.`);
   return {
+    /** Address of the search, `http://127.0.0.1:port` unless told otherwise. */
     url,
+    /** `postgres://` address of the vector store behind it. */
     storeUrl: store.url,
+    /** How many documents the corpus has. */
     documents: corpus.chunks.length,
-    async stop() {
+    /** Answers what is in flight, then closes the server and the store. */
+    async stop(): Promise<void> {
       await server.close();
       await store.stop();
     },

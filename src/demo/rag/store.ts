@@ -17,12 +17,7 @@ export interface FoundDocument extends DemoDocument {
 }
 
 /** PostgreSQL with pgvector. */
-export interface PgvectorServer {
-  /** `postgres://` address, for any PostgreSQL client; see startPglite for what one in this process can take. */
-  readonly url: string;
-  /** The data of one in this process are gone. */
-  stop(): Promise<void>;
-}
+export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
 
 /** The vector store of the demo: the table `chunks`. */
 export interface ChunkStore extends PgvectorServer {
@@ -53,7 +48,7 @@ const schema = (dimensions: number) => `
  *
  * @param settings lines of postgresql.conf
  */
-export async function startPglite(settings: string[] = []): Promise<PgvectorServer> {
+export async function startPglite(settings: string[] = []) {
   const database = await PGlite.create({
     extensions: { vector },
     // What initdb comes to, which takes longer than all else of the start.
@@ -68,8 +63,10 @@ export async function startPglite(settings: string[] = []): Promise<PgvectorServ
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();
   return {
+    /** `postgres://` address, for any PostgreSQL client; see startPglite for what one in this process can take. */
     url: `postgres://postgres@${socket.getServerConn()}/postgres`,
-    async stop() {
+    /** The data of one in this process are gone. */
+    async stop(): Promise<void> {
       await socket.stop();
       await database.close();
     },

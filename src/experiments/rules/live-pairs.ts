@@ -18,10 +18,7 @@ import { type DaysStatus, isKnown, ratiosOver, type SummedDay, statusOverDays } 
 import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 
 /** nDCG of both lists. */
-interface GradedPair {
-  readonly baseline: number;
-  readonly candidate: number;
-}
+type GradedPair = ReturnType<typeof scorePair>;
 
 /**
  * nDCG@k of two lists for one query, against the best order of all documents of either: alone, a list of nothing but
@@ -35,7 +32,7 @@ export function scorePair(
   candidate: readonly string[],
   grades: ReadonlyMap<string, number>,
   k: number,
-): GradedPair {
+) {
   const evaluate = createEvaluator([{ measure: 'ndcg', k }], RELEVANT_GRADE);
   const scoreOf = (list: readonly string[]): number => evaluate(list, grades)[0] ?? 0;
   return { baseline: scoreOf(baseline), candidate: scoreOf(candidate) };

@@ -1,6 +1,6 @@
 /** Reads what is stored of pipelines and says how each stands, and all at one glance. */
 import { type ReadChecksDeps, statesOf } from '../../checks/check-store.ts';
-import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
@@ -100,32 +100,7 @@ async function readRuns(
 }
 
 /** A pipeline, as `recalld status --json` tells it. */
-export interface OverviewJson {
-  readonly pipeline: string;
-  /** The worst of its checks, and of what must be fresh: never `ok` by values that are too old. */
-  readonly state: Verdict;
-  /** Why it is not ok, worst first. */
-  readonly reasons: readonly string[];
-  /** What is not known although nothing is wrong. */
-  readonly unknowns: readonly string[];
-  /** The summary of the diagnosis that holds; null when nothing is in alarm. */
-  readonly diagnosis: string | null;
-  readonly golden_sets: readonly {
-    readonly golden_set: string;
-    /** Of the last run that completed; null when none did. */
-    readonly age_seconds: number | null;
-    readonly is_too_old: boolean;
-    /** nDCG at the largest cut-off. */
-    readonly score: {
-      readonly measure: string;
-      readonly mean: number;
-      readonly ci_low: number;
-      readonly ci_high: number;
-    } | null;
-    /** The same measure over the last runs that completed, oldest first. */
-    readonly trend: readonly (number | null)[];
-  }[];
-}
+export type OverviewJson = Awaited<ReturnType<typeof readOverview>>[number];
 
 const RUNS_OF_TREND = 20;
 
@@ -134,15 +109,26 @@ export interface ReadOverviewDeps extends ReadStatusDeps {
   readonly incidents: Pick<Incidents, 'open'>;
 }
 
-export async function readOverview(deps: ReadOverviewDeps): Promise<readonly OverviewJson[]> {
+export async function readOverview(deps: ReadOverviewDeps) {
   const [statuses, open] = await Promise.all([readStatuses(deps), deps.incidents.open()]);
-  const overview: OverviewJson[] = [];
+  const overview = [];
   for (const status of statuses) {
     const { pipeline, state, reasons, unknowns, golden } = status;
     const sets = await Promise.all(golden.map((set) => goldenSet(deps.runs, pipeline, set)));
     const summary = standingIncident(status, open)?.summary ?? null;
     const sentences = reasons.map(({ sentence }) => sentence);
-    overview.push({ pipeline, state, reasons: sentences, unknowns, diagnosis: summary, golden_sets: sets });
+    overview.push({
+      pipeline,
+      /** The worst of its checks, and of what must be fresh: never `ok` by values that are too old. */
+      state,
+      /** Why it is not ok, worst first. */
+      reasons: sentences,
+      /** What is not known although nothing is wrong. */
+      unknowns,
+      /** The summary of the diagnosis that holds; null when nothing is in alarm. */
+      diagnosis: summary,
+      golden_sets: sets,
+    });
   }
   return overview;
 }
@@ -151,21 +137,21 @@ async function goldenSet(
   runs: Pick<GoldenRuns, 'list' | 'scores'>,
   pipeline: string,
   { goldenSet: set, completed }: GoldenSetStatus,
-): Promise<OverviewJson['golden_sets'][number]> {
+) {
   const headline = completed === null ? null : headlineOf(completed.scores);
   return {
     golden_set: set,
+    /** Of the last run that completed; null when none did. */
     age_seconds: completed === null ? null : Math.round(completed.ageSeconds),
     is_too_old: completed?.isTooOld ?? false,
-    score:
-      headline === null
-        ? null
-        : {
-            measure: `${headline.measure}@${headline.k}`,
-            mean: headline.mean,
-            ci_low: headline.ciLow,
-            ci_high: headline.ciHigh,
-          },
+    /** nDCG at the largest cut-off. */
+    score: headline && {
+      measure: `${headline.measure}@${headline.k}`,
+      mean: headline.mean,
+      ci_low: headline.ciLow,
+      ci_high: headline.ciHigh,
+    },
+    /** The same measure over the last runs that completed, oldest first. */
     trend: headline === null ? [] : await readTrend(runs, pipeline, set, headline.k),
   };
 }

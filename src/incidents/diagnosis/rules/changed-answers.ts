@@ -261,14 +261,6 @@ export interface StagedSide extends ComparedSide {
 /** Means over the questions that both runs answered, of the shares of their relevant documents. */
 export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
-interface Change {
-  readonly before: number;
-  readonly now: number;
-  /** 95 % bounds of now less before, paired (Student's t). */
-  readonly ciLow: number;
-  readonly ciHigh: number;
-}
-
 /** Fewer questions tell nothing. */
 const MIN_QUESTIONS = 20;
 
@@ -301,10 +293,16 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   };
 }
 
-function changeOf(before: readonly number[], now: readonly number[]): Change {
+function changeOf(before: readonly number[], now: readonly number[]) {
   const { mean: difference, standardDeviation } = moments(now.map((value, row) => value - (before[row] ?? 0)));
   const { low, high } = studentTInterval(difference, standardDeviation, before.length, 0.95);
-  return { before: mean(before), now: mean(now), ciLow: low, ciHigh: high };
+  return {
+    before: mean(before),
+    now: mean(now),
+    /** 95 % bounds of now less before, paired (Student's t). */
+    ciLow: low,
+    ciHigh: high,
+  };
 }
 
 export type StageAtFault =
