@@ -16,8 +16,3 @@ export interface Context {
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-/** The same context, reading from the replica. */
-export function onReplica<T extends Pick<Context, 'db' | 'reads'>>(context: T): T {
-  return { ...context, db: context.reads };
-}

@@ -58,8 +58,6 @@ export const transitionSchema = z.object({
   explanation: z.string(),
 });
 
-export type TransitionJson = z.infer<typeof transitionSchema>;
-
 export const checkListQuery = z.strictObject({
   pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
   verdict: verdictField.optional().describe('Only those that stand like this.'),
