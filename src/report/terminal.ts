@@ -83,7 +83,16 @@ function blockOf(node: Shown, now: Date): string[] | null {
     case 'button':
     case 'prose':
       return [];
-    default:
+    case 'age':
+    case 'badge':
+    case 'code':
+    case 'link':
+    case 'progress':
+    case 'sparkline':
+    case 'styled':
+    case 'time':
+    case 'value':
+    case 'verbatim':
       return null;
   }
 }
@@ -134,7 +143,26 @@ function inline(content: Content, now: Date): string {
           return percentage(node.value / node.of);
         case 'sparkline':
           return sparkline(node.points.map(({ value }) => value));
-        default:
+        case 'button':
+        case 'choices':
+        case 'distribution':
+        case 'empty':
+        case 'facts':
+        case 'form':
+        case 'group':
+        case 'heading':
+        case 'input':
+        case 'lines':
+        case 'list':
+        case 'more':
+        case 'pager':
+        case 'paragraph':
+        case 'parts':
+        case 'prose':
+        case 'section':
+        case 'strips':
+        case 'table':
+        case 'trend':
           return (blockOf(node, now) ?? []).map((line) => line.trim()).join('; ');
       }
     })
@@ -146,10 +174,11 @@ function valueOf({ value, unit, low, high }: Value): string {
   return `${formatValue(value, unit)}${bounds}`;
 }
 
+const isWhy = (node: string | number | Shown): boolean =>
+  typeof node === 'object' && node.kind === 'styled' && node.style === 'why';
+
 /** What explains a row is below it, where a line is long enough. */
 function tableOf({ columns, rows }: Table, now: Date): string[] {
-  const isWhy = (node: string | number | Shown) =>
-    typeof node === 'object' && node.kind === 'styled' && node.style === 'why';
   const nodes = rows.map((cells) => cells.map(nodesOf));
   const texts = nodes.map((cells) =>
     cells.map((cell) =>

@@ -8,12 +8,13 @@ import type { MetricJson, RunSummaryJson } from '../../run-summary-schema.ts';
 
 type Stages = NonNullable<RunSummaryJson['stages']>;
 
+const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci_low, ci_high);
+
 export function stagesSection({ stages }: RunSummaryJson): Content {
   if (stages === null) return null;
   const { k, n, failed, untold, steps } = stages;
   const left =
     untold === 0 ? '' : ` ${count(untold)} more were answered without a word of any stage, and are left out.`;
-  const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci_low, ci_high);
   return section(
     'stages',
     'Loss by stage',

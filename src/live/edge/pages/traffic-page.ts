@@ -211,8 +211,9 @@ function segments(latest: readonly MeasurementStatus[]): Section {
   );
 }
 
+const shown = (of: MeasuredStage['documents'], unit: Unit) => (of === null ? missing('not told') : bounded(of, unit));
+
 export function liveStagesSection(measured: readonly MeasuredStage[], queries: number): Section {
-  const shown = (of: MeasuredStage['documents'], unit: Unit) => (of === null ? missing('not told') : bounded(of, unit));
   return section(
     'stages',
     'Stages of the retriever',
