@@ -68,8 +68,14 @@ export function rankCauses(
       return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause, by)) };
     })
     .toSorted((a, b) => b.probability - a.probability);
-  return { ...named(ranked), ranked };
+  return { ...named(ranked, signs), ranked };
 }
+
+/** Signs that tell a cause from those that look like it: never `high` while one of them was not measured since the onset. */
+const toldApartBy: Readonly<Partial<Record<Cause, readonly SignName[]>>> = {
+  // Users dislike what does not cover their question, too.
+  generator: ['density'],
+};
 
 /** What the score of a cause is the sum of, whatever the weights are. */
 export type Terms = NonNullable<ReturnType<typeof termsOf>>;
@@ -134,7 +140,10 @@ function sidesOf(
   };
 }
 
-function named(ranked: readonly RankedCause[]): Pick<CauseRanking, 'cause' | 'confidence' | 'probability'> {
+function named(
+  ranked: readonly RankedCause[],
+  signs: readonly Sign[],
+): Pick<CauseRanking, 'cause' | 'confidence' | 'probability'> {
   const unknown = ranked.find(({ cause }) => cause === 'unknown')?.probability ?? 0;
   const [first] = ranked;
   if (first === undefined || first.cause === 'unknown' || !hasOwnSign(first))
@@ -145,7 +154,8 @@ function named(ranked: readonly RankedCause[]): Pick<CauseRanking, 'cause' | 'co
     return { cause: 'unknown', confidence: 'low', probability: unknown };
   const { cause, probability } = first;
   if (beside !== null) return { cause, probability, confidence: together >= needs.medium ? 'medium' : 'low' };
-  const confidence = probability >= needs.high ? 'high' : probability >= needs.medium ? 'medium' : 'low';
+  const isTold = (toldApartBy[cause] ?? []).every((name) => signs.some((sign) => sign.name === name));
+  const confidence = probability >= needs.high && isTold ? 'high' : probability >= needs.medium ? 'medium' : 'low';
   return { cause, confidence, probability };
 }
 

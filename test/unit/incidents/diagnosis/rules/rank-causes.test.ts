@@ -24,6 +24,21 @@ describe('causes that are ranked by signs', () => {
     expect(rankCauses([])).toMatchObject({ cause: 'unknown', confidence: 'low' });
   });
 
+  it('are no generator with high confidence while the coverage of what users ask was not measured', () => {
+    const signs = [
+      aSign('feedback', 'fell'),
+      aSign('score', 'steady'),
+      aSign('results', 'intact'),
+      aSign('failures', 'none'),
+    ];
+    const effects = [{ kind: 'feedback', size: 1, parts: null } as const];
+    expect(rankCauses(signs, effects, 0)).toMatchObject({ cause: 'generator', confidence: 'medium' });
+    expect(rankCauses([...signs, aSign('density', 'steady')], effects, 0)).toMatchObject({
+      cause: 'generator',
+      confidence: 'high',
+    });
+  });
+
   it('have probabilities that sum to 1, the likeliest first, whatever is seen', () => {
     assert(
       property(anySigns, (signs) => {
