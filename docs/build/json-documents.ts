@@ -51,10 +51,10 @@ const run = [
   'forbidden',
   'no_answer',
   'stages',
-  'baseline',
-  'deployment',
   'checks',
   'verdict',
+  'baseline',
+  'deployment',
 ];
 const baseline = ['pipeline', 'golden_set', 'run_id', 'note', 'left_out', 'pinned_at', 'unpinned_at'];
 const key = ['id', 'name', 'scopes', 'created_at', 'revoked_at'];

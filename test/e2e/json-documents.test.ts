@@ -203,6 +203,6 @@ describe('a report on what may take the place of another', () => {
     );
     const { code, stdout } = await installed.recalld('shadow report --pipeline docs --shadow next');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/nDCG@5, judged live queries +regression since 2026-11-20 +0\.7500 +0\.6250/);
+    expect(stdout).toMatch(/nDCG@5, judged live queries +regression since 2026-11-20 +0\.75 +0\.625/);
   });
 });
