@@ -134,6 +134,7 @@ function inline(content: Content, now: Date): string {
           const text = inline(node.content, now);
           if (node.style === 'strong') return styled('bold', text);
           if (node.style === 'note') return ` (${text})`;
+          if (node.style === 'confidence') return `(${text})`;
           return node.style === 'unseen' ? '' : text;
         }
         case 'code':

@@ -351,8 +351,6 @@ async function lookWhatIsRetrieved(look: Look, documents: readonly ExpectedDocum
     const request = { text, k: K, tags: segmentTags(one.segment) };
     const answer = await plan.retriever.retrieve(request, signal);
     if (answer.kind !== 'documents') throw new PutOff('retriever_failed', answer.message);
-    // A retriever that returns nothing at all says nothing of this document.
-    if (answer.documents.length === 0) return [];
     const isWrong = !answer.documents.slice(0, K).some(({ id }) => id === one.id);
     return [{ id: one.id, segment: one.segment, isWrong }];
   };

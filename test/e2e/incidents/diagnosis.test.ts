@@ -55,7 +55,7 @@ it('says that the retriever is down while it is, and that it was when it is back
   await waitFor(async () => seriesValue(await metrics(), series) === 1, LONG);
 
   const told = await recalld('diagnose');
-  expect(told.stdout).toContain('Likely cause: retriever outage (high confidence');
+  expect(told.stdout).toContain('Likely cause: the retriever is down (high confidence');
   expect(told.stdout).toContain(`recalld runs compare ${good} ${failed}`);
   expect(told).toMatchObject({ code: 1, stderr: '' });
   const [found] = await json<PipelineDiagnosis[]>('diagnose');

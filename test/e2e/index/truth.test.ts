@@ -91,7 +91,7 @@ describeWithBrowser('index truth', () => {
       expect(found.get('orphaned')?.documents).toEqual([expect.objectContaining({ id: 'withdrawn' })]);
       expect(found.get('superseded')?.count).toBeGreaterThan(0);
       const text = await recalld('index check --pipeline docs --stored');
-      expect(text.stdout).toContain('12 missing:');
+      expect(text.stdout).toContain('Missing: 12');
       expect(text.stdout).toContain('"withdrawn" since ');
 
       const few = await recalld('index hubs --pipeline docs');

@@ -75,13 +75,20 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
   });
 }
 
-/** Latencies that a starved recalld measured are its own, unless the service reports longer ones too. */
+/**
+ * Latencies that a starved recalld measured are its own, unless the service reports longer ones too. Where answers come
+ * empty, a document that its own text does not find says nothing of its vector.
+ */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
-  const has = (name: SignName, state: string): boolean =>
-    signs.some((sign) => sign.name === name && sign.state === state);
-  return has('own_work', 'starved') && !has('live_latency', 'rose')
-    ? signs.filter(({ name }) => name !== 'latency' && name !== 'warming')
-    : signs;
+  const has = (name: SignName, ...states: readonly string[]): boolean =>
+    signs.some((sign) => sign.name === name && states.includes(sign.state));
+  const isStarved = has('own_work', 'starved') && !has('live_latency', 'rose');
+  const isEmpty = has('empty_answers', 'some', 'most');
+  return signs.filter(
+    ({ name, state }) =>
+      !(isStarved && (name === 'latency' || name === 'warming')) &&
+      !(isEmpty && name === 'index_retrieval' && state === 'not_found'),
+  );
 }
 
 /** Healthy states that need not change while a part of the documents cannot be retrieved. */
