@@ -61,10 +61,13 @@ function blockOf(node: Shown, now: Date): string[] | null {
       });
     case 'empty':
       return [`${node.why} ${inline(node.todo, now)}`.trim()];
-    case 'more':
-      return [`${node.summary}:`, ...linesOf(node.content, now)];
+    case 'more': {
+      const lines = linesOf(node.content, now);
+      return lines.length === 0 ? [] : [`${node.summary}:`, ...lines];
+    }
     case 'lines':
-      return node.text.split('\n').map((line) => `  ${line}`);
+      // What a page offers to copy is in a table as well.
+      return [];
     case 'group':
       return linesOf(node.content, now);
     case 'trend':
