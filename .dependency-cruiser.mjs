@@ -87,7 +87,7 @@ export default {
     ...allow(within('core'), ['core/']),
     ...allow({ path: '^src/core/(system-clock|cleanup-stack)[.]ts$' }, [], ['node']),
     // The one text that needs tables: of the trigrams of languages.
-    ...allow({ path: '^src/core/text/language[.]ts$' }, [], ['franc-min', 'trigram-utils']),
+    ...allow({ path: '^src/core/text/language[.]ts$' }, [], ['node', 'franc-min', 'trigram-utils']),
     ...allow(within('math'), pure),
     ...Object.entries(platform).flatMap(([name, packages]) =>
       allow(within(`platform/${name}`), [...pure, 'platform/'], packages),

@@ -21,6 +21,11 @@ it.each([
   expect(languageOf(text)).toBeNull();
 });
 
+it('the same text is told apart by how many letters are asked for', () => {
+  const text = 'Wir senden einen Link, der gilt';
+  expect([languageOf(text, 10), languageOf(text), languageOf(text, 10)]).toEqual(['deu', null, 'deu']);
+});
+
 it('a language is called by its English name, or by its code', () => {
   expect([languageName('deu'), languageName('hms')]).toEqual(['German', 'hms']);
 });
