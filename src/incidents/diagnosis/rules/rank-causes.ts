@@ -170,7 +170,8 @@ export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
  * of which each explains what the other cannot are no alternatives: both are at work.
  */
 export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
-  if (cause === 'unknown') return null;
+  // Whatever a deployment changed, to roll it back is what to do.
+  if (cause === 'unknown' || cause === 'deployment') return null;
   const beside = plausible(ranked).find((one) => one.cause !== cause) ?? null;
   if (beside === null || beside.cause === 'unknown') return null;
   const leaves = (one: NamedCause): readonly Effect[] =>
