@@ -3,7 +3,6 @@ import type { ConsoleDeps } from '../../app/console/console-api.ts';
 import { duration, minute } from '../../core/format.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
-import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import type { Query } from '../../report/console/http/visit.ts';
 import { checkHistory, minuteOf, pipelinePath, type TimeRange } from '../../report/console/links.ts';
 import type { VerdictInterval } from '../../report/model/charts.ts';
@@ -194,34 +193,12 @@ function later(a: Date, b: Date): Date {
   return a > b ? a : b;
 }
 
-export interface ChecksPageData {
-  /** Of the chosen pipeline and check. */
-  readonly checks: readonly CheckState[];
-  /** Those that are open. */
-  readonly incidents: readonly Incident[];
-  /** Changes within the range, newest first. */
-  readonly transitions: readonly CheckTransition[];
-  /** Id behind which older ones are; null when there are none. */
-  readonly older: string | null;
-  /** Whether these are all changes within the range. */
-  readonly isWhole: boolean;
-  readonly pipelines: readonly string[];
-  /** Null: all of them. */
-  readonly pipeline: string | null;
-  /** Null: all of them. */
-  readonly check: string | null;
-  readonly range: Pick<TimeRange, 'from' | 'until'>;
-  readonly now: Date;
-}
+type ChecksPageData = Awaited<ReturnType<typeof readChecksPage>>;
 
 const MAX_TRANSITIONS = 100;
 
 /** @throws RecalldError pipeline_unknown */
-export async function readChecksPage(
-  deps: ConsoleDeps,
-  query: Query,
-  { from, until }: TimeRange,
-): Promise<ChecksPageData> {
+export async function readChecksPage(deps: ConsoleDeps, query: Query, { from, until }: TimeRange) {
   const pipeline = chosen(deps, query);
   const check = query['check'] === undefined || query['check'] === '' ? null : query['check'];
   const before = /^\d{1,18}$/.test(query['before'] ?? '') ? query['before'] : undefined;
@@ -246,9 +223,13 @@ export async function readChecksPage(
     checks: checks.filter(
       (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
     ),
+    /** Those that are open. */
     incidents,
+    /** Changes within the range, newest first. */
     transitions,
+    /** Id behind which older ones are; null when there are none. */
     older: hasMore ? (transitions.at(-1)?.id ?? null) : null,
+    /** Whether these are all changes within the range. */
     isWhole: before === undefined && !hasMore,
     range: { from, until },
     now: deps.clock.now(),

@@ -1,11 +1,9 @@
 /** How well the store covers what people ask: the trend, the distributions, what is not covered. */
 import { count, plural } from '../../core/format.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
-import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
-import type { Deployment } from '../../live/deployments/rules/deployment.ts';
+import type { readDensityPage } from '../../live/edge/pages/traffic-reads.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
-import type { Distributions, TrendPoint } from '../../report/model/charts.ts';
 import type { Content, PageContent, Tone } from '../../report/model/content.ts';
 import { measureChart } from '../../report/model/measures.ts';
 import {
@@ -24,30 +22,8 @@ import {
   value,
   verdictBadge,
 } from '../../report/model/show.ts';
-import type { ReviewedTopic } from '../../report/status/read-review.ts';
 import type { DensityAnswer } from '../http-contract.ts';
-import type { ComplaintsReport } from './complaints-reads.ts';
 import { complaintsSection, densityLevels, eventTable, topicsSection } from './sections.ts';
-
-export interface DensityPageData {
-  /** Without its series, which are the trends. */
-  readonly density: DensityAnswer;
-  /** By measure, oldest first, of those that have a chart. */
-  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** Of the pipeline, at the end of the range; null while nothing was in alarm. */
-  readonly diagnosis: Incident | null;
-  /** Of live queries within the range against the reference; null while neither has a query. */
-  readonly distributions: Distributions | null;
-  readonly currentQueries: number;
-  readonly topics: readonly ReviewedTopic[];
-  /** Null: nobody looked. */
-  readonly complaints: ComplaintsReport | null;
-  readonly showsText: boolean;
-  /** Oldest first. */
-  readonly deployments: readonly Deployment[];
-}
-
-export const charted = Object.keys(densityLevels);
 
 const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly text: string }> = {
   unwatched: { tone: 'no_data', text: 'not watched' },
@@ -56,7 +32,7 @@ const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly tex
   watching: { tone: 'ok', text: 'watching' },
 };
 
-export function densityPage(data: DensityPageData): PageContent {
+export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): PageContent {
   const { density, trends, diagnosis, distributions, currentQueries, topics, showsText, deployments } = data;
   const { pipeline, phase, check, measures, outgrew_baseline: outgrown } = density;
   const marks = deployments.map(deploymentMark);

@@ -4,29 +4,16 @@ import type { Content, PageContent } from '../../report/model/content.ts';
 import { documentId, empty, section, table, value, verbatim } from '../../report/model/show.ts';
 import { keyOf, type ReadContext } from '../context.ts';
 import { readShadow, readVariants } from '../read-reports.ts';
-import type { ShadowReport, VariantsReport } from '../report.ts';
+import type { ShadowReport } from '../report.ts';
 import type { ChangedAnswer } from '../sql/shadow-answers.ts';
 import { shadowSection, variantsSection } from './shown.ts';
 
-interface ExperimentsPageData {
-  readonly pipeline: string;
-  readonly shadows: readonly {
-    readonly report: ShadowReport;
-    /** Live queries whose lists have least in common; none where no text may be shown. */
-    readonly changed: readonly ChangedAnswer[];
-  }[];
-  /** Null where the pipeline compares none. */
-  readonly variants: VariantsReport | null;
-}
+type ExperimentsPageData = Awaited<ReturnType<typeof readExperimentsPage>>;
 
 const LISTED = 10;
 
-export async function readExperimentsPage(
-  ctx: ReadContext,
-  name: string,
-  showsText: boolean,
-): Promise<ExperimentsPageData> {
-  const shadows: ExperimentsPageData['shadows'][number][] = [];
+export async function readExperimentsPage(ctx: ReadContext, name: string, showsText: boolean) {
+  const shadows: { readonly report: ShadowReport; readonly changed: readonly ChangedAnswer[] }[] = [];
   for (const pipeline of ctx.pipelines.filter((one) => one.name === name)) {
     for (const shadow of pipeline.shadows) {
       const report = await readShadow(ctx, pipeline, shadow);
@@ -36,6 +23,7 @@ export async function readExperimentsPage(
     }
   }
   const plan = ctx.variantPlans.find(({ pipeline }) => pipeline === name);
+  // Null where the pipeline compares none.
   return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(ctx, plan) };
 }
 

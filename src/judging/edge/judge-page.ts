@@ -21,30 +21,13 @@ import type { JudgeSpending } from '../judge-spending.ts';
 import type { JudgedTable } from '../judged-table.ts';
 import { PEOPLE_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
 import type { Grader } from '../people-grades.ts';
-import type { ReviewedDocument, ReviewedQuery, ReviewProgress, ReviewQueue } from '../review-queue.ts';
-import { type Agreement, agreementWords } from '../rules/agreement.ts';
-import { FLAGGED_MS, type FlaggedGrades, flaggedSentence } from '../rules/flagged-grades.ts';
+import type { ReviewedDocument, ReviewedQuery, ReviewQueue } from '../review-queue.ts';
+import { agreementWords } from '../rules/agreement.ts';
+import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
 import { gradeMeanings } from '../rules/judge-prompt.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
 
-export interface JudgePageData {
-  readonly pipeline: string;
-  /** Whether the config has `judged` for it. */
-  readonly isJudged: boolean;
-  /** Null: there is nothing to grade. */
-  readonly query: ReviewedQuery | null;
-  readonly progress: ReviewProgress;
-  /** Of the last seven days. */
-  readonly flagged: FlaggedGrades;
-  /** Of two people in the trailing window; null where too little is known. */
-  readonly peopleAgreement: Agreement | null;
-  /** US dollars that the judge has cost today (UTC). */
-  readonly costToday: number;
-  /** Queries that were left for later, by id. */
-  readonly skipped: readonly string[];
-  /** What was graded last, to be taken back. */
-  readonly last: { readonly queryId: string; readonly documentId: string } | null;
-}
+type JudgePageData = Awaited<ReturnType<typeof readJudgePage>>;
 
 export function judgePage(data: JudgePageData): PageContent {
   const { pipeline, progress, query, last, skipped, costToday, peopleAgreement, flagged } = data;
@@ -199,7 +182,7 @@ export async function readJudgePage(
   pipeline: string,
   isJudged: boolean,
   query: Fields & { readonly person: string },
-): Promise<JudgePageData> {
+) {
   const { person } = query;
   const now = clock.now();
   const skipped = skippedOf(query['skip']);
@@ -210,12 +193,16 @@ export async function readJudgePage(
   return {
     pipeline,
     isJudged,
+    /** Null: there is nothing to grade. */
     query: next,
     progress: await reviews.progress(pipeline, person, now),
     flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
+    /** Of two people in the trailing window; null where too little is known. */
     peopleAgreement: recordedAgreement(await measurements.latest(now), pipeline, PEOPLE_AGREEMENT),
+    /** US dollars that the judge has cost today (UTC). */
     costToday: (await spending.spent(pipeline, now)).today,
     skipped,
+    /** What was graded last, to be taken back. */
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };
 }

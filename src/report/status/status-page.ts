@@ -5,8 +5,6 @@
 import { checkTable } from '../../checks/edge/check-table.ts';
 import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
 import { diagnosisOf, incidentTable } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
-import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
-import type { Annotation } from '../../live/deployments/deployments.ts';
 import { deploymentTable } from '../../live/deployments/edge/deployments-page.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
 import { inReadingOrder, isGlanceMeasure } from '../../measures/shown-measures.ts';
@@ -34,14 +32,9 @@ import {
 } from '../model/show.ts';
 import { allIsWell, type GoldenSetStatus, type MeasurementStatus, type PipelineStatus } from './pipeline-status.ts';
 import type { DetailedStatus } from './read-status.ts';
+import type { readOverviewPage, readStatusPage } from './status-reads.ts';
 
-export interface PipelineGlance {
-  readonly status: PipelineStatus;
-  /** That holds; null while none does. */
-  readonly diagnosis: Incident | null;
-  /** By golden set. */
-  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-}
+type PipelineGlance = Awaited<ReturnType<typeof readStatusPage>>[number];
 
 const worstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
 
@@ -98,19 +91,13 @@ export function reasons(status: Pick<PipelineStatus, 'reasons' | 'unknowns'>): C
   ];
 }
 
-export interface OverviewPageData {
-  readonly status: DetailedStatus;
-  /** That holds; null while none does. */
-  readonly diagnosis: Incident | null;
-  /** That no longer hold, newest first. */
-  readonly earlier: readonly Incident[];
-  /** By golden set. */
-  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** By deployment. */
-  readonly notes: ReadonlyMap<string, readonly Annotation[]>;
-}
-
-export function overviewPage({ status, diagnosis, earlier, trends, notes }: OverviewPageData): PageContent {
+export function overviewPage({
+  status,
+  diagnosis,
+  earlier,
+  trends,
+  notes,
+}: Awaited<ReturnType<typeof readOverviewPage>>): PageContent {
   const { pipeline, state, checks, golden, measurements, deployments } = status;
   return {
     title: 'Overview',

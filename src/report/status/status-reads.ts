@@ -1,22 +1,16 @@
 /** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { trendKey } from '../../golden/sql/score-trends.ts';
-import type { DeploymentsPageData } from '../../live/deployments/edge/deployments-page.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { Query } from '../console/http/visit.ts';
 import { type TimeRange, within } from '../console/links.ts';
 import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
-import type { OverviewPageData, PipelineGlance } from './status-page.ts';
 
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
 const MAX_DEPLOYMENTS = 200;
 
 /** @throws RecalldError pipeline_unknown */
-export async function readDeploymentsPage(
-  deps: ConsoleDeps,
-  query: Query,
-  range: TimeRange,
-): Promise<DeploymentsPageData> {
+export async function readDeploymentsPage(deps: ConsoleDeps, query: Query, range: TimeRange) {
   const { from, until } = range;
   const pipeline = chosen(deps, query);
   const found = await deps.deployments.list({
@@ -50,7 +44,7 @@ const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
 const MAX_INCIDENTS = 6;
 
-export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
+export async function readStatusPage(deps: ConsoleDeps, range: TimeRange) {
   const [statuses, open] = await Promise.all([deps.readStatuses(), deps.incidents.open()]);
   const trends = await readTrends(deps, statuses, range);
   return statuses.map((status) => ({
@@ -60,11 +54,7 @@ export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promi
   }));
 }
 
-export async function readOverviewPage(
-  deps: ConsoleDeps,
-  { name }: ConsolePipeline,
-  range: TimeRange,
-): Promise<OverviewPageData> {
+export async function readOverviewPage(deps: ConsoleDeps, { name }: ConsolePipeline, range: TimeRange) {
   const [status, incidents] = await Promise.all([
     deps.readStatus(name),
     deps.incidents.list({ pipeline: name, limit: MAX_INCIDENTS }),
@@ -82,8 +72,11 @@ export async function readOverviewPage(
       status,
       incidents.filter(({ closedAt }) => closedAt === null),
     ),
+    /** That no longer hold, newest first. */
     earlier: incidents.filter(({ closedAt }) => closedAt !== null),
+    /** By golden set. */
     trends: trends(status),
+    /** By deployment. */
     notes,
   };
 }

@@ -16,6 +16,7 @@ import {
   time,
   verbatim,
 } from '../../../report/model/show.ts';
+import type { readDeploymentsPage } from '../../../report/status/status-reads.ts';
 import type { Annotation, AnnotationSubject } from '../deployments.ts';
 import { changeInWords, type Deployment } from '../rules/deployment.ts';
 
@@ -90,24 +91,13 @@ export function noteForm(subject: AnnotationSubject, id: string, name: string, b
   };
 }
 
-export interface DeploymentsPageData {
-  /** Newest first. */
-  readonly deployments: readonly Deployment[];
-  readonly notes: ReadonlyMap<string, readonly Annotation[]>;
-  readonly pipelines: readonly string[];
-  /** Null: all of them. */
-  readonly pipeline: string | null;
-  /** The address of the page, with its time. */
-  readonly address: string;
-}
-
 export function deploymentsPage({
   deployments,
   notes: noted,
   pipelines,
   pipeline,
   address,
-}: DeploymentsPageData): PageContent {
+}: Awaited<ReturnType<typeof readDeploymentsPage>>): PageContent {
   return {
     title: 'Deployments',
     pipeline,

@@ -2,38 +2,19 @@
 import { count, duration, plural, type Unit } from '../../../core/format.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { inReadingOrder } from '../../../measures/shown-measures.ts';
-import type { TrendChart, TrendPoint, TrendSeries } from '../../../report/model/charts.ts';
+import type { TrendChart, TrendSeries } from '../../../report/model/charts.ts';
 import type { Content, PageContent, Section } from '../../../report/model/content.ts';
 import { latestValue, measureChart } from '../../../report/model/measures.ts';
 import { age, bounded, empty, group, heading, missing, section, table, value } from '../../../report/model/show.ts';
 import type { MeasurementStatus } from '../../../report/status/pipeline-status.ts';
 import { deploymentMark } from '../../deployments/edge/deployments-page.ts';
-import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { STAGED_QUERIES, type StagesDetails } from '../../measure-live-traffic.ts';
 import type { PositiveRatioOutcome } from '../../rules/feedback/sentiment.ts';
 import type { MeasuredStage } from '../../rules/live-stages.ts';
 import type { TrafficBucket } from '../../sql/live-samples.ts';
-import type { FeedbackSummary } from '../live-routes.ts';
+import { type readTrafficPage, trafficCharts } from './traffic-reads.ts';
 
-export interface TrafficPageData {
-  readonly pipeline: string;
-  readonly buckets: readonly TrafficBucket[];
-  readonly bucketSeconds: number;
-  /** Values of `trafficCharts` over time, all segments together. */
-  readonly series: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** The latest of every segment. */
-  readonly latest: readonly MeasurementStatus[];
-  readonly feedback: FeedbackSummary;
-  /** Whether the time is longer than feedback is summed up over. */
-  readonly isFeedbackCut: boolean;
-  /** Oldest first. */
-  readonly deployments: readonly Deployment[];
-  readonly from: Date;
-  readonly until: Date;
-}
-
-/** Measures of live traffic that have a chart. */
-export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_query_ratio'] as const;
+type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
 
 /** Measures that are shown by segment. */
 const bySegment: ReadonlySet<string> = new Set([

@@ -2,11 +2,13 @@
 
 import type { ConsoleDeps, ConsolePipeline } from '../../../app/console/console-api.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
-import { charted, type DensityPageData } from '../../../density/edge/density-page.ts';
+import { densityLevels } from '../../../density/edge/sections.ts';
 import { deploymentsWithin } from '../../../golden/edge/pages/golden-reads.ts';
 import { distributions } from '../../../report/console/charts/distribution-chart.tsx';
 import type { TimeRange } from '../../../report/console/links.ts';
-import { type TrafficPageData, trafficCharts } from './traffic-page.ts';
+
+/** Measures of live traffic that have a chart. */
+export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_query_ratio'] as const;
 
 const BINS = 40;
 const MAX_TOPICS = 20;
@@ -20,11 +22,11 @@ export async function readDensityPage(
   { name: pipeline, showsText }: ConsolePipeline,
   range: TimeRange,
   looksForComplaints: boolean,
-): Promise<DensityPageData> {
+) {
   const { from, until } = range;
   const [density, trends, [diagnosis], topics, deployments] = await Promise.all([
     deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from: until, until }),
-    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: charted }, from, until),
+    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: Object.keys(densityLevels) }, from, until),
     deps.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
     deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(deps, pipeline, from, until),
@@ -53,21 +55,20 @@ export async function readDensityPage(
   return {
     density,
     trends,
+    /** Of the pipeline, at the end of the range; null while nothing was in alarm. */
     diagnosis: diagnosis ?? null,
+    /** Of live queries within the range against the reference; null while neither has a query. */
     distributions: distributions(reference, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
+    /** Null: nobody looked. */
     complaints: looksForComplaints ? await deps.readComplaints(pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
 }
 
-export async function readTrafficPage(
-  deps: ConsoleDeps,
-  { name: pipeline }: ConsolePipeline,
-  range: TimeRange,
-): Promise<TrafficPageData> {
+export async function readTrafficPage(deps: ConsoleDeps, { name: pipeline }: ConsolePipeline, range: TimeRange) {
   const { from, until } = range;
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MAX_BUCKETS));
@@ -85,8 +86,10 @@ export async function readTrafficPage(
     buckets,
     bucketSeconds,
     series,
+    /** The latest of every segment. */
     latest: status.measurements,
     feedback,
+    /** Whether the time is longer than feedback is summed up over. */
     isFeedbackCut: feedbackFrom > from,
     deployments,
     from,
