@@ -11,14 +11,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JobDeps } from '../src/app/jobs.ts';
+import { createDb } from '../src/app/database.ts';
 import type { VectorStore } from '../src/connectors/stores/vector-store.ts';
-import { createThrottleLimits } from '../src/connectors/throttle/limits.ts';
+import type { Context } from '../src/core/context.ts';
 import { systemClock } from '../src/core/system-clock.ts';
-import { densityTables } from '../src/density/context.ts';
 import { measureQueryCoverageJob } from '../src/density/jobs.ts';
 import type { DensityPlan } from '../src/density/plan.ts';
-import { createDeployments } from '../src/live/deployments/deployments.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
 import { openEmbeddedPostgres } from '../src/platform/postgres/embedded/open.ts';
 import { migrate } from '../src/platform/postgres/migrate.ts';
@@ -118,20 +116,18 @@ async function startWorker() {
   const pool = createPool({ connection: server.connection, size: 10, logger });
   const backend = { kind: 'postgres', connection: server.connection } as const;
   const queue = await openJobQueue({ backend, jobs: [measureQueryCoverageJob], logger });
-  const density = {
-    tables: densityTables(pool),
-    deployments: createDeployments(pool),
-    limits: createThrottleLimits(pool),
+  // The job asks for no more of what handlers may use.
+  const context = {
+    db: createDb(pool),
+    queue,
     meter: { increment: silent, observe: silent },
     clock: systemClock,
     logger,
-    plans: [aPlan()],
-  };
-  // The job asks for no more of what handlers may use.
-  const deps = { density, queue, clock: systemClock } as unknown as JobDeps;
+    densityPlans: [aPlan()],
+  } as unknown as Context;
   const never = new AbortController().signal;
   await queue.work(async (_, payload) => {
-    await measureQueryCoverageJob.handle(deps, payload, never);
+    await measureQueryCoverageJob.handle(context, payload, never);
     return 'done';
   });
   return {

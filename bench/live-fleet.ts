@@ -7,6 +7,7 @@
  * its window of a day: ten results and two tags each, a tenth with a click and a thumb. The first round learns the expected
  * clicks from the day before (`live.baseline: 1d`), as once a day; the second is like all others of a day.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -24,6 +25,7 @@ import { createMeasurements } from '../src/measures/measurements.ts';
 import { openEmbeddedPostgres } from '../src/platform/postgres/embedded/open.ts';
 import { migrate } from '../src/platform/postgres/migrate.ts';
 import { createPool } from '../src/platform/postgres/pool.ts';
+import { contextOf } from '../test/support/context.ts';
 
 const { values } = parseArgs({
   options: {
@@ -60,14 +62,18 @@ try {
     maxSegments: 20,
     keepsAll: false,
   }));
-  const live = { windows: createLiveWindows(pool), measurements, clock: systemClock, logger: quiet, plans };
-  const feedback = {
-    traffic,
-    measurements,
+  const live = contextOf({
+    db: { live: { windows: createLiveWindows(pool) }, measurements },
     clock: systemClock,
-    plans,
+    logger: quiet,
+    livePlans: plans,
+  });
+  const feedback = contextOf({
+    db: { live: { traffic }, measurements },
+    clock: systemClock,
+    livePlans: plans,
     falseAlarms: { count: 1, periodMs: 90 * DAY_MS },
-  };
+  });
   const { signal } = new AbortController();
   for (const round of ['first', 'second']) {
     const delay = monitorEventLoopDelay({ resolution: 5 });
@@ -76,7 +82,7 @@ try {
     const startedAt = performance.now();
     await measureFeedback(feedback, signal);
     const afterFeedback = performance.now();
-    await measureLiveTraffic({ ...live, mostSamples: MAX_SAMPLES }, signal);
+    await measureLiveTraffic(contextOf(live, { maxSamples: MAX_SAMPLES }), signal);
     const seconds = (performance.now() - startedAt) / 1000;
     const { user, system } = process.cpuUsage(cpu);
     delay.disable();

@@ -1,24 +1,16 @@
 /** Everything the daemon works with, opened in order: threads, database, queue, schedule, exporter. */
-import { readCheckGauges } from '../checks/check-store.ts';
+
+import { randomBytes } from 'node:crypto';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import type { Context } from '../core/context.ts';
 import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 import { createDensityCompute } from '../density/compute.ts';
-import { readDensityGauges, readTopicGauges } from '../density/gauges.ts';
-import { readExperimentGauges } from '../experiments/gauges.ts';
-import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
 import { createGoldenStatistics } from '../golden/golden-statistics.ts';
-import { readDiagnosisGauges } from '../incidents/diagnosis/incidents.ts';
+import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { createExplainTurns } from '../incidents/explain/explain-turns.ts';
-import { readProbeGauges } from '../index/probes/probes.ts';
-import { readIndexGauges } from '../index/truth/measure-index.ts';
-import { judgingGauges } from '../judging/gauges.ts';
-import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { storedHashKey } from '../live/privacy/personal-data.ts';
-import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
-import { changeGauges } from '../measures/watch-changes.ts';
 import { createExporter, type Exporter, LAG_INTERVAL_MS } from '../platform/metrics/prometheus.ts';
 import { openJobQueue } from '../platform/queue/bullmq.ts';
 import { createSchedule, type Schedule } from '../platform/queue/node-cron.ts';
@@ -27,6 +19,7 @@ import { readStoredGauges } from '../report/status/publish.ts';
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
 import {
+  createDb,
   type FlatTables,
   flatTables,
   openDatabase,
@@ -37,7 +30,8 @@ import {
   type Storage,
 } from './database.ts';
 import { buildFromConfig } from './from-config.ts';
-import { createTimetable, intervalsOf, jobCatalogue } from './jobs.ts';
+import { withHooks } from './hooks.ts';
+import { jobCatalogue } from './jobs.ts';
 import { version } from './version.ts';
 
 /** One thread leaves the other core of a small machine to requests. */
@@ -94,11 +88,9 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
   const built = buildFromConfig(config, logger, clock.now());
   cleanups.defer('pipelines, judges, receivers and the OTLP endpoint', () => built.close());
-  const { pipelines, densityPlans, indexPlans, judgingPlans, variantPlans } = built;
   const compute = openCompute(logger, cleanups);
   const storage = await openStorage({ config, purpose: 'daemon', name, logger, cleanups, signal });
   const { db, reads } = openDatabase(storage);
-  const database = flatTables(db);
   await db.live.traffic.createPartitions(clock.now());
   const hashKey = config.storage.hash_key ?? (await storedHashKey(storage.pool));
   const owner = await queueOwner(storage);
@@ -110,65 +102,36 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   cleanups.defer('watch over the store of the queue', async () => clearInterval(doubting));
   const schedule = createSchedule(logger);
   cleanups.defer('schedule', () => schedule.stop());
-  const timetable = createTimetable(clock.now());
-  const intervalSeconds = intervalsOf(pipelines, timetable);
-  const names = pipelines.map(({ name }) => name);
-  // Values are trusted by the schedule of the job that takes them.
-  const live = { pipelines: names, intervalSeconds: liveIntervalSeconds(clock) };
-  const watched = { ...database, clock, pipelines, timetable, densityPlans };
-  const density = { tables: db.density, plans: densityPlans };
   const exporter = createExporter({
-    readStoredGauges: () =>
-      readStoredGauges({
-        ...watched,
-        queue,
-        intervalSeconds,
-        parts: [
-          (rows) => readScheduleGauges(watched, rows),
-          (rows) => feedbackGauges(live, rows),
-          (rows) => liveGauges(live, rows),
-          (rows) => changeGauges({ pipelines: names, intervalSeconds }, rows),
-          (rows) => readProbeGauges({ deployments: db.live.deployments, pipelines: names }, rows),
-          (rows) => readDensityGauges(density, rows),
-          (rows) => Promise.resolve(judgingGauges(judgingPlans, rows)),
-          (rows) => readIndexGauges({ ...database, plans: indexPlans }, rows),
-          () => readTopicGauges(density),
-          () => readDiagnosisGauges({ incidents: db.incidents, pipelines: names }),
-          () => readExperimentGauges({ ...watched, variantPlans }),
-          (rows) => liveMixGauges(pipelines, rows),
-          () => readCheckGauges(watched),
-        ],
-      }),
+    readStoredGauges: () => readStoredGauges(context),
     clock,
     logger,
     version,
     buckets: { recalld_query_latency_seconds: config.metrics.latency_buckets },
   });
   cleanups.defer('snapshot of the stored gauges', () => exporter.close());
-  return {
-    ...database,
+  const context = withHooks<Omit<Dependencies, 'hooks'>>({
+    ...flatTables(db),
     ...built,
     ...compute,
     db,
     reads,
+    dbBy: (person) => createDb(storage.pool, person),
     config,
     logger,
     clock,
     storage,
     meter: exporter.meter,
     holder: replica,
+    hashKey,
+    newRunId,
+    // Short enough to type: t-3f9a1c2b07.
+    newTopicId: () => `t-${randomBytes(5).toString('hex')}`,
     ownLag: createLagHistory(clock, LAG_INTERVAL_MS / 1000),
-    explainTurns: createExplainTurns({ limits: db.limits, clock, logger }),
-    liveIntervalSeconds: live.intervalSeconds,
+    explainTurns: createExplainTurns(),
     queue,
     schedule,
     exporter,
-    hashKey,
-    intervalSeconds,
-  };
-}
-
-/** Days that the live queries of each pipeline are kept. */
-export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
-  return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
+  });
+  return context;
 }

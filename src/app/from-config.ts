@@ -4,19 +4,21 @@
  */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
+import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
-import { createVariantPlans, type VariantPlan } from '../experiments/plan.ts';
-import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { createReceivers, type Receiver } from '../incidents/notifications/receivers.ts';
-import { createIndexPlans, type IndexPlan } from '../index/truth/plan.ts';
-import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
+import { createDensityPlans } from '../density/plan.ts';
+import { createVariantPlans } from '../experiments/plan.ts';
+import { createReceivers } from '../incidents/notifications/receivers.ts';
+import { createIndexPlans } from '../index/truth/plan.ts';
+import { createJudgingPlans } from '../judging/plan.ts';
+import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
 import { assertUsablePrivacy } from '../live/privacy/personal-data.ts';
-import { createOtlpEndpoint, type OtlpEndpoint } from '../platform/metrics/otlp.ts';
+import { createOtlpEndpoint } from '../platform/metrics/otlp.ts';
 import { readDatabaseUrl } from '../platform/postgres/database-url.ts';
 import { assertRedisUrl } from '../platform/queue/redis-connection.ts';
 import { createAlertRules } from './commands/alert-rules.ts';
+import { periodBudget } from './config/alerts.ts';
 import type { Config } from './config/schema.ts';
 import { redisSettings } from './database.ts';
 import { createTimetable, intervalsOf } from './jobs.ts';
@@ -24,21 +26,24 @@ import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
 import { version } from './version.ts';
 
+/** Parts of the context that the config alone makes. */
+type Configured =
+  | 'pipelines'
+  | 'judgingPlans'
+  | 'indexPlans'
+  | 'densityPlans'
+  | 'variantPlans'
+  | 'livePlans'
+  | 'receivers'
+  | 'otlp'
+  | 'timetable'
+  | 'intervalSeconds'
+  | 'liveIntervalSeconds'
+  | 'falseAlarms'
+  | 'maxSamples';
+
 /** Connections and processes are opened when a part is first asked; `close` gives them back. */
-export interface FromConfig {
-  readonly pipelines: readonly WatchedPipeline[];
-  /** How the live traffic of those with `judged` is judged. */
-  readonly judgingPlans: readonly JudgingPlan[];
-  /** How the index of those with `index` is held against its manifest. */
-  readonly indexPlans: readonly IndexPlan[];
-  /** How the query density of those with a vector store is watched. */
-  readonly densityPlans: readonly DensityPlan[];
-  /** How the variants of those with `variants` are compared. */
-  readonly variantPlans: readonly VariantPlan[];
-  /** Who is notified of incidents. */
-  readonly receivers: readonly Receiver[];
-  /** Where metrics and events are sent; null: nowhere. */
-  readonly otlp: OtlpEndpoint | null;
+export interface FromConfig extends Pick<Context, Configured> {
   close(): Promise<void>;
 }
 
@@ -51,6 +56,7 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date): From
   const receivers = createReceivers(config.notify);
   const sent = config.metrics.otlp;
   const otlp = sent === undefined ? null : createOtlpEndpoint(sent, { version, startedAt: now });
+  const timetable = createTimetable(now);
   return {
     pipelines,
     judgingPlans,
@@ -59,6 +65,12 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date): From
     variantPlans: createVariantPlans(config),
     receivers,
     otlp,
+    timetable,
+    intervalSeconds: intervalsOf(pipelines, timetable),
+    livePlans: createLivePlans(config),
+    liveIntervalSeconds: liveIntervalSeconds(now),
+    falseAlarms: periodBudget(config.alerts.false_pages.per_pipeline),
+    maxSamples: MAX_SAMPLES,
     async close() {
       otlp?.close();
       for (const receiver of receivers) receiver.close();
@@ -99,6 +111,5 @@ function naming<T>(place: string, work: () => T): T {
 export function assertStartable(config: Config, source: string): void {
   const now = new Date();
   const built = naming(source, () => buildFromConfig(config, createLogger('error'), now));
-  intervalsOf(built.pipelines, createTimetable(now));
   void built.close();
 }

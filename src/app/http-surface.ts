@@ -1,7 +1,7 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
 
-import { readDensityVerdict } from '../checks/check-store.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
+import { onReplica } from '../core/context.ts';
 import { messageOf, rejectionTable } from '../core/errors.ts';
 import { createDensityApi } from '../density/edge/routes.ts';
 import { createGoldenApi } from '../golden/edge/golden-routes.ts';
@@ -21,7 +21,6 @@ import { createStatusApi } from '../report/status/status-api.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { createConsoleApi } from './console/console-api.ts';
-import { flatTables } from './database.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createErasure } from './erasure/erase.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
@@ -98,35 +97,18 @@ async function createApi(
       .catch((error: unknown) => logger.warn('the number of replicas could not be read', { reason: String(error) }));
   });
   return {
+    context: dependencies,
+    ...dependencies,
     ...ingest,
     largeBodies,
     ...createErasure(storage.pool, hashKey),
     ...createGoldenApi(dependencies),
-    ...createStatusApi({ ...dependencies, ...flatTables(dependencies.reads) }),
-    ...createDensityApi({
-      ...dependencies,
-      plans: dependencies.densityPlans,
-      watch: dependencies.densityStates,
-      checkOf: (pipeline) => readDensityVerdict(dependencies, pipeline),
-    }),
+    ...createStatusApi(onReplica(dependencies)),
+    ...createDensityApi(dependencies),
     ...createConsoleApi(dependencies),
-    deployments: dependencies.deployments,
-    indexDocuments: dependencies.indexDocuments,
-    indexPlans: dependencies.indexPlans,
-    indexRounds: dependencies.indexRounds,
     returned: dependencies.reads.index.returned,
-    judged: dependencies.judged,
-    auditLog: dependencies.auditLog,
     explainBudget: createExplainBudget(clock),
-    mcp: dependencies,
-    spending: dependencies.spending,
-    reviews: dependencies.reviews,
-    analyses: dependencies.reads.experiments.analyses,
-    shadowAnswers: dependencies.reads.experiments.answers,
-    variantPlans: dependencies.variantPlans,
-    ticks: dependencies.ticks,
-    pipelines: dependencies.pipelines,
-    otlp: createOtlpReceiver(config, ingest, meter, cleanups),
+    otlpReceiver: createOtlpReceiver(config, ingest, meter, cleanups),
     maxRequestsPerMinute: config.server.max_requests_per_minute,
     onShed,
     onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),

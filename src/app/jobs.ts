@@ -2,24 +2,26 @@
  * What a scheduler starts: golden sets and their sentinels by their cron, outside their quiet hours, and jobs by
  * theirs. Any number may run.
  */
-import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.ts';
+
+import { evaluateChecksJob } from '../checks/evaluate-checks.ts';
+import type { Context } from '../core/context.ts';
 import { messageOf, RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
-import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
-import { type ExperimentJobDeps, experimentJobs } from '../experiments/jobs.ts';
+import { densityJobs } from '../density/jobs.ts';
+import { experimentJobs } from '../experiments/jobs.ts';
 import type { Timetable } from '../golden/gauges.ts';
-import { type GoldenJobDeps, goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
+import { goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
-import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
+import { tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { type DiagnosisJobDeps, diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
-import { type NotificationJobDeps, notificationJobs } from '../incidents/notifications/notification-jobs.ts';
-import { type ProbeJobDeps, probeJobs } from '../index/probes/probe-jobs.ts';
-import { checkIndexJob, type IndexJobDeps, indexJobs } from '../index/truth/check-index.ts';
+import { diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
+import { notificationJobs } from '../incidents/notifications/notification-jobs.ts';
+import { probeJobs } from '../index/probes/probe-jobs.ts';
+import { checkIndexJob, indexJobs } from '../index/truth/check-index.ts';
 import type { IndexPlan } from '../index/truth/plan.ts';
-import { type JudgingJobDeps, judgingJobs } from '../judging/judging-jobs.ts';
-import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
+import { judgingJobs } from '../judging/judging-jobs.ts';
+import { liveJobs } from '../live/live-jobs.ts';
 import {
   type Cron,
   latestOccurrence,
@@ -28,27 +30,14 @@ import {
   occurrencesBetween,
 } from '../math/schedule/occurrences.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
-import { type WatchChangesJobDeps, watchChangesJob } from '../measures/watch-changes.ts';
+import { watchChangesJob } from '../measures/watch-changes.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
 import type { ClockWatch } from './clock-watch.ts';
 
-/** What all of their handlers work with. */
-export type JobDeps = CheckJobDeps &
-  DensityJobDeps &
-  DiagnosisJobDeps &
-  GoldenJobDeps &
-  IndexJobDeps &
-  JudgingJobDeps &
-  LiveJobDeps &
-  NotificationJobDeps &
-  ProbeJobDeps &
-  ExperimentJobDeps &
-  WatchChangesJobDeps;
-
 /** Every job that recalld knows: each says of itself how often it is tried, how long it may take, what it does. */
-export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
+export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...goldenJobs,
   ...liveJobs,
   ...probeJobs,
@@ -62,31 +51,25 @@ export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   evaluateChecksJob,
 ];
 
-interface SchedulerDeps extends TickDeps, TicksDeps {
-  readonly queue: JobQueue;
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly indexPlans: readonly Pick<IndexPlan, 'pipeline' | 'cron'>[];
-}
-
 /**
  * Starts to tick, and makes up for the latest tick of each golden set when nobody ran it: a daemon that was down
  * over the hour measures at once, and never more than once.
  */
-export function startScheduler(deps: SchedulerDeps): Ticks {
-  const { queue, pipelines, indexPlans } = deps;
-  return startTicks(deps, [
+export function startScheduler(context: Context & TicksDeps): Ticks {
+  const { queue, pipelines, indexPlans } = context;
+  return startTicks(context, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
     ...indexPlans.map((plan) => tickOfIndex(queue, plan)),
     ...pipelines.flatMap((pipeline) =>
       pipeline.golden.flatMap((golden) => [
         ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
-          tickFullRun(deps, pipeline, golden, plannedAt),
+          tickFullRun(context, pipeline, golden, plannedAt),
         ),
         ...ticksOfSet(
           queue,
           golden.sentinel?.cron ?? null,
           `sentinel of ${golden.set} on ${pipeline.name}`,
-          (plannedAt) => tickSentinel(deps, pipeline, golden, plannedAt),
+          (plannedAt) => tickSentinel(context, pipeline, golden, plannedAt),
         ),
       ]),
     ),

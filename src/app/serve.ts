@@ -7,8 +7,8 @@ import { createCleanupStack } from '../core/cleanup-stack.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
-import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { watchConfig } from '../incidents/diagnosis/config-parts.ts';
+import { retentionDaysOf } from '../live/live-jobs.ts';
 import { type OtlpEndpoint, toOtlpMetrics } from '../platform/metrics/otlp.ts';
 import { type Exporter, watchEventLoop } from '../platform/metrics/prometheus.ts';
 import { clusterOf } from '../platform/postgres/embedded/data-dir.ts';
@@ -16,7 +16,7 @@ import { lookAtClocks } from '../platform/postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
 import { loadConfigOfDatabase } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { type Dependencies, openDependencies, retentionDaysOf } from './dependencies.ts';
+import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
 import { startScheduler } from './jobs.ts';
 import { createLogger } from './logger.ts';
@@ -49,15 +49,14 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
   const cleanups = createCleanupStack(logger);
   try {
     const name = `recalld ${active.join('+')}`;
-    const dependencies = await openDependencies({ config, name, logger, cleanups, signal });
-    const { clock, storage, exporter, otlp: endpoint } = dependencies;
-    const { meter } = exporter;
+    const context = await openDependencies({ config, name, logger, cleanups, signal });
+    const { clock, storage, exporter, meter, otlp: endpoint } = context;
     const { otlp } = config.metrics;
     if (endpoint !== null && otlp?.send.includes('metrics') === true)
       cleanups.defer('metrics by OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
     const stopWatching = watchEventLoop(meter, (seconds) =>
       // Windows tells no load, and has 0.
-      dependencies.ownLag.record(seconds, (loadavg()[0] ?? 0) / availableParallelism()),
+      context.ownLag.record(seconds, (loadavg()[0] ?? 0) / availableParallelism()),
     );
     cleanups.defer('event loop watch', async () => stopWatching());
     const clockWatch = await watchClock({
@@ -67,26 +66,33 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
       look: () => lookAtClocks(storage.pool, clock),
     });
     cleanups.defer('clock watch', () => clockWatch.stop());
-    const face = await startHttp(dependencies, active.includes('api'), clockWatch, cleanups);
+    const face = await startHttp(context, active.includes('api'), clockWatch, cleanups);
     const ends = [() => face.drain()];
     cleanups.defer('ticks, requests and jobs', async () => {
       await Promise.all(ends.map((end) => end()));
     });
     if (active.includes('worker')) {
-      const workers = await startWorkers(dependencies, clockWatch);
+      const workers = await startWorkers(context, clockWatch);
       ends.push(() => workers.releaseJobs());
     }
     if (active.includes('scheduler')) {
-      const scheduler = startScheduler({ ...dependencies, meter, clockWatch, newRunId });
+      const scheduler = startScheduler({ ...context, clockWatch });
       ends.push(() => scheduler.stop());
-      ends.push(watchConfig({ ...dependencies, pool: storage.pool, retentionDays: retentionDaysOf(config) }));
+      ends.push(
+        watchConfig({
+          ...context,
+          parts: context.db.live.parts,
+          pool: storage.pool,
+          retentionDays: retentionDaysOf(config),
+        }),
+      );
     }
-    await showsWhatIsStored(dependencies, signal);
+    await showsWhatIsStored(context, signal);
     face.markReady();
     return {
       url: face.url,
       stop: () => cleanups.run(),
-      left: () => wordsFor(face.requestsUnderWay(), dependencies.queue.inHand(), cleanups.closing),
+      left: () => wordsFor(face.requestsUnderWay(), context.queue.inHand(), cleanups.closing),
     };
   } catch (error) {
     await cleanups.run();

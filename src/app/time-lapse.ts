@@ -7,7 +7,6 @@ import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
-import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
 import { type ImportReport, importGoldenQueries } from '../golden/sets/import-golden-set.ts';
 import { readAlarms } from '../incidents/diagnosis/diagnose-pipeline.ts';
@@ -19,9 +18,9 @@ import { watchEventLoop } from '../platform/metrics/prometheus.ts';
 import { createJobRunner, type JobQueue } from '../platform/queue/job-queue.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
+import { withHooks } from './hooks.ts';
 import { startHttp } from './http-surface.ts';
 import { jobCatalogue } from './jobs.ts';
-import { createJobDeps } from './workers.ts';
 
 export interface TimeLapse
   extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'reviews' | 'runs' | 'topics'> {
@@ -78,11 +77,17 @@ export async function withTimeLapse<T>(
     const settings = { config, name: COMMAND_NAME, logger: quiet, cleanups, signal, clock };
     const opened = await openDependencies(settings);
     const inHand = createQueueInHand(opened.queue);
-    const dependencies: Dependencies = { ...opened, queue: inHand.queue };
-    const jobDeps = createJobDeps(dependencies);
+    const dependencies: Dependencies = withHooks({ ...opened, queue: inHand.queue });
     const { exporter, pipelines, sets, traffic, hashKey } = dependencies;
     const { meter } = exporter;
-    const runJob = createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: signal });
+    const runJob = createJobRunner({
+      jobs: jobCatalogue,
+      jobDeps: dependencies,
+      clock,
+      logger,
+      meter,
+      shutdown: signal,
+    });
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
     const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
     face.markReady();
@@ -111,10 +116,9 @@ export async function withTimeLapse<T>(
       ingestQueries: ingest.ingestQueries,
       ingestFeedback: ingest.ingestFeedback,
       async tickGoldenSets(plannedAt) {
-        const deps = { ...dependencies, newRunId };
         for (const pipeline of pipelines) {
           for (const golden of pipeline.golden) {
-            for (const id of await tickFullRun(deps, pipeline, golden, plannedAt))
+            for (const id of await tickFullRun(dependencies, pipeline, golden, plannedAt))
               await inHand.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
           }
         }
@@ -134,7 +138,7 @@ export async function withTimeLapse<T>(
       },
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
-        return (await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)))).flat();
+        return (await Promise.all(watched.map((one) => readAlarms(dependencies, one)))).flat();
       },
     });
   } finally {

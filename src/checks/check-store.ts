@@ -1,7 +1,8 @@
 /** Where checks stand and how they came there, in PostgreSQL, what that is worth now, and as samples of metrics. */
+
 import type { Pool } from 'pg';
+import type { Context } from '../core/context.ts';
 import type { Severity, Verdict } from '../core/model.ts';
-import type { Clock } from '../core/time.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -186,22 +187,18 @@ export interface WatchedChecks {
   readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity' | 'checkName'>[];
 }
 
-export interface ReadChecksDeps extends WatchedChecks {
-  readonly checkStore: Pick<CheckStore, 'standings'>;
-  readonly clock: Clock;
-}
-
 /** How every check of the config stands now, in the order of the config. */
-export async function readCheckStates({ checkStore, clock, ...watched }: ReadChecksDeps): Promise<CheckState[]> {
-  return statesOf(watched, await checkStore.standings(), clock.now());
+export async function readCheckStates(context: Context): Promise<CheckState[]> {
+  const { db, clock } = context;
+  return statesOf(context, await db.checks.standings(), clock.now());
 }
 
 /** How the check on the density drift of a pipeline stands now; null when the config has none. */
 export async function readDensityVerdict(
-  deps: ReadChecksDeps,
+  context: Context,
   pipeline: string,
 ): Promise<{ readonly name: string; readonly verdict: Verdict; readonly explanation: string } | null> {
-  const states = await readCheckStates(deps);
+  const states = await readCheckStates(context);
   const check = states.find((one) => one.pipeline === pipeline && one.kind === 'density_drift');
   return check === undefined ? null : { name: check.name, verdict: check.verdict, explanation: explain(check) };
 }
@@ -283,9 +280,10 @@ export function goldenChecksOf(
 const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];
 
 /** Every check of the config with its state; one that nobody has judged of late is `no_data`. */
-export async function readCheckGauges({ checkStore, ...watched }: Omit<ReadChecksDeps, 'clock'>): Promise<GaugesAt> {
-  const standings = await checkStore.standings();
-  return (now) => statesOf(watched, standings, now).flatMap(gaugesOf);
+export async function readCheckGauges(context: Context): Promise<GaugesAt> {
+  const { db } = context;
+  const standings = await db.checks.standings();
+  return (now) => statesOf(context, standings, now).flatMap(gaugesOf);
 }
 
 export function gaugesOf(check: CheckState): GaugeSample[] {

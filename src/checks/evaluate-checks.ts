@@ -1,14 +1,13 @@
 /** The one place where states of checks are made: judges every check on what is stored, and writes down how it stands. */
 
-import type { Logger } from '../core/logger.ts';
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { judgeDensityDrift, trustedUntil } from '../density/rules/density-check.ts';
-import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
+import type { StoredDensityState } from '../density/watch-table.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
-import { type MeasureRetrieversDeps, measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
-import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
+import { measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
@@ -23,7 +22,6 @@ import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob } from '../platform/queue/job-queue.ts';
 import {
   type CheckStep,
-  type CheckStore,
   densityChecksOf,
   goldenChecksOf,
   keyOf,
@@ -36,17 +34,12 @@ import type { ConfiguredCheck, Look } from './rules/check-state.ts';
 import { type CheckFacts, type EvaluatedRun, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
 import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
-export interface CheckJobDeps {
-  /** Judges every check. */
-  readonly evaluateChecks: () => Promise<void>;
-}
-
 export const evaluateChecksJob = defineCronJob({
   name: 'evaluate-checks',
   does: 'Judges every check on what was measured, with hysteresis and confirmation, and notes each change of a verdict.',
   cron: '25 * * * * *',
   timeoutMs: 55_000,
-  handle: (deps: CheckJobDeps) => deps.evaluateChecks(),
+  handle: (context: Context) => context.hooks.evaluateChecks(),
 });
 
 /** What is stored of all pipelines, and how often it comes. */
@@ -150,16 +143,6 @@ function exact(segment: string, value: number): Reading {
   return { kind: 'value', segment, value, ciLow: null, ciHigh: null, n: 0 };
 }
 
-export interface EvaluateChecksDeps extends WatchedChecks, Omit<MeasureRetrieversDeps, 'pipelines'> {
-  readonly densityPlans: readonly DensityPlan[];
-  readonly densityStates: Pick<WatchTable, 'all'>;
-  readonly runs: MeasureRetrieversDeps['runs'] & Pick<GoldenRuns, 'latest'>;
-  readonly checkStore: Pick<CheckStore, 'standings' | 'advance'>;
-  readonly intervalSeconds: IntervalOf;
-  readonly liveIntervalSeconds: number;
-  readonly logger: Logger;
-}
-
 /** Rounds against other workers that evaluate the same checks at the same time. */
 const MAX_ROUNDS = 5;
 
@@ -171,41 +154,41 @@ const MAX_ROUNDS = 5;
  *
  * @param only the pipelines to look at; left out, all of them
  */
-export async function evaluateChecks(deps: EvaluateChecksDeps, only?: readonly string[]): Promise<void> {
+export async function evaluateChecks(context: Context, only?: readonly string[]): Promise<void> {
   const isAsked = (name: string): boolean => only === undefined || only.includes(name);
-  const pipelines = deps.pipelines.filter(({ name }) => isAsked(name));
+  const pipelines = context.pipelines.filter(({ name }) => isAsked(name));
   await attemptEach(
-    [() => measureRetrievers({ ...deps, pipelines }), () => takeSteps(deps, pipelines)],
+    [() => measureRetrievers({ ...context, pipelines }), () => takeSteps(context, pipelines)],
     new AbortController().signal,
   );
 }
 
-async function takeSteps(deps: EvaluateChecksDeps, asked: EvaluateChecksDeps['pipelines']): Promise<void> {
+async function takeSteps(context: Context, asked: Context['pipelines']): Promise<void> {
   let pipelines = asked;
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
-    const now = deps.clock.now();
+    const now = context.clock.now();
     // What it starts from is read first: what is written in between is then newer, and refuses the step.
-    const previous = await deps.checkStore.standings();
-    const steps = evaluateAll({ ...deps, pipelines }, await readFacts(deps, now), previous, now);
-    const taken = await deps.checkStore.advance(steps);
+    const previous = await context.db.checks.standings();
+    const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
+    const taken = await context.db.checks.advance(steps);
     for (const step of taken) {
       const { pipeline, name: check, verdict } = step.standing;
       const from = step.previous?.verdict ?? null;
       if (verdict === from) continue;
-      deps.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: reasonOf(step) });
+      context.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: reasonOf(step) });
     }
     const left = new Set(steps.filter((step) => !taken.includes(step)).map(({ standing }) => standing.pipeline));
     pipelines = pipelines.filter(({ name }) => left.has(name));
   }
 }
 
-async function readFacts(deps: EvaluateChecksDeps, now: Date): Promise<StoredFacts> {
+async function readFacts(context: Context, now: Date): Promise<StoredFacts> {
   const [latest, density, measurements] = await Promise.all([
-    deps.runs.latest(),
-    deps.densityStates.all(),
-    deps.measurements.latest(now),
+    context.db.golden.runs.latest(),
+    context.db.density.watch.all(),
+    context.db.measurements.latest(now),
   ]);
-  const { intervalSeconds, liveIntervalSeconds } = deps;
+  const { intervalSeconds, liveIntervalSeconds } = context;
   return { latest, density, measurements, intervalSeconds, liveIntervalSeconds };
 }
 
@@ -213,7 +196,7 @@ type ChecksOfPipeline = WatchedChecks['pipelines'][number];
 
 /** One step of every check. Nothing but its arguments is looked at. */
 export function evaluateAll(
-  { pipelines, densityPlans }: Pick<EvaluateChecksDeps, 'pipelines' | 'densityPlans'>,
+  { pipelines, densityPlans }: Context,
   stored: StoredFacts,
   previous: readonly StoredStanding[],
   now: Date,

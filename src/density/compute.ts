@@ -77,3 +77,9 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
 }
 
 export type DensityCompute = ReturnType<typeof createDensityCompute>;
+
+/** All at once, for commands: nobody else waits for the process. */
+export const computeOfCommands = createDensityCompute({
+  run: async (task, input) => densityTasks[task](input as never) as never,
+  close: async () => undefined,
+});

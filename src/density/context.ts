@@ -26,5 +26,6 @@ declare module '../core/context.ts' {
     /** How the query density of each pipeline with a vector store is watched. */
     readonly densityPlans: readonly DensityPlan[];
     readonly compute: DensityCompute;
+    readonly newTopicId: () => string;
   }
 }

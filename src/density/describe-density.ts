@@ -1,25 +1,15 @@
 /** All that is known of the query density of a pipeline, as the API tells it. */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { type Clock, DAY_MS } from '../core/time.ts';
+import { DAY_MS } from '../core/time.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { toWire } from '../platform/http/wire.ts';
 import { type DensityAnswer, densityAnswer } from './http-contract.ts';
-import type { DensityPlan } from './plan.ts';
 import { GROWTH_DAYS, outgrewBaseline } from './rules/measurement-change.ts';
 import { densityMeasures } from './rules/watch.ts';
 import type { DensityPhase } from './rules/watch-state.ts';
-import type { WatchTable } from './watch-table.ts';
-
-export interface DescribeDensityDeps {
-  readonly watch: Pick<WatchTable, 'find' | 'events'>;
-  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
-  /** How its check of drift stands; null when the config has none. */
-  readonly checkOf: (pipeline: string) => Promise<DensityAnswer['check']>;
-  readonly clock: Clock;
-  readonly plans: readonly DensityPlan[];
-}
 
 export interface DensityRequest {
   readonly pipeline: string;
@@ -34,23 +24,23 @@ const MAX_EVENTS = 50;
 const MAX_SERIES = 336;
 
 export async function describeDensity(
-  { watch, measurements, checkOf, clock, plans }: DescribeDensityDeps,
+  { db, clock, densityPlans: plans }: Context,
   { pipeline, segment, from, until }: DensityRequest,
+  check: DensityAnswer['check'],
 ): Promise<DensityAnswer> {
   const now = clock.now();
   const plan = plans.find((one) => one.pipeline === pipeline) ?? null;
-  const [stored, events, all, check] = await Promise.all([
-    watch.find(pipeline),
-    watch.events({ pipeline, limit: MAX_EVENTS }),
-    measurements.latest(now),
-    checkOf(pipeline),
+  const [stored, events, all] = await Promise.all([
+    db.density.watch.find(pipeline),
+    db.density.watch.events({ pipeline, limit: MAX_EVENTS }),
+    db.measurements.latest(now),
   ]);
   const latest = all.filter((one) => one.pipeline === pipeline);
   const measures = Object.fromEntries(
     await Promise.all(
       densityMeasures.map(async (measure) => {
         const found = latest.find((one) => one.measure === measure && one.segment === segment);
-        const series = await measurements.series({ pipeline, measure, segment }, from, until, MAX_SERIES);
+        const series = await db.measurements.series({ pipeline, measure, segment }, from, until, MAX_SERIES);
         const { newest = null, gap = null } = found ?? {};
         const told = {
           latest: newest && pointOf(newest),
@@ -77,7 +67,7 @@ export async function describeDensity(
     ),
     closedUntil: watching && stored && new Date(stored.state.closedMs),
     check,
-    outgrewBaseline: await hasOutgrown(measurements, phase, pipeline, now),
+    outgrewBaseline: await hasOutgrown(db.measurements, phase, pipeline, now),
     measures,
     events,
   });

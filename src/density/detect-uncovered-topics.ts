@@ -1,12 +1,12 @@
 /** What do people ask that the store does not cover? Searched for every hour, and at once when an alarm is raised. */
 
+import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import { drawn } from '../math/stats/random.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import type { LocatedTopic } from './rules/find-topics.ts';
 import {
@@ -41,30 +41,32 @@ export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): n
  *
  * @throws as forEachPipeline
  */
-export async function detectUncoveredTopics(deps: DensityDeps, signal: AbortSignal): Promise<void> {
-  const searches = await deps.tables.topics.latestSearches();
+export async function detectUncoveredTopics(context: Context, signal: AbortSignal): Promise<void> {
+  const searches = await context.db.density.topics.latestSearches();
   const latest = new Map(searches.map((search) => [search.pipeline, search.until]));
-  await forEachPipeline(deps.plans, signal, (plan) => detectIn(deps, plan, latest.get(plan.pipeline) ?? null, signal));
+  await forEachPipeline(context.densityPlans, signal, (plan) =>
+    detectIn(context, plan, latest.get(plan.pipeline) ?? null, signal),
+  );
 }
 
-async function detectIn(deps: DensityDeps, plan: DensityPlan, latest: Date | null, signal: AbortSignal): Promise<void> {
+async function detectIn(context: Context, plan: DensityPlan, latest: Date | null, signal: AbortSignal): Promise<void> {
   const { pipeline } = plan;
-  const { tables } = deps;
-  const stored = await tables.watch.find(pipeline);
+  const { db } = context;
+  const stored = await db.density.watch.find(pipeline);
   if (stored?.state.phase.kind !== 'watching') return;
   const { phase, closedMs, sinceMs } = stored.state;
   if (!isDue(plan, phase, closedMs, latest)) return;
-  const baseline = await tables.baselines.find(pipeline, phase.baselineVersion);
+  const baseline = await db.density.baselines.find(pipeline, phase.baselineVersion);
   if (baseline === null) return;
   const scoredSince = timeOf(sinceMs);
-  const period = await topicPeriod(deps, plan, phase, { closedMs, scoredSince });
+  const period = await topicPeriod(context, plan, phase, { closedMs, scoredSince });
   const settings = { most: MAX_QUERIES, storeMean: baseline.storeMean };
-  const traffic = await readTraffic(deps, period, settings, signal);
+  const traffic = await readTraffic(context, period, settings, signal);
   const [tail, sample] = await Promise.all(
-    (['tail', 'sample'] as const).map((role) => tables.baselines.retained(pipeline, phase.baselineVersion, role)),
+    (['tail', 'sample'] as const).map((role) => db.density.baselines.retained(pipeline, phase.baselineVersion, role)),
   );
   if (tail === undefined || sample === undefined) return;
-  const found = await deps.compute.findTopics(traffic, topicBaseline(baseline, tail, sample), signal);
+  const found = await context.compute.findTopics(traffic, topicBaseline(baseline, tail, sample), signal);
   const search: TopicSearch = {
     ...period,
     baselineVersion: phase.baselineVersion,
@@ -72,24 +74,24 @@ async function detectIn(deps: DensityDeps, plan: DensityPlan, latest: Date | nul
     lacking: found.kind === 'topics' ? null : found.of,
   };
   if (found.kind === 'insufficient_data') {
-    await tables.topics.record(search, { seen: [], parts: new Map() }, latest);
+    await db.density.topics.record(search, { seen: [], parts: new Map() }, latest);
     return;
   }
-  const known = await tables.topics.known(pipeline);
-  const named = await nameTopics(deps, pipeline, found.topics, traffic);
+  const known = await db.density.topics.known(pipeline);
+  const named = await nameTopics(context, pipeline, found.topics, traffic);
   const matches = matchTopics(named, known);
-  const seen = await describe(deps, plan, matches, { search, traffic, sample }, signal);
+  const seen = await describe(context, plan, matches, { search, traffic, sample }, signal);
   const absorbed = absorbedTopics(matches, known);
   const parts = new Map([...absorbed].map(([id, index]) => [id, seen[index]?.id ?? id]));
-  if (!(await tables.topics.record(search, { seen, parts }, latest))) return;
+  if (!(await db.density.topics.record(search, { seen, parts }, latest))) return;
   for (const [index, { id, trafficShare, excessPoints, cause }] of seen.entries()) {
     if (matches[index]?.known === null) {
       const fields = { pipeline, topic: id, traffic_share: trafficShare, excess_points: excessPoints, cause };
-      deps.logger.info('people ask about a topic that the store does not cover', fields);
+      context.logger.info('people ask about a topic that the store does not cover', fields);
     }
   }
   const before = new Date(search.until.getTime() - CLOSE_AFTER_MS);
-  await tables.topics.closeUnseen(pipeline, before, deps.clock.now());
+  await db.density.topics.closeUnseen(pipeline, before, context.clock.now());
 }
 
 function isDue(plan: DensityPlan, { alarms }: WatchingPhase, closedMs: number, latest: Date | null): boolean {
@@ -117,7 +119,7 @@ interface NamedTopic extends LocatedTopic {
 
 /** The topics with their labels, without those that are no topic by their words where their vectors do not tell. */
 async function nameTopics(
-  { tables: { topics } }: DensityDeps,
+  { db }: Context,
   pipeline: string,
   found: readonly LocatedTopic[],
   traffic: Traffic,
@@ -125,10 +127,10 @@ async function nameTopics(
   if (found.length === 0) return [];
   const own = new Set(found.flatMap(({ members }) => members));
   const others = traffic.covered.map(({ id }) => id).filter((id) => !own.has(id));
-  const background = await topics.texts(pipeline, drawn(others, MAX_TEXTS, SEED));
+  const background = await db.density.topics.texts(pipeline, drawn(others, MAX_TEXTS, SEED));
   const named: NamedTopic[] = [];
   for (const topic of found) {
-    const texts = await topics.texts(pipeline, topic.members.slice(0, MAX_TEXTS));
+    const texts = await db.density.topics.texts(pipeline, topic.members.slice(0, MAX_TEXTS));
     const label = labelTopic([...texts.values()], [...background.values()]);
     const isTopic = topic.subjects === 'one' || isOneByLabel([...texts.values()], label);
     if (isTopic) named.push({ ...topic, label, texts });
@@ -138,7 +140,7 @@ async function nameTopics(
 
 /** What is known of each topic that was found, under the id that it had before or a new one. */
 async function describe(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   matches: readonly TopicMatch<NamedTopic>[],
   { search, traffic, sample }: { search: TopicSearch; traffic: Traffic; sample: RetainedQueries },
@@ -151,10 +153,10 @@ async function describe(
   for (const { found: one, known } of matches) {
     const members = one.members.flatMap((id) => covered.get(id) ?? []);
     const before = one.baselineRows.flatMap((row) => sample.queries[row] ?? []);
-    const lost = one.cause === 'lost_content' ? await findLostChunks(deps, plan, before, signal) : null;
+    const lost = one.cause === 'lost_content' ? await findLostChunks(context, plan, before, signal) : null;
     const share = wilsonInterval(Math.min(1, one.trafficShare), one.current / one.trafficShare, CONFIDENCE);
     described.push({
-      id: known ?? deps.newTopicId(),
+      id: known ?? context.newTopicId(),
       pipeline,
       label: one.label,
       centroid: one.centroid,
@@ -176,7 +178,7 @@ async function describe(
         plan.segmentKeys,
       ),
       lostChunks: lost?.ids ?? [],
-      ...(await deps.tables.topics.judged(pipeline, one.members)),
+      ...(await context.db.density.topics.judged(pipeline, one.members)),
     });
   }
   return described;
@@ -195,13 +197,13 @@ const MAX_EVENTS = 20;
  * open, the time since the coverage fell, when it is shorter: a topic of some hours is not diluted by a day without it.
  */
 async function topicPeriod(
-  deps: DensityDeps,
+  context: Context,
   { pipeline }: DensityPlan,
   phase: WatchingPhase,
   { closedMs, scoredSince }: { readonly closedMs: number; readonly scoredSince: Date | null },
 ): Promise<CoveragePeriod> {
   const earliestMs = Math.min(phase.untilMs, closedMs);
-  const fell = await fellAt(deps, pipeline, phase);
+  const fell = await fellAt(context, pipeline, phase);
   const starts = [
     ...(fell === null || fell <= closedMs - DAY_MS ? [] : [{ startMs: fell, enough: ENOUGH_IN_ALARM }]),
     ...LENGTHS_DAYS.map((days) => ({ startMs: closedMs - days * DAY_MS, enough: ENOUGH_SESSIONS })),
@@ -209,7 +211,7 @@ async function topicPeriod(
   let period = periodFrom(closedMs);
   for (const { startMs, enough } of starts) {
     period = periodFrom(Math.max(startMs, earliestMs));
-    const sessions = sessionsOf(await deps.tables.coverage.tally(period));
+    const sessions = sessionsOf(await context.db.density.coverage.tally(period));
     if (startMs <= earliestMs || sessions >= enough) break;
   }
   return period;
@@ -220,10 +222,10 @@ async function topicPeriod(
 }
 
 /** Since when the coverage is worse by the open alarm, the latest when there are two; null without one. */
-async function fellAt({ tables }: DensityDeps, pipeline: string, { alarms }: WatchingPhase): Promise<number | null> {
+async function fellAt({ db }: Context, pipeline: string, { alarms }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alarms).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;
-  const events = await tables.watch.events({ pipeline, limit: MAX_EVENTS });
+  const events = await db.density.watch.events({ pipeline, limit: MAX_EVENTS });
   const since = events.flatMap(({ kind, occurredAt, details }) => {
     const isOpen = (kind === 'page' || kind === 'ticket') && raised.includes(occurredAt.getTime());
     const { since: start } = details;

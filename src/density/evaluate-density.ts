@@ -1,5 +1,6 @@
 /** The watch over query density: what happened in each pipeline since the last step, what follows, and that it is kept. */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { matrixOf, rowOf } from '../math/vector/matrix.ts';
@@ -7,9 +8,8 @@ import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import type { DensityDeps } from './dependencies.ts';
 import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
-import { currentFingerprint, observeChange } from './observe-change.ts';
+import { currentFingerprint, goldenFell, observeChange, probeParts } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { MAX_POOL_MS } from './rules/alarm.ts';
 import { type RegionRow, regionTable } from './rules/baseline-spread.ts';
@@ -47,7 +47,7 @@ const MAX_TOLD_APART = 1_000;
  * @returns the event that tells of the alarm and what is behind it
  */
 async function investigateAlarm(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   alarm: AlarmToInvestigate,
   sinceMs: number | null,
@@ -55,24 +55,24 @@ async function investigateAlarm(
 ): Promise<NewDensityEvent> {
   const { pipeline } = plan;
   const { raised, baselineVersion } = alarm;
-  const stored = await deps.tables.baselines.find(pipeline, baselineVersion);
+  const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`the density baseline ${baselineVersion} of ${pipeline} is gone`);
   const pooled = alarm.history.filter(({ startMs }) => startMs >= raised.size.startMs);
   const uncovered = uncoveredOf(pooled, stored);
-  const sample = await deps.tables.baselines.retained(pipeline, baselineVersion, 'sample');
+  const sample = await context.db.density.baselines.retained(pipeline, baselineVersion, 'sample');
   const { startMs, endMs } = raised.size;
   const from = new Date(startMs);
   const period = { pipeline, from, until: new Date(endMs), scoredSince: timeOf(sinceMs) };
-  const compared = await compareQuestions(deps, stored, sample, period, signal);
+  const compared = await compareQuestions(context, stored, sample, period, signal);
   const novelty = compared === null ? null : noveltyOf(compared.familiarity, compared.novelBelow, uncovered.excess);
   const trafficChanged = novelty?.explains ?? false;
-  const goldenFell = await deps.goldenFell(pipeline);
-  const isStoreSuspected = !trafficChanged || goldenFell === true;
-  const lost = isStoreSuspected ? await findLostChunks(deps, plan, sample.queries, signal) : null;
+  const isGoldenWorse = goldenFell(await context.db.golden.runs.latest(), pipeline);
+  const isStoreSuspected = !trafficChanged || isGoldenWorse === true;
+  const lost = isStoreSuspected ? await findLostChunks(context, plan, sample.queries, signal) : null;
   const reading = readCause({
     densityFell: true,
     trafficChanged,
-    goldenFell,
+    goldenFell: isGoldenWorse,
     chunksMissing: lost === null ? null : lost.missing > 0,
     canary: null,
   });
@@ -111,14 +111,14 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
 
 /** One question of each session of the time since the coverage fell, against those of the baseline; null without any. */
 async function compareQuestions(
-  deps: DensityDeps,
+  context: Context,
   { storeMean }: StoredBaseline,
   sample: RetainedQueries,
   period: CoveragePeriod,
   signal: AbortSignal,
 ): ReturnType<DensityCompute['compareWithBaseline']> {
   const settings = { most: 2 * MAX_TOLD_APART, storeMean };
-  const traffic = await readTraffic(deps, period, settings, signal);
+  const traffic = await readTraffic(context, period, settings, signal);
   const seen = new Set<string>();
   const rows = traffic.queries.flatMap(({ id, session, row }) => {
     const name = session ?? `query ${id}`;
@@ -128,7 +128,7 @@ async function compareQuestions(
   });
   const queries = matrixOf(rows.slice(0, MAX_TOLD_APART).map((row) => rowOf(traffic.vectors, row)));
   if (queries.rows === 0) return null;
-  return deps.compute.compareWithBaseline(queries, sample.vectors, signal);
+  return context.compute.compareWithBaseline(queries, sample.vectors, signal);
 }
 
 /** What the live queries of a pipeline are held against. */
@@ -151,25 +151,25 @@ const WRITING_MS = MINUTE_MS;
  * the same samples give the same measurement.
  */
 async function observeWindow(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   { closedMs, sinceMs }: DensityState,
   { baselineVersion }: WatchingPhase,
   signal: AbortSignal,
 ): Promise<WatchObservation | null> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const { windowMs, graceMs, pipeline } = plan;
   const [span] = windowsToClose(closedMs, now.getTime(), { windowMs, graceMs, most: 1 });
-  if (span === undefined || (await isAwaited(deps, plan, span, now))) return null;
-  const stored = await deps.tables.baselines.find(pipeline, baselineVersion);
+  if (span === undefined || (await isAwaited(context, plan, span, now))) return null;
+  const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`the density baseline ${baselineVersion} of ${pipeline} is gone`);
   const reference = { plan, stored, scoredSince: timeOf(sinceMs) };
-  const { closed, measurement, traffic } = await measureWindow(deps, reference, span, signal);
-  const before = await deps.tables.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
+  const { closed, measurement, traffic } = await measureWindow(context, reference, span, signal);
+  const before = await context.db.density.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
   const comparable = before.filter(
     (window) => window.endMs <= span.startMs && window.baselineVersion === baselineVersion,
   );
-  const remeasured = await measureLateSamples(deps, reference, comparable, signal);
+  const remeasured = await measureLateSamples(context, reference, comparable, signal);
   const latest = new Map(remeasured.map((window) => [window.endMs, window]));
   return {
     kind: 'window_measured',
@@ -183,19 +183,19 @@ async function observeWindow(
 
 /** Whether queries of the window wait to be measured, and are worth waiting for. */
 async function isAwaited(
-  { tables }: DensityDeps,
+  { db }: Context,
   { pipeline, graceMs }: DensityPlan,
   { startMs, endMs }: WindowSpan,
   now: Date,
 ): Promise<boolean> {
   if (now.getTime() > endMs + graceMs + MEASURING_PATIENCE_MS) return false;
   const period = { pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince: null };
-  const { open, untouched } = await tables.coverage.tally(period);
+  const { open, untouched } = await db.density.coverage.tally(period);
   return open + untouched > 0;
 }
 
 async function measureWindow(
-  deps: DensityDeps,
+  context: Context,
   { plan, stored: { baseline, storeMean, version }, scoredSince }: Reference,
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
@@ -205,12 +205,12 @@ async function measureWindow(
   readonly traffic: Traffic;
 }> {
   // What is scored while this reads is late, and looked for from here on.
-  const measuredMs = deps.clock.now().getTime();
+  const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
-  const traffic = await readTraffic(deps, period, { most: MAX_QUERIES, storeMean }, signal);
+  const traffic = await readTraffic(context, period, { most: MAX_QUERIES, storeMean }, signal);
   const { queries, vectors } = traffic;
-  const measurement = await deps.compute.measureWindow({ queries, vectors }, { regions, scores }, signal);
+  const measurement = await context.compute.measureWindow({ queries, vectors }, { regions, scores }, signal);
   const totals = windowTotals({ startMs, endMs }, measurement.means);
   const segmentsOf = new Map(traffic.covered.map(({ id, segments }) => [id, segments]));
   const segments = segmentTotals(measurement, segmentsOf, plan);
@@ -227,7 +227,7 @@ async function measureWindow(
  * @returns the windows that were measured again, oldest first
  */
 async function measureLateSamples(
-  deps: DensityDeps,
+  context: Context,
   reference: Reference,
   comparable: readonly ClosedWindow[],
   signal: AbortSignal,
@@ -238,7 +238,7 @@ async function measureLateSamples(
   const lateSince = new Date(Math.max(latest.measuredMs - WRITING_MS, scoredSince?.getTime() ?? 0));
   const firstLate = async (fromMs: number, untilMs: number): Promise<Date | null> => {
     const period = { pipeline: plan.pipeline, from: new Date(fromMs), until: new Date(untilMs) };
-    return (await deps.tables.coverage.tally({ ...period, scoredSince: lateSince })).first;
+    return (await context.db.density.coverage.tally({ ...period, scoredSince: lateSince })).first;
   };
   const first = await firstLate(latest.endMs - LATE_SAMPLES_MS, latest.endMs);
   if (first === null) return [];
@@ -246,7 +246,7 @@ async function measureLateSamples(
   for (const window of comparable) {
     if (window.endMs <= first.getTime()) continue;
     if ((await firstLate(window.startMs, window.endMs)) === null) continue;
-    remeasured.push((await measureWindow(deps, reference, window, signal)).closed);
+    remeasured.push((await measureWindow(context, reference, window, signal)).closed);
   }
   return remeasured;
 }
@@ -272,65 +272,61 @@ const MAX_STEPS = 48;
  *
  * @throws as forEachPipeline
  */
-export async function evaluateDensity(
-  deps: DensityDeps,
-  evaluateChecks: (pipelines: readonly string[]) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  await forEachPipeline(deps.plans, signal, async (plan) => {
+export async function evaluateDensity(context: Context, signal: AbortSignal): Promise<void> {
+  await forEachPipeline(context.densityPlans, signal, async (plan) => {
     let isStored = false;
     try {
       for (let steps = 0; steps < MAX_STEPS; steps++) {
         signal.throwIfAborted();
-        if (!(await takeStep(deps, plan, signal))) return;
+        if (!(await takeStep(context, plan, signal))) return;
         isStored = true;
       }
     } finally {
-      if (isStored && plan.severity !== null) await evaluateChecks([plan.pipeline]);
+      if (isStored && plan.severity !== null) await context.hooks.evaluateChecks([plan.pipeline]);
     }
   });
 }
 
 /** @returns false when nothing is due, or another worker was faster and goes on */
-async function takeStep(deps: DensityDeps, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
-  const stored = (await deps.tables.watch.find(plan.pipeline)) ?? (await firstState(deps, plan));
-  const observed = await observe(deps, plan, stored.state, signal);
-  return observed !== null && store(deps, plan, stored, transition(plan, stored.state, observed), signal);
+async function takeStep(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
+  const stored = (await context.db.density.watch.find(plan.pipeline)) ?? (await firstState(context, plan));
+  const observed = await observe(context, plan, stored.state, signal);
+  return observed !== null && store(context, plan, stored, transition(plan, stored.state, observed), signal);
 }
 
-async function firstState(deps: DensityDeps, plan: DensityPlan): Promise<StoredDensityState> {
-  const { fields } = await currentFingerprint(deps, plan);
-  return { state: learningState(fields, null), revision: 0, updatedAt: deps.clock.now() };
+async function firstState(context: Context, plan: DensityPlan): Promise<StoredDensityState> {
+  const { fields } = await currentFingerprint(context, plan);
+  return { state: learningState(fields, null), revision: 0, updatedAt: context.clock.now() };
 }
 
 /** The next thing that the watch has to know; null while nothing is due. */
 async function observe(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   state: DensityState,
   signal: AbortSignal,
 ): Promise<WatchObservation | null> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const isDue = lastClosable(plan, now) > state.closedMs;
   // The parts are looked at before anything is said of coverage: what they changed is no drift.
-  if (isDue) await deps.probeParts(plan, signal);
-  const change = await observeChange(deps, plan, state, signal);
+  if (isDue) await probeParts(context, plan, signal);
+  const change = await observeChange(context, plan, state, signal);
   if (change === 'unknown') return null;
   if (change !== null) return change;
   switch (state.phase.kind) {
     case 'learning':
-      return isDue ? observeBaselineTraffic(deps, plan, state, now, signal) : null;
+      return isDue ? observeBaselineTraffic(context, plan, state, now, signal) : null;
     case 'replaying':
-      return observeReplay(deps, plan, state.phase, now, signal);
+      return observeReplay(context, plan, state.phase, now, signal);
     case 'watching':
-      if (isUpgradeDue(plan, state, now)) return observeBaselineTraffic(deps, plan, state, now, signal);
-      return isDue ? observeWindow(deps, plan, state, state.phase, signal) : null;
+      if (isUpgradeDue(plan, state, now)) return observeBaselineTraffic(context, plan, state, now, signal);
+      return isDue ? observeWindow(context, plan, state, state.phase, signal) : null;
   }
 }
 
 /** Measurements go first, and are the same whoever writes them. @returns false when another worker was faster */
 async function store(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   { revision }: StoredDensityState,
   { state, effects }: WatchStep,
@@ -339,32 +335,28 @@ async function store(
   const { pipeline } = plan;
   const events: NewDensityEvent[] = [];
   for (const effect of effects) {
-    if (effect.kind === 'record_measurements') await deps.measurements.record(effect.outcomes);
+    if (effect.kind === 'record_measurements') await context.db.measurements.record(effect.outcomes);
     if (effect.kind === 'record_event') events.push(effect.event);
     if (effect.kind === 'investigate_alarm') {
-      events.push(await investigateAlarm(deps, plan, effect.alarm, state.sinceMs, signal));
+      events.push(await investigateAlarm(context, plan, effect.alarm, state.sinceMs, signal));
     }
   }
   const windows = effects.flatMap((effect) => (effect.kind === 'store_windows' ? effect.windows : []));
-  const at = deps.clock.now();
-  if (!(await deps.tables.watch.advance({ pipeline, revision, state, windows, events, at }))) return false;
-  await releaseBaselines(deps, pipeline, effects);
+  const at = context.clock.now();
+  if (!(await context.db.density.watch.advance({ pipeline, revision, state, windows, events, at }))) return false;
+  await releaseBaselines(context, pipeline, effects);
   for (const { kind, sentence } of events) {
     const fields = { pipeline, event: kind };
-    if (kind === 'page') deps.logger.error(sentence, fields);
-    else deps.logger.info(sentence, fields);
+    if (kind === 'page') context.logger.error(sentence, fields);
+    else context.logger.info(sentence, fields);
   }
   return true;
 }
 
-async function releaseBaselines(
-  { tables }: DensityDeps,
-  pipeline: string,
-  effects: readonly WatchEffect[],
-): Promise<void> {
+async function releaseBaselines({ db }: Context, pipeline: string, effects: readonly WatchEffect[]): Promise<void> {
   for (const effect of effects) {
     if (effect.kind === 'release_baselines_before') {
-      await tables.baselines.releaseBefore(pipeline, effect.version);
+      await db.density.baselines.releaseBefore(pipeline, effect.version);
     }
   }
 }

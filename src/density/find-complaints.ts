@@ -4,11 +4,11 @@
  */
 
 import type { Pool } from 'pg';
+import type { Context } from '../core/context.ts';
 import type { QueryOutcome } from '../core/model.ts';
 import { matrixOf } from '../math/vector/matrix.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import type { VectorisedComplaints } from './compute.ts';
 import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
@@ -31,23 +31,22 @@ export type Complaints =
   | Extract<ComplaintTopics, { kind: 'insufficient_data' }>
   | (Omit<Extract<ComplaintTopics, { kind: 'topics' }>, 'topics'> & { readonly topics: readonly NamedComplaint[] });
 
-export interface FindComplaintsDeps {
-  readonly table: ComplaintsTable;
-  /** See `complaintTopics`. */
-  readonly cluster: (rated: VectorisedComplaints) => ComplaintTopics | Promise<ComplaintTopics>;
-}
-
 /** Looks through the kept live queries of a pipeline that have a vector, without storing anything. */
 export async function findComplaints(
-  { table, cluster }: FindComplaintsDeps,
+  { reads, compute }: Context,
   pipeline: string,
   since: Date,
+  signal: AbortSignal,
 ): Promise<Complaints> {
+  const table = reads.density.complaints;
   const read = await table.rated(pipeline, since, MAX_QUERIES);
   const dimensions = read[0]?.vector.length ?? 0;
   const usable = read.filter(({ vector }) => vector.length === dimensions);
   const queries = usable.map(({ id, session, day, isNegative }) => ({ id, session, day, isNegative }));
-  const found = await cluster({ queries, vectors: matrixOf(usable.map(({ vector }) => vector)) });
+  const found = await compute.findComplaints(
+    { queries, vectors: matrixOf(usable.map(({ vector }) => vector)) },
+    signal,
+  );
   if (found.kind === 'insufficient_data') return found;
   const ids = queries.map(({ id }) => id);
   const known = await table.queries(pipeline, since, found.topics.length === 0 ? [] : ids);

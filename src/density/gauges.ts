@@ -1,37 +1,28 @@
 /** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { admissionChance } from '../live/rules/sampling/admission.ts';
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
-import type { CoverageAdmission, CoverageTable } from './coverage-table.ts';
+import type { CoverageAdmission } from './coverage-table.ts';
 import { searchIntervalMs } from './detect-uncovered-topics.ts';
 import type { DensityPlan } from './plan.ts';
 import { isStale } from './rules/density-check.ts';
 import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
-import type { TopicsTable } from './topics-table.ts';
-import type { StoredDensityState, WatchTable } from './watch-table.ts';
-
-interface DensityGaugesDeps {
-  readonly tables: {
-    readonly watch: Pick<WatchTable, 'all'>;
-    readonly coverage: Pick<CoverageTable, 'admissions'>;
-    readonly topics: Pick<TopicsTable, 'latestSearches'>;
-  };
-  readonly plans: readonly DensityPlan[];
-}
+import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
 /** It is decided every minute, on what is four minutes old. */
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
 /** Every gauge of query density. */
-export async function readDensityGauges(deps: DensityGaugesDeps, { measurements }: MeasuredRows): Promise<GaugesAt> {
-  if (deps.plans.length === 0) return () => [];
-  const states = await deps.tables.watch.all();
-  const admissions = new Map((await deps.tables.coverage.admissions()).map((one) => [one.pipeline, one]));
-  const watched = deps.plans.map((plan) => ({
+export async function readDensityGauges(context: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
+  if (context.densityPlans.length === 0) return () => [];
+  const states = await context.db.density.watch.all();
+  const admissions = new Map((await context.db.density.coverage.admissions()).map((one) => [one.pipeline, one]));
+  const watched = context.densityPlans.map((plan) => ({
     plan,
     measured: measurements.filter(({ pipeline }) => pipeline === plan.pipeline),
   }));
@@ -108,9 +99,9 @@ function isDensity(measure: string): measure is DensityMeasure {
 }
 
 /** How many topics of each pipeline are not closed; nothing where the latest search is too old, or saw too little. */
-export async function readTopicGauges({ plans, tables }: DensityGaugesDeps): Promise<GaugesAt> {
+export async function readTopicGauges({ densityPlans: plans, db }: Context): Promise<GaugesAt> {
   if (plans.length === 0) return () => [];
-  const latest = await tables.topics.latestSearches();
+  const latest = await db.density.topics.latestSearches();
   const searches = new Map(latest.map((search) => [search.pipeline, search]));
   return (now) =>
     plans.flatMap((plan) => {

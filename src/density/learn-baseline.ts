@@ -1,12 +1,12 @@
 /** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
 
+import type { Context } from '../core/context.ts';
 import { type Clock, DAY_MS } from '../core/time.ts';
 import { mean } from '../math/stats/descriptive.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import { type Baseline, type BaselineGrade, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
 import { densityOf } from './rules/query-density.ts';
@@ -42,7 +42,7 @@ const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
  * @returns null when the store did not answer
  */
 export async function observeBaselineTraffic(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   { phase, sinceMs }: DensityState,
   now: Date,
@@ -52,13 +52,13 @@ export async function observeBaselineTraffic(
   const untilMs = lastClosable(plan, now);
   const insufficient = (progress: BaselineProgress): WatchObservation =>
     isUpgrade ? { kind: 'upgrade_insufficient' } : { kind: 'traffic_insufficient', progress, untilMs };
-  const fromMs = await startOfTraffic(deps, plan, sinceMs, untilMs);
+  const fromMs = await startOfTraffic(context, plan, sinceMs, untilMs);
   if (fromMs === null) return insufficient(NOTHING);
   const period = { from: new Date(fromMs), until: new Date(untilMs), scoredSince: timeOf(sinceMs) };
-  const { grade, ...progress } = await progressOf(deps, plan, period);
+  const { grade, ...progress } = await progressOf(context, plan, period);
   if (grade !== 'page' && (isUpgrade || grade !== 'provisional')) return insufficient(progress);
   const reason = isUpgrade ? 'enough traffic for pages' : 'enough traffic';
-  const built = await buildBaseline(deps, plan, period, reason, signal);
+  const built = await buildBaseline(context, plan, period, reason, signal);
   if (built.kind === 'unknown') return null;
   if (built.kind === 'insufficient') return insufficient(built.progress);
   const { baseline, version } = built;
@@ -67,7 +67,7 @@ export async function observeBaselineTraffic(
 
 /** From when the baseline is taken: as few multiples of the configured days as have the sessions, at most four. */
 async function startOfTraffic(
-  { tables }: DensityDeps,
+  { db }: Context,
   { pipeline, needs }: DensityPlan,
   sinceMs: number | null,
   untilMs: number,
@@ -76,7 +76,7 @@ async function startOfTraffic(
   for (let doubled = 0; doubled <= DOUBLINGS; doubled++) {
     const startMs = Math.max(sinceMs ?? 0, untilMs - needs.days * 2 ** doubled * DAY_MS);
     const span = { from: new Date(startMs), until: new Date(untilMs) };
-    const tally = await tables.coverage.tally({ pipeline, ...span, scoredSince: timeOf(sinceMs) });
+    const tally = await db.density.coverage.tally({ pipeline, ...span, scoredSince: timeOf(sinceMs) });
     if (tally.first === null) continue;
     fromMs = startMs;
     if (sessionsOf(tally) >= needs.sessions) break;
@@ -85,11 +85,11 @@ async function startOfTraffic(
 }
 
 async function progressOf(
-  { tables }: DensityDeps,
+  { db }: Context,
   { pipeline, needs }: DensityPlan,
   period: Omit<CoveragePeriod, 'pipeline'>,
 ): Promise<BaselineProgress & { readonly grade: BaselineGrade }> {
-  const tally = await tables.coverage.tally({ pipeline, ...period });
+  const tally = await db.density.coverage.tally({ pipeline, ...period });
   const { first, last } = tally;
   const days = first === null || last === null ? 0 : daysWithTraffic(period, [first, last]);
   const sessions = sessionsOf(tally);
@@ -102,7 +102,7 @@ async function progressOf(
  * @returns null while queries of the replay are still to be searched, or the store does not answer
  */
 export async function observeReplay(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   { startedMs, reason, baselineVersion, fromMs, untilMs }: ReplayingPhase,
   now: Date,
@@ -111,26 +111,26 @@ export async function observeReplay(
   const period = { from: new Date(fromMs), until: new Date(untilMs) };
   const within = { pipeline: plan.pipeline, ...period, scoredSince: null };
   const isOver = now.getTime() - startedMs > MAX_REPLAY_MS;
-  if (!isOver && (await deps.tables.coverage.tally(within)).open > 0) return null;
+  if (!isOver && (await context.db.density.coverage.tally(within)).open > 0) return null;
   const replayed = { ...period, scoredSince: new Date(startedMs) };
-  const built = await buildBaseline(deps, plan, replayed, reason, signal);
+  const built = await buildBaseline(context, plan, replayed, reason, signal);
   if (built.kind === 'unknown') return null;
   if (built.kind === 'insufficient') return { kind: 'replay_insufficient' };
   const { baseline, version } = built;
-  const details = await effectOfChange(deps, plan, baselineVersion, built);
+  const details = await effectOfChange(context, plan, baselineVersion, built);
   const closedMs = Math.ceil(startedMs / plan.windowMs) * plan.windowMs;
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
 
 /** The density of the retained queries before and after the change, both by the percentiles of the baseline before it. */
 async function effectOfChange(
-  { tables }: DensityDeps,
+  { db }: Context,
   { pipeline }: DensityPlan,
   version: number,
   { storeMean, traffic }: Pick<Extract<BuiltBaseline, { kind: 'built' }>, 'storeMean' | 'traffic'>,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const stored = await tables.baselines.find(pipeline, version);
-  const { queries } = await tables.baselines.retained(pipeline, version, 'sample');
+  const stored = await db.density.baselines.find(pipeline, version);
+  const { queries } = await db.density.baselines.retained(pipeline, version, 'sample');
   const after = new Map(traffic.queries.map(({ id, score }) => [id, score]));
   const pairs = queries.flatMap(({ id, score }) => {
     const now = after.get(id) ?? null;
@@ -168,7 +168,7 @@ type BuiltBaseline =
  * @param reason why it is built, for people
  */
 async function buildBaseline(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   { scoredSince, ...period }: Omit<CoveragePeriod, 'pipeline'>,
   reason: string,
@@ -176,21 +176,21 @@ async function buildBaseline(
 ): Promise<BuiltBaseline> {
   const { pipeline, windowMs, needs } = plan;
   const within = { pipeline, ...period, scoredSince };
-  const storeMean = await sampleStoreMean(deps, plan, signal);
+  const storeMean = await sampleStoreMean(context, plan, signal);
   if (storeMean === null) return { kind: 'unknown' };
-  const traffic = await readTraffic(deps, within, { most: MAX_QUERIES, storeMean }, signal);
+  const traffic = await readTraffic(context, within, { most: MAX_QUERIES, storeMean }, signal);
   const sessions = sessionsOf(traffic.tally);
   if (traffic.queries.length === 0) return tooLittle({ ...NOTHING, sessions });
   const settings = { period, windowMs, seed: SEED, pageNeeds: needs };
-  const built = await deps.compute.buildBaseline(traffic, settings, signal);
+  const built = await context.compute.buildBaseline(traffic, settings, signal);
   if ('kind' in built) return tooLittle({ days: built.have, sessions, problem: built.of });
   if (built.grade === 'insufficient') return tooLittle({ ...NOTHING, days: built.days, sessions: built.sessions });
   const { tail, ...frozen } = built;
   const retained = retainedTail(built, traffic);
-  const version = await deps.tables.baselines.save(
+  const version = await context.db.density.baselines.save(
     {
       pipeline,
-      createdAt: deps.clock.now(),
+      createdAt: context.clock.now(),
       reason,
       baseline: frozen,
       storeMean,

@@ -1,18 +1,13 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
 
+import type { Context } from '../core/context.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
-import type { DensityDeps } from './dependencies.ts';
 import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { searchCoverage, storeTurns } from './search-store.ts';
-
-export type MeasureCoverageDeps = Pick<
-  DensityDeps,
-  'tables' | 'deployments' | 'limits' | 'meter' | 'clock' | 'logger' | 'plans'
->;
 
 /** How long a round goes on taking queries; the next minute goes on from there. */
 export const ROUND_MS = 50_000;
@@ -37,38 +32,34 @@ interface CoverageRound {
  *
  * @throws as forEachPipeline
  */
-export async function measureCoverage(
-  deps: MeasureCoverageDeps,
-  round: CoverageRound,
-  signal: AbortSignal,
-): Promise<void> {
+export async function measureCoverage(context: Context, round: CoverageRound, signal: AbortSignal): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
   // All at once: each takes the whole round, most of it waiting for its share of the searches.
   await forEachPipeline(
-    deps.plans,
+    context.densityPlans,
     signal,
-    (plan) => measurePipeline(deps, plan, { ...round, requestHelper }, signal),
-    deps.plans.length,
+    (plan) => measurePipeline(context, plan, { ...round, requestHelper }, signal),
+    context.densityPlans.length,
   );
 }
 
 async function measurePipeline(
-  deps: MeasureCoverageDeps,
+  context: Context,
   plan: DensityPlan,
   round: CoverageRound,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock } = deps;
-  const { coverage } = deps.tables;
+  const { clock } = context;
+  const { coverage } = context.db.density;
   const { pipeline } = plan;
   const leftMs = Math.min(ROUND_MS, round.endsAt.getTime() - clock.now().getTime());
   const stopAt = clock.monotonicMs() + leftMs;
   const admission = (await coverage.admissions()).find((one) => one.pipeline === pipeline);
   if (admission === undefined) return;
   const from = new Date(admission.until.getTime() - MAX_WAIT_MS);
-  const { key: fingerprint } = await currentFingerprint(deps, plan);
-  const turn = storeTurns(deps, plan);
+  const { key: fingerprint } = await currentFingerprint(context, plan);
+  const turn = storeTurns(context, plan);
   // A batch must be done within its lease, whatever the budget.
   const limit = Math.max(1, Math.min(BATCH, Math.floor((plan.maxPerSecond * LEASE_MS) / 4000)));
   while (clock.monotonicMs() < stopAt) {
@@ -78,7 +69,7 @@ async function measurePipeline(
     const claimed = await coverage.claim({ pipeline, from, until: admission.until, limit, now, leaseUntil });
     if (claimed.length === 0) return;
     if (claimed.length === limit) await round.requestHelper();
-    const outcomes = await measureBatch(deps, plan, claimed, turn, signal);
+    const outcomes = await measureBatch(context, plan, claimed, turn, signal);
     await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
     // A service that is down is asked again in the next minute, not by every query that waits.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
@@ -98,14 +89,14 @@ interface Batch {
 }
 
 async function measureBatch(
-  deps: MeasureCoverageDeps,
+  context: Context,
   plan: DensityPlan,
   claimed: readonly ClaimedQuery[],
   turn: Batch['turn'],
   signal: AbortSignal,
 ): Promise<CoverageOutcome[]> {
-  const embedded = await embedMissing(deps, plan, claimed, signal);
-  const batch: Batch = { plan, clock: deps.clock, embedded, turn, signal, failures: [] };
+  const embedded = await embedMissing(context, plan, claimed, signal);
+  const batch: Batch = { plan, clock: context.clock, embedded, turn, signal, failures: [] };
   const outcomes: CoverageOutcome[] = [];
   const remaining = claimed.values();
   const work = async (): Promise<void> => {
@@ -114,7 +105,7 @@ async function measureBatch(
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   const { failures } = batch;
   if (failures.length > 0) {
-    deps.logger.warn('live queries could not be searched in the vector store', {
+    context.logger.warn('live queries could not be searched in the vector store', {
       pipeline: plan.pipeline,
       queries: failures.length,
       reason: failures[0],
@@ -128,7 +119,7 @@ type Embedded =
   | { readonly kind: 'failed' };
 
 async function embedMissing(
-  { logger }: MeasureCoverageDeps,
+  { logger }: Context,
   { pipeline, embedder }: DensityPlan,
   claimed: readonly ClaimedQuery[],
   signal: AbortSignal,
@@ -195,26 +186,23 @@ const PATIENCE_MS = 2 * MAX_QUEUE_MS;
  *
  * @throws the first failure, after all pipelines were tried
  */
-export async function admitLiveQueries(deps: MeasureCoverageDeps): Promise<void> {
-  const results = await Promise.allSettled(deps.plans.map((plan) => admit(deps, plan)));
+export async function admitLiveQueries(context: Context): Promise<void> {
+  const results = await Promise.allSettled(context.densityPlans.map((plan) => admit(context, plan)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-async function admit(
-  { tables: { coverage }, clock, logger, meter }: MeasureCoverageDeps,
-  { pipeline, maxPerSecond }: DensityPlan,
-): Promise<void> {
+async function admit({ db, clock, logger, meter }: Context, { pipeline, maxPerSecond }: DensityPlan): Promise<void> {
   const now = clock.now();
   const from = new Date(now.getTime() - MAX_WAIT_MS);
   const until = new Date(now.getTime() - SAMPLING_DELAY_MS);
-  const { decided, arrived, admitted, oldest } = await coverage.backlog(pipeline, from, until);
+  const { decided, arrived, admitted, oldest } = await db.density.coverage.backlog(pipeline, from, until);
   const previous: Admission = decided?.admission ?? openAdmission;
   const capacity = Math.max(1, (maxPerSecond * MAX_QUEUE_MS) / 1000);
   const oldestMs = oldest === null ? 0 : Math.max(0, until.getTime() - oldest.getTime());
   const load = { arrived, admitted, capacity, oldestMs, patienceMs: PATIENCE_MS };
   const admission = nextAdmission(previous, load, now.getTime());
   const decidedUntil = decided?.until ?? null;
-  const leftOut = await coverage.admit({ pipeline, from, until, now, admission, decidedUntil });
+  const leftOut = await db.density.coverage.admit({ pipeline, from, until, now, admission, decidedUntil });
   if (leftOut !== null && leftOut > 0) meter.increment('recalld_density_left_out_total', { pipeline }, leftOut);
   if (leftOut === null || (admission.level === previous.level && leftOut === 0)) return;
   logger.warn('more live queries wait for their coverage than the budget of searches can measure', {

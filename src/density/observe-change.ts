@@ -1,10 +1,12 @@
 /** What is measured with changed: an annotated new reference, never drift. */
 
+import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
+import { probeEmbedder, probeStore } from '../index/probes/probe-parts.ts';
 import { fingerprintOf } from '../live/deployments/rules/deployment.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
-import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import {
   completedFingerprint,
@@ -42,10 +44,10 @@ type Consequence = Extract<WatchObservation, { kind: 'parts_changed' }>['consequ
 
 /** What is measured with now, as the probes of index and embedder last saw it, and one short text for all of it. */
 export async function currentFingerprint(
-  { deployments }: Pick<DensityDeps, 'deployments'>,
+  { db }: Context,
   { pipeline }: Pick<DensityPlan, 'pipeline'>,
 ): Promise<{ readonly fields: MeasurementFingerprint; readonly key: string }> {
-  const parts = (await deployments.fingerprints()).filter((part) => part.pipeline === pipeline);
+  const parts = (await db.live.deployments.fingerprints()).filter((part) => part.pipeline === pipeline);
   const traitsOf = (name: 'index' | 'embedder') => parts.find(({ part }) => part === name)?.traits ?? null;
   const fields = measurementFingerprint({ index: traitsOf('index'), embedder: traitsOf('embedder') });
   return { fields, key: fingerprintOf({ ...fields }) };
@@ -59,25 +61,25 @@ export async function currentFingerprint(
  * @returns null without a change; `unknown` when the store could not be asked, and nothing may be said of coverage
  */
 export async function observeChange(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   { phase, fingerprint: before }: DensityState,
   signal: AbortSignal,
 ): Promise<WatchObservation | null | 'unknown'> {
-  const { fields } = await currentFingerprint(deps, plan);
+  const { fields } = await currentFingerprint(context, plan);
   const changed = knownDifferences(before, fields);
   const fingerprint = completedFingerprint(before, fields);
   if (changed.length === 0) {
     const isKnown = fingerprintDifferences(before, fingerprint).length === 0;
     return isKnown ? null : { kind: 'parts_known', fingerprint };
   }
-  const at = deps.clock.now();
-  const consequence = await consequenceOf(deps, plan, phase, { changed, at }, signal);
+  const at = context.clock.now();
+  const consequence = await consequenceOf(context, plan, phase, { changed, at }, signal);
   return consequence === 'unknown' ? consequence : { kind: 'parts_changed', fingerprint, changed, at, consequence };
 }
 
 async function consequenceOf(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   phase: DensityPhase,
   { changed, at: now }: { readonly changed: readonly FingerprintField[]; readonly at: Date },
@@ -85,35 +87,35 @@ async function consequenceOf(
 ): Promise<Consequence | 'unknown'> {
   if (phase.kind === 'learning') return { kind: 'learn' };
   if (phase.kind === 'watching' && rebaselineDecision(changed, null, null).action === 'replay') {
-    const searched = await searchRetained(deps, plan, phase.baselineVersion, signal);
+    const searched = await searchRetained(context, plan, phase.baselineVersion, signal);
     if (searched === 'failed') return 'unknown';
     if (searched !== null && rebaselineDecision(changed, null, searched).action === 'keep') {
       return { kind: 'keep', searched };
     }
   }
   const { baselineVersion } = phase;
-  const period = await replayPeriod(deps, plan, phase, baselineVersion, now);
+  const period = await replayPeriod(context, plan, phase, baselineVersion, now);
   if (period === null) return { kind: 'learn' };
   const fromText = changed.some((field) => OF_EMBEDDING.has(field));
-  const queries = await deps.tables.coverage.reopen(period, { chance: period.chance, fromText, now });
+  const queries = await context.db.density.coverage.reopen(period, { chance: period.chance, fromText, now });
   if (queries === 0) return { kind: 'learn' };
   return { kind: 'replay', queries, baselineVersion, from: period.from, until: period.until };
 }
 
 async function searchRetained(
-  deps: DensityDeps,
+  context: Context,
   plan: DensityPlan,
   baselineVersion: number,
   signal: AbortSignal,
 ): Promise<RepeatedSearches | null | 'failed'> {
-  const { tables } = deps;
+  const { db } = context;
   const [stored, retained] = await Promise.all([
-    tables.baselines.find(plan.pipeline, baselineVersion),
-    tables.baselines.retained(plan.pipeline, baselineVersion, 'sample'),
+    db.density.baselines.find(plan.pipeline, baselineVersion),
+    db.density.baselines.retained(plan.pipeline, baselineVersion, 'sample'),
   ]);
   if (stored === null) return null;
   const { storeMean } = stored;
-  const turn = storeTurns(deps, plan);
+  const turn = storeTurns(context, plan);
   const searches: RepeatedSearch[] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];
@@ -138,21 +140,43 @@ async function searchRetained(
 
 /** The period of the baseline while its queries are kept, else the last days, unless something is wrong with them. */
 async function replayPeriod(
-  { tables }: DensityDeps,
+  { db }: Context,
   { pipeline, needs }: DensityPlan,
   phase: DensityPhase,
   version: number,
   now: Date,
 ) {
-  const stored = await tables.baselines.find(pipeline, version);
+  const stored = await db.density.baselines.find(pipeline, version);
   const recent = { from: new Date(now.getTime() - needs.days * DAY_MS), until: now };
   for (const { from, until } of [
     ...(stored === null ? [] : [stored.baseline.period]),
     ...(hasIncident(phase) ? [] : [recent]),
   ]) {
     const period = { pipeline, from, until, scoredSince: null };
-    const equal = equalChance((await tables.coverage.tally(period)).chances, MAX_REPLAYED);
+    const equal = equalChance((await db.density.coverage.tally(period)).chances, MAX_REPLAYED);
     if (equal !== null) return { ...period, chance: equal.chance };
   }
   return null;
+}
+
+/** Probes store and embedder, and records what they are made of. */
+export async function probeParts(
+  context: Context,
+  { pipeline, store, embedder }: DensityPlan,
+  signal: AbortSignal,
+): Promise<void> {
+  await probeStore(context, pipeline, store, signal);
+  if (embedder !== null) await probeEmbedder(context, pipeline, embedder, signal);
+}
+
+/**
+ * Golden queries as a control group: they never change, so that only the store moves their scores. Returns true when the
+ * latest golden runs of a pipeline show a drop against their baselines, in any measure over all queries whose 95 %
+ * interval lies below 0. Null without a run that was compared.
+ */
+export function goldenFell(latest: readonly LatestRun[], pipeline: string): boolean | null {
+  const compared = latest
+    .filter((run) => run.pipeline === pipeline)
+    .flatMap((run) => run.completed?.baseline?.differences ?? []);
+  return compared.length === 0 ? null : compared.some(({ ciHigh }) => ciHigh < 0);
 }

@@ -5,12 +5,12 @@
 
 import type { Neighbour, VectorStore } from '../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
+import type { Context } from '../core/context.ts';
 import type { Logger } from '../core/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { gapNow, valueNow } from '../index/probes/probes.ts';
 import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
-import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import { repeatDensity } from './rules/query-density.ts';
 import { coverageScore, nearestSimilarity } from './rules/query-score.ts';
@@ -135,11 +135,14 @@ export async function findLostChunks(
 
 /** Turns to search the store of a pipeline, shared by all that measure its density: `density.max_per_second`. */
 export function storeTurns(
-  deps: Pick<DensityDeps, 'limits' | 'clock'>,
+  context: Context,
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
   // A pipeline name has no space, so that this is the rate of no retriever.
-  return createSharedRate(deps, { name: `${pipeline} coverage`, perSecond: () => maxPerSecond });
+  return createSharedRate(
+    { limits: context.db.limits, clock: context.clock },
+    { name: `${pipeline} coverage`, perSecond: () => maxPerSecond },
+  );
 }
 
 const MEASURE = 'repeat_density';
@@ -155,22 +158,18 @@ const LATE_MS = MINUTE_MS / 2;
  * those of the last hour. A pipeline without a baseline is passed over, and so is one whose last round was just now.
  * What the store does not answer is asked in the next round, and the measure says so.
  */
-export async function askAgain(
-  deps: Pick<DensityDeps, 'tables' | 'measurements' | 'limits' | 'clock' | 'logger'>,
-  plan: DensityPlan,
-  signal: AbortSignal,
-): Promise<void> {
-  const { tables, measurements, clock, logger } = deps;
+export async function askAgain(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
+  const { db, clock, logger } = context;
   const { pipeline } = plan;
-  const version = watchedBaseline(await tables.watch.find(pipeline));
+  const version = watchedBaseline(await db.density.watch.find(pipeline));
   if (version === null) return;
   const now = clock.now();
   const anHourAgo = new Date(now.getTime() - HOUR_MS);
   const lastRound = new Date(now.getTime() - ROUND_MS + LATE_MS);
-  if ((await tables.baselines.askedAgain(pipeline, version, lastRound)).length > 0) return;
-  const due = await tables.baselines.toAskAgain(pipeline, version, anHourAgo, PER_ROUND);
-  const turn = storeTurns(deps, plan);
-  const stored = await tables.baselines.find(pipeline, version);
+  if ((await db.density.baselines.askedAgain(pipeline, version, lastRound)).length > 0) return;
+  const due = await db.density.baselines.toAskAgain(pipeline, version, anHourAgo, PER_ROUND);
+  const turn = storeTurns(context, plan);
+  const stored = await db.density.baselines.find(pipeline, version);
   if (stored === null) return;
   const { storeMean } = stored;
   const found: { id: string; score: number | null }[] = [];
@@ -181,18 +180,18 @@ export async function askAgain(
     if (searched.kind === 'failed') {
       const { message } = searched;
       logger.warn('baseline queries could not be asked again', { pipeline, reason: message });
-      await measurements.record([gapNow(pipeline, MEASURE, now, 'store_failed', { message })]);
+      await db.measurements.record([gapNow(pipeline, MEASURE, now, 'store_failed', { message })]);
       return;
     }
     const isMeasured = searched.kind === 'measured';
     found.push({ id, score: isMeasured ? coverageScore(searched.similarity, vector, storeMean) : null });
   }
   if (found.length === 0) return;
-  await tables.baselines.recordAskedAgain({ pipeline, version }, found, now);
-  const pairs = await tables.baselines.askedAgain(pipeline, version, anHourAgo);
+  await db.density.baselines.recordAskedAgain({ pipeline, version }, found, now);
+  const pairs = await db.density.baselines.askedAgain(pipeline, version, anHourAgo);
   if (pairs.length === 0) return;
   const { density: value, queries: n, fell, ...bounds } = repeatDensity(pairs, stored.baseline.scores);
-  await measurements.record([valueNow(pipeline, MEASURE, now, { value, n, ...bounds, details: { fell } })]);
+  await db.measurements.record([valueNow(pipeline, MEASURE, now, { value, n, ...bounds, details: { fell } })]);
 }
 
 /** The baseline that live queries are held against; null while there is none, or another is being made. */

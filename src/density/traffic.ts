@@ -1,8 +1,9 @@
 /** Measured queries of a period, at an equal chance, as the passes over vectors take them. */
 
+import type { Context } from '../core/context.ts';
+import { userIdHmac } from '../live/privacy/rules/redactor.ts';
 import type { Matrix } from '../math/vector/matrix.ts';
 import type { CoveragePeriod, CoveredQuery, PeriodTally } from './coverage-reads.ts';
-import type { DensityDeps } from './dependencies.ts';
 import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules/query-score.ts';
 import { equalChance } from './rules/sessions.ts';
 
@@ -23,12 +24,12 @@ interface ReadTrafficSettings {
 
 /** Reads and measures nothing twice: the same rows give the same traffic. */
 export async function readTraffic(
-  deps: Pick<DensityDeps, 'tables' | 'sessionOfNone'>,
+  context: Context,
   period: CoveragePeriod,
   { most, storeMean }: ReadTrafficSettings,
   signal: AbortSignal,
 ): Promise<Traffic> {
-  const { coverage } = deps.tables;
+  const { coverage } = context.db.density;
   const tally = await coverage.tally(period);
   const equal = equalChance(tally.chances, most);
   const read: CoveredQuery[] = [];
@@ -46,8 +47,9 @@ export async function readTraffic(
     columns,
   );
   let row = 0;
+  // As the session of a query without one is hashed at its arrival.
   const queries = usable.map(({ id, occurredAt, similarity, vector, sessionHash, userHash }): ScoredQuery => {
-    const named = sessionHash !== deps.sessionOfNone(id);
+    const named = sessionHash !== userIdHmac(id, context.hashKey);
     const user = userHash === null ? null : `user ${userHash}`;
     return {
       id,

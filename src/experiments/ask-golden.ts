@@ -2,6 +2,7 @@
  * A run of a pipeline that completed -> runs of its shadows beside it; a run of a shadow that completed -> a test,
  * when one is due.
  */
+import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../golden/rules/run.ts';
@@ -9,30 +10,30 @@ import { createGoldenRun } from '../golden/runs/run-golden-set.ts';
 import { answersAsIn, queriesOfRun } from '../golden/runs/stored-runs.ts';
 import { type Shadow, scheduleOf, type WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { startOfUtcDay } from './ask-shadow.ts';
-import { comparisonsOf, type ExperimentContext, keyOf } from './context.ts';
+import { comparisonsOf, keyOf } from './context.ts';
 import { isTestDue, levelOfTest, MAX_RUNS } from './rules/golden-tests.ts';
 
 /** @throws the reason of `signal` when it aborts, and RecalldError database_unreachable */
 export async function followWithShadows(
-  ctx: ExperimentContext,
+  context: Context,
   { id }: GoldenRun,
   pipeline: WatchedPipeline,
   signal: AbortSignal,
 ): Promise<void> {
-  const run = await ctx.runs.find(id);
+  const run = await context.db.golden.runs.find(id);
   if (run === null || run.status !== 'completed' || run.purpose !== 'full') return;
   if (pipeline.shadowOf === null) {
-    for (const shadow of pipeline.shadows) await startBeside(ctx, run, pipeline, shadow);
+    for (const shadow of pipeline.shadows) await startBeside(context, run, pipeline, shadow);
     return;
   }
-  const shadowed = ctx.pipelines.find(({ name }) => name === pipeline.shadowOf);
+  const shadowed = context.pipelines.find(({ name }) => name === pipeline.shadowOf);
   const shadow = shadowed?.shadows.find(({ asked }) => asked.name === pipeline.name);
-  if (shadowed !== undefined && shadow !== undefined) await testShadow(ctx, run, shadowed, shadow, signal);
+  if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
 /** Once a day (UTC) and version, so that a set which is run every hour costs the shadow no more. */
 async function startBeside(
-  ctx: ExperimentContext,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   { asked, limits, maxCallsPerDay, chunkSeparator }: Shadow,
@@ -40,13 +41,13 @@ async function startBeside(
   const { goldenSet, goldenSetVersion: version, queriesTotal } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
   // An outage of the pipeline would make any shadow look better.
-  if (failedShare(await ctx.runs.outcomes(run.id)) > ERRORS_SHARE) return;
-  const today = startOfUtcDay(ctx.clock.now());
+  if (failedShare(await context.db.golden.runs.outcomes(run.id)) > ERRORS_SHARE) return;
+  const today = startOfUtcDay(context.clock.now());
   let calls = 0;
-  for (const { set } of pipeline.golden) calls += await ctx.ticks.queriesSince(asked.name, set, today);
+  for (const { set } of pipeline.golden) calls += await context.db.golden.ticks.queriesSince(asked.name, set, today);
   if (calls + queriesTotal > maxCallsPerDay) {
     if (calls === 0)
-      ctx.logger.warn('a golden set has more questions than its shadow may be asked in a day', {
+      context.logger.warn('a golden set has more questions than its shadow may be asked in a day', {
         pipeline: asked.name,
         golden_set: goldenSet,
         queries: queriesTotal,
@@ -58,7 +59,7 @@ async function startBeside(
   // A shadow that is down is no evidence against what it would answer.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
   const id = await createGoldenRun(
-    ctx,
+    context,
     asked,
     { ...scheduleOf(pipeline, goldenSet), settings },
     version,
@@ -71,13 +72,13 @@ async function startBeside(
       queryIds: null,
     },
   );
-  const created = id === null ? null : await ctx.runs.find(id);
-  if (created !== null) await ctx.resume(created);
+  const created = id === null ? null : await context.db.golden.runs.find(id);
+  if (created !== null) await context.hooks.resume(created);
 }
 
 /** Tests by all pairs of runs of this version, when they have doubled since the last test. */
 async function testShadow(
-  ctx: ExperimentContext,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   shadow: Shadow,
@@ -85,31 +86,42 @@ async function testShadow(
 ): Promise<void> {
   const { goldenSet, goldenSetVersion: version } = run;
   const key = keyOf(pipeline, shadow);
-  const tests = await ctx.analyses.tests(key, goldenSet);
+  const tests = await context.db.experiments.analyses.tests(key, goldenSet);
   const ofVersion = tests.filter(({ goldenSetVersion }) => goldenSetVersion === version).length;
   const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MAX_RUNS } as const;
-  const runs = (await ctx.runs.list(filter)).filter(
+  const runs = (await context.db.golden.runs.list(filter)).filter(
     ({ fingerprints, answersGoneAt }) => fingerprints['retriever'] === shadow.fingerprint && answersGoneAt === null,
   );
   if (!isTestDue(runs.length, ofVersion)) return;
   const pairs: (AnsweredPair & { readonly against: string })[] = [];
   const stale = new Set<string>();
   for (const one of runs) {
-    const against = (await ctx.runs.comparisons(one.id)).find(({ kind }) => kind === 'baseline')?.against;
-    const beside = against === undefined ? null : await ctx.runs.find(against);
+    const against = (await context.db.golden.runs.comparisons(one.id)).find(({ kind }) => kind === 'baseline')?.against;
+    const beside = against === undefined ? null : await context.db.golden.runs.find(against);
     if (beside === null || beside.answersGoneAt !== null) continue;
-    for (const { queryId } of await ctx.runs.staleLabels(beside.id)) stale.add(queryId);
-    const [before, after] = [await answersAsIn(ctx, one, beside), await answersAsIn(ctx, one, one)];
+    for (const { queryId } of await context.db.golden.runs.staleLabels(beside.id)) stale.add(queryId);
+    const [before, after] = [await answersAsIn(context, one, beside), await answersAsIn(context, one, one)];
     pairs.push({ before, after, relevanceLevel: one.settings.relevanceLevel, against: beside.id });
   }
-  const queries = judgedQueries(await queriesOfRun(ctx.sets, run)).filter(({ id }) => !stale.has(id));
+  const queries = judgedQueries(await queriesOfRun(context.db.golden.sets, run)).filter(({ id }) => !stale.has(id));
   const [latest] = pairs;
   if (latest === undefined || queries.length === 0) return;
   const k = Math.max(...run.settings.cutoffs);
   const number = tests.length + 1;
   const alpha = levelOfTest(number, comparisonsOf(pipeline, shadow));
   const settings = { alpha, minEffect: null };
-  const { metric, noise } = await ctx.statistics.comparePairs(queries, pairs, { measure: 'ndcg', k }, settings, signal);
+  const { metric, noise } = await context.statistics.comparePairs(
+    queries,
+    pairs,
+    { measure: 'ndcg', k },
+    settings,
+    signal,
+  );
   const test = { number, goldenSetVersion: version, runId: run.id, against: latest.against, runs: pairs.length };
-  await ctx.analyses.saveTest(key, goldenSet, { ...metric, ...test, k, alpha, noise }, ctx.clock.now());
+  await context.db.experiments.analyses.saveTest(
+    key,
+    goldenSet,
+    { ...metric, ...test, k, alpha, noise },
+    context.clock.now(),
+  );
 }

@@ -1,10 +1,11 @@
 /** Asks shadows a share of the kept live queries, after users have their answers. */
 
+import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { askQueries, liveCallsLeft } from './ask-shadow.ts';
-import { type ExperimentContext, keyOf } from './context.ts';
+import { keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';
 import type { UnaskedQuery } from './sql/shadow-answers.ts';
 
@@ -21,12 +22,12 @@ const USUAL_K = 10;
  *
  * @throws as forEachPipeline, by the name that the shadow is asked under
  */
-export async function askShadows(ctx: ExperimentContext, signal: AbortSignal): Promise<void> {
+export async function askShadows(context: Context, signal: AbortSignal): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
-  const work = ctx.pipelines.flatMap((pipeline) =>
+  const work = context.pipelines.flatMap((pipeline) =>
     pipeline.shadows.map((shadow) => ({
       name: shadow.asked.name,
-      run: () => askShadow(ctx, pipeline, shadow, turn),
+      run: () => askShadow(context, pipeline, shadow, turn),
     })),
   );
   await forEachPipeline(work, signal, async ({ run }) => {
@@ -43,20 +44,20 @@ export async function askShadows(ctx: ExperimentContext, signal: AbortSignal): P
 const depth = ({ topK, documents }: UnaskedQuery): number => topK ?? Math.max(documents.length, USUAL_K);
 
 async function askShadow(
-  ctx: ExperimentContext,
+  context: Context,
   pipeline: WatchedPipeline,
   shadow: Shadow,
   signal: AbortSignal,
 ): Promise<void> {
-  const left = await liveCallsLeft(ctx, pipeline, shadow);
+  const left = await liveCallsLeft(context, pipeline, shadow);
   if (left <= 0 || shadow.liveRate === 0) return;
-  const queries = await ctx.shadowAnswers.unasked(keyOf(pipeline, shadow), {
-    since: new Date(ctx.clock.now().getTime() - PATIENCE_MS),
+  const queries = await context.db.experiments.answers.unasked(keyOf(pipeline, shadow), {
+    since: new Date(context.clock.now().getTime() - PATIENCE_MS),
     rate: shadow.liveRate,
     limit: Math.min(left, MAX_PER_TURN),
   });
   await askQueries(
-    ctx,
+    context,
     {
       pipeline,
       shadow,

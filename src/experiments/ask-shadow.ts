@@ -2,10 +2,11 @@
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import { openThrottle } from '../connectors/throttle/throttle.ts';
+import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { type ExperimentContext, keyOf } from './context.ts';
+import { keyOf } from './context.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
 /** Failures in a row after which the rest waits for the next turn. */
@@ -34,13 +35,9 @@ export async function liveCallsPerDay(
 }
 
 /** Live queries that it may be asked today from now on. */
-export async function liveCallsLeft(
-  ctx: ExperimentContext,
-  pipeline: WatchedPipeline,
-  shadow: Shadow,
-): Promise<number> {
-  const asked = await ctx.shadowAnswers.asked(keyOf(pipeline, shadow), startOfUtcDay(ctx.clock.now()));
-  return (await liveCallsPerDay(ctx.sets, pipeline, shadow)) - asked;
+export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<number> {
+  const asked = await context.db.experiments.answers.asked(keyOf(pipeline, shadow), startOfUtcDay(context.clock.now()));
+  return (await liveCallsPerDay(context.db.golden.sets, pipeline, shadow)) - asked;
 }
 
 interface Asking {
@@ -66,12 +63,12 @@ interface Asking {
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
-export async function askQueries(ctx: ExperimentContext, asking: Asking, signal: AbortSignal): Promise<void> {
+export async function askQueries(context: Context, asking: Asking, signal: AbortSignal): Promise<void> {
   const { pipeline, shadow, queries, lanes, work, withText } = asking;
   const { asked, limits } = shadow;
   if (queries.length === 0) return;
-  const holder = `${ctx.holder}-${work}`;
-  const gate = await openThrottle(ctx, { pipeline: asked.name, holder, ...limits, usualLatencyMs: null });
+  const holder = `${context.holder}-${work}`;
+  const gate = await openThrottle(context, { pipeline: asked.name, holder, ...limits, usualLatencyMs: null });
   const labels = { pipeline: pipeline.name, shadow: shadow.name };
   const ask = async (query: UnaskedQuery): Promise<boolean> => {
     const { text, tags } = query;
@@ -84,7 +81,7 @@ export async function askQueries(ctx: ExperimentContext, asking: Asking, signal:
       if (answer.kind === 'documents') found = answer.documents;
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       outcome = answer.kind !== 'documents' ? answer.kind : answer.documents.length === 0 ? 'empty' : 'ok';
-      ctx.meter.increment('recalld_shadow_live_questions_total', { ...labels, outcome });
+      context.meter.increment('recalld_shadow_live_questions_total', { ...labels, outcome });
     } finally {
       gate.leave(latencyMs, found === null);
     }
@@ -92,7 +89,7 @@ export async function askQueries(ctx: ExperimentContext, asking: Asking, signal:
     if (compared === null) return false;
     const documentIds = (found ?? []).map(({ id }) => id);
     const answer = { query, outcome, latencyMs, documentIds, ...compared };
-    await ctx.shadowAnswers.save(keyOf(pipeline, shadow), [answer], ctx.clock.now());
+    await context.db.experiments.answers.save(keyOf(pipeline, shadow), [answer], context.clock.now());
     return true;
   };
   const remaining = queries.values();

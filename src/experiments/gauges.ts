@@ -1,8 +1,8 @@
 /** Reports on shadows and variants -> samples of gauges. What is too old to trust is withheld. */
+import type { Context } from '../core/context.ts';
 import { boundedSamples } from '../measures/measurements.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
-import type { ReadContext } from './context.ts';
 import { readShadow, readVariants } from './read-reports.ts';
 import type { Candidate, ShadowReport, VariantsReport } from './report.ts';
 import { splitVerdicts } from './rules/arms.ts';
@@ -11,12 +11,12 @@ import { experimentVerdicts } from './rules/verdict.ts';
 /** Something is added once a day; a day of live traffic is summed up to seven hours after its end. */
 const TRUST_SECONDS = 3.3 * 86_400;
 
-export async function readExperimentGauges(ctx: ReadContext): Promise<GaugesAt> {
+export async function readExperimentGauges(context: Context): Promise<GaugesAt> {
   const shadows: ShadowReport[] = [];
-  for (const pipeline of ctx.pipelines)
-    for (const shadow of pipeline.shadows) shadows.push(await readShadow(ctx, pipeline, shadow));
+  for (const pipeline of context.pipelines)
+    for (const shadow of pipeline.shadows) shadows.push(await readShadow(context, pipeline, shadow));
   const variants: VariantsReport[] = [];
-  for (const plan of ctx.variantPlans) variants.push(await readVariants(ctx, plan));
+  for (const plan of context.variantPlans) variants.push(await readVariants(context, plan));
   return (now) => [
     ...shadows.flatMap((report) => [...comparisonSamples(report.pipeline, report, now), ...liveSamples(report)]),
     ...variants.flatMap((report) => [

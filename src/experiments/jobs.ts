@@ -1,23 +1,19 @@
 /** Jobs that ask shadows and judge their answers, and sum what users make of variants. */
 
+import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { askShadows } from './ask-live.ts';
-import type { ExperimentContext } from './context.ts';
 import { judgeShadows } from './judge-shadows.ts';
 import { sumDays } from './sum-arms.ts';
-
-export interface ExperimentJobDeps {
-  readonly experiments: ExperimentContext;
-}
 
 const askShadowsJob = defineCronJob({
   name: 'ask-shadows',
   does: 'Asks shadows a share of the sampled live queries and compares their answers with what users got.',
   cron: '2-59/5 * * * *',
   timeoutMs: 240_000,
-  handle: ({ experiments }: ExperimentJobDeps, signal) => askShadows(experiments, signal),
+  handle: (context: Context, signal) => askShadows(context, signal),
 });
 
 const judgeShadowsJob = defineCronJob({
@@ -27,7 +23,7 @@ const judgeShadowsJob = defineCronJob({
   cron: '22 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  handle: ({ experiments }: ExperimentJobDeps, signal) => judgeShadows(experiments, signal),
+  handle: (context: Context, signal) => judgeShadows(context, signal),
 });
 
 const sumVariantDaysJob = defineCronJob({
@@ -35,12 +31,8 @@ const sumVariantDaysJob = defineCronJob({
   does: 'Sums feedback, clicks and grades of each variant by day, six hours after the end of the day.',
   cron: '35 * * * *',
   timeoutMs: HOUR_MS / 2,
-  handle: ({ experiments }: ExperimentJobDeps, signal) =>
-    forEachPipeline(experiments.variantPlans, signal, (plan) => sumDays(experiments, plan, signal)),
+  handle: (context: Context, signal) =>
+    forEachPipeline(context.variantPlans, signal, (plan) => sumDays(context, plan, signal)),
 });
 
-export const experimentJobs: readonly JobDefinition<ExperimentJobDeps>[] = [
-  askShadowsJob,
-  judgeShadowsJob,
-  sumVariantDaysJob,
-];
+export const experimentJobs: readonly JobDefinition<Context>[] = [askShadowsJob, judgeShadowsJob, sumVariantDaysJob];

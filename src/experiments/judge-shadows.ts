@@ -4,6 +4,7 @@
  */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
+import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { gradeText, storedText } from '../judging/grade-queries.ts';
@@ -12,7 +13,7 @@ import type { JudgingPlan } from '../judging/plan.ts';
 import { textHash } from '../live/privacy/rules/redactor.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { askQueries, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
-import { type ExperimentContext, keyOf } from './context.ts';
+import { keyOf } from './context.ts';
 import { scorePair, sumPairs } from './rules/live-pairs.ts';
 import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
@@ -27,42 +28,45 @@ const PATIENCE_MS = 4 * HOUR_MS;
  *
  * @throws as forEachPipeline, by the name that the shadow is asked under
  */
-export async function judgeShadows(ctx: ExperimentContext, signal: AbortSignal): Promise<void> {
-  const work = ctx.judgingPlans.flatMap((plan) =>
-    ctx.pipelines
+export async function judgeShadows(context: Context, signal: AbortSignal): Promise<void> {
+  const work = context.judgingPlans.flatMap((plan) =>
+    context.pipelines
       .filter(({ name }) => name === plan.pipeline)
       .flatMap((pipeline) =>
         pipeline.shadows
           .filter(({ judgedDepth }) => judgedDepth !== null)
-          .map((shadow) => ({ name: shadow.asked.name, run: () => judgeShadow(ctx, plan, pipeline, shadow, signal) })),
+          .map((shadow) => ({
+            name: shadow.asked.name,
+            run: () => judgeShadow(context, plan, pipeline, shadow, signal),
+          })),
       ),
   );
   await forEachPipeline(work, signal, ({ run }) => run());
 }
 
 async function judgeShadow(
-  ctx: ExperimentContext,
+  context: Context,
   plan: JudgingPlan,
   pipeline: WatchedPipeline,
   shadow: Shadow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { analyses, shadowAnswers, clock } = ctx;
+  const { db, clock } = context;
   const { depth: k, judge } = plan;
   const key = keyOf(pipeline, shadow);
-  if (judge !== null) await pairQueries(ctx, plan, judge, pipeline, shadow, signal);
+  if (judge !== null) await pairQueries(context, plan, judge, pipeline, shadow, signal);
   const now = clock.now();
-  const summed = new Set((await analyses.days(key, judgedSeries(k))).map(({ day }) => day));
+  const summed = new Set((await db.experiments.analyses.days(key, judgedSeries(k))).map(({ day }) => day));
   const ended = startOfUtcDay(new Date(now.getTime() - PATIENCE_MS));
-  for (const day of await shadowAnswers.judgedDays(key, k, ended)) {
+  for (const day of await db.experiments.answers.judgedDays(key, k, ended)) {
     if (summed.has(day)) continue;
-    const { pairs, leftOut } = await shadowAnswers.pairsOf(key, k, day);
-    await analyses.saveDay(key, judgedSeries(k), sumPairs(day, pairs, leftOut), now);
+    const { pairs, leftOut } = await db.experiments.answers.pairsOf(key, k, day);
+    await db.experiments.analyses.saveDay(key, judgedSeries(k), sumPairs(day, pairs, leftOut), now);
   }
 }
 
 async function pairQueries(
-  ctx: ExperimentContext,
+  context: Context,
   plan: JudgingPlan,
   configured: Judge,
   pipeline: WatchedPipeline,
@@ -70,15 +74,19 @@ async function pairQueries(
   signal: AbortSignal,
 ): Promise<void> {
   const { depth: k } = plan;
-  const now = ctx.clock.now();
-  const { identity } = await ctx.panels.current(plan.pipeline, configured.fingerprint, now);
+  const now = context.clock.now();
+  const { identity } = await context.db.judging.panels.current(plan.pipeline, configured.fingerprint, now);
   const judge = { ...configured, fingerprint: identity };
-  const limit = await liveCallsLeft(ctx, pipeline, shadow);
+  const limit = await liveCallsLeft(context, pipeline, shadow);
   if (limit <= 0) return;
   const since = new Date(now.getTime() - PATIENCE_MS);
-  const queries = await ctx.shadowAnswers.unjudged(keyOf(pipeline, shadow), { since, judge: identity, limit });
+  const queries = await context.db.experiments.answers.unjudged(keyOf(pipeline, shadow), {
+    since,
+    judge: identity,
+    limit,
+  });
   await askQueries(
-    ctx,
+    context,
     {
       pipeline,
       shadow,
@@ -90,7 +98,7 @@ async function pairQueries(
       depth: () => k,
       async compare(query, found) {
         const returned = found === null ? null : contentsOf(shadow, query, found, k);
-        const scores = returned === null ? null : await scorePairOf(ctx, plan, judge, query, returned, signal);
+        const scores = returned === null ? null : await scorePairOf(context, plan, judge, query, returned, signal);
         return scores === 'later' ? null : { judged: { k, scores } };
       },
     },
@@ -126,7 +134,7 @@ function contentsOf(
 
 /** Null where a document of either list has no grade; `later` without money, or while the judge cannot be reached. */
 async function scorePairOf(
-  ctx: ExperimentContext,
+  context: Context,
   plan: JudgingPlan,
   judge: Judge,
   { id, text: query, documents }: UnaskedQuery,
@@ -138,15 +146,27 @@ async function scorePairOf(
     if (hash === null || grade === null) return null;
     grades.set(hash, grade);
   }
-  const by = { textHash: textHash(query, ctx.hashKey), fingerprint: judge.fingerprint };
+  const by = { textHash: textHash(query, context.hashKey), fingerprint: judge.fingerprint };
   for (const { hash, text } of returned) {
     if (grades.has(hash) || text === null) continue;
-    const graded = await gradeText(ctx, plan, judge, { text: query, document: { hash, content: text }, by }, signal);
+    const graded = await gradeText(
+      context,
+      plan,
+      judge,
+      { text: query, document: { hash, content: text }, by },
+      signal,
+    );
     if (graded === 'no_money' || graded === 'unreachable') return 'later';
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
     grades.set(hash, grade);
-    await ctx.judged.recordUnshown(plan.pipeline, id, { contentHash: hash, grade, isFlagged }, by, ctx.clock.now());
+    await context.db.judging.judged.recordUnshown(
+      plan.pipeline,
+      id,
+      { contentHash: hash, grade, isFlagged },
+      by,
+      context.clock.now(),
+    );
   }
   const [shown, own] = [documents, returned].map((list) => [...new Set(list.flatMap(({ hash }) => hash ?? []))]);
   return scorePair(shown ?? [], own ?? [], grades, plan.depth);

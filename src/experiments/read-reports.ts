@@ -1,12 +1,13 @@
 /** What is stored of shadows and variants -> reports on them. */
 
+import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
 import { count, plural } from '../core/format.ts';
 import { percent } from '../core/text/spelling.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { liveCallsPerDay, startOfUtcDay } from './ask-shadow.ts';
-import { comparisonsOf, keyOf, type ReadContext } from './context.ts';
+import { comparisonsOf, keyOf } from './context.ts';
 import type { VariantPlan } from './plan.ts';
 import type { Comparison, ShadowReport, VariantsReport } from './report.ts';
 import { compareArms } from './rules/arms.ts';
@@ -26,23 +27,23 @@ const explanations: Readonly<Record<ExperimentVerdict, string>> = {
 
 const LIVE_DAYS = 7;
 
-export async function readShadow(ctx: ReadContext, pipeline: WatchedPipeline, shadow: Shadow): Promise<ShadowReport> {
-  const { shadowAnswers, ticks, clock } = ctx;
+export async function readShadow(context: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<ShadowReport> {
+  const { db, clock } = context;
   const now = clock.now();
   const key = keyOf(pipeline, shadow);
   const { difference, costPerCall } = shadow;
   const golden: Comparison[] = [];
   for (const { set, settings } of pipeline.golden)
-    golden.push(await readOnSet(ctx, pipeline, shadow, set, Math.max(...settings.cutoffs)));
-  const judged = await readOnJudged(ctx, pipeline, shadow);
+    golden.push(await readOnSet(context, pipeline, shadow, set, Math.max(...settings.cutoffs)));
+  const judged = await readOnJudged(context, pipeline, shadow);
   const today = startOfUtcDay(now);
-  let calls = await shadowAnswers.asked(key, today);
-  for (const { set } of pipeline.golden) calls += await ticks.queriesSince(shadow.asked.name, set, today);
+  let calls = await db.experiments.answers.asked(key, today);
+  for (const { set } of pipeline.golden) calls += await db.golden.ticks.queriesSince(shadow.asked.name, set, today);
   const verdict = verdictOnShadow(
     golden.map((one) => one.verdict),
     judged?.verdict ?? null,
   );
-  const live = await shadowAnswers.summary(key, liveSince(now));
+  const live = await db.experiments.answers.summary(key, liveSince(now));
   return {
     pipeline: pipeline.name,
     name: shadow.name,
@@ -62,7 +63,7 @@ export async function readShadow(ctx: ReadContext, pipeline: WatchedPipeline, sh
     calls: {
       today: calls,
       max_per_day: shadow.maxCallsPerDay,
-      max_live_per_day: await liveCallsPerDay(ctx.sets, pipeline, shadow),
+      max_live_per_day: await liveCallsPerDay(context.db.golden.sets, pipeline, shadow),
       dollars_today: calls * costPerCall,
       dollars_per_1000: 1000 * costPerCall,
     },
@@ -99,17 +100,17 @@ function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> 
 
 /** @param k largest cut-off of the set by the config, until there is a test */
 async function readOnSet(
-  { analyses, runs }: ReadContext,
+  { db }: Context,
   pipeline: WatchedPipeline,
   shadow: Shadow,
   goldenSet: string,
   k: number,
 ): Promise<Comparison> {
-  const tests = await analyses.tests(keyOf(pipeline, shadow), goldenSet);
+  const tests = await db.experiments.analyses.tests(keyOf(pipeline, shadow), goldenSet);
   const { verdict, by } = statusOfTests(tests);
   const own = { pipeline: shadow.asked.name, goldenSet, limit: 1 } as const;
-  const [latest] = await runs.list(own);
-  const [completed] = await runs.list({ ...own, status: 'completed' });
+  const [latest] = await db.golden.runs.list(own);
+  const [completed] = await db.golden.runs.list({ ...own, status: 'completed' });
   const evidence = evidenceOfTests(tests, shadow.difference, comparisonsOf(pipeline, shadow));
   const known = {
     source: `golden:${goldenSet}`,
@@ -141,20 +142,16 @@ async function readOnSet(
       ci_method: by.ciMethod,
       run_id: runId,
       baseline_run_id: against,
-      latency_p95_ms: await runs.latency95(runId),
-      baseline_latency_p95_ms: await runs.latency95(against),
+      latency_p95_ms: await db.golden.runs.latency95(runId),
+      baseline_latency_p95_ms: await db.golden.runs.latency95(against),
     },
   });
 }
 
-async function readOnJudged(
-  { analyses }: ReadContext,
-  pipeline: WatchedPipeline,
-  shadow: Shadow,
-): Promise<Comparison | null> {
+async function readOnJudged({ db }: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<Comparison | null> {
   const { judgedDepth: k, difference } = shadow;
   if (k === null) return null;
-  const days = await analyses.days(keyOf(pipeline, shadow), judgedSeries(k));
+  const days = await db.experiments.analyses.days(keyOf(pipeline, shadow), judgedSeries(k));
   const status = statusOfPairs(days, difference, comparisonsOf(pipeline, shadow));
   const queries = totalOf(days, 'queries');
   return comparisonOf({
@@ -225,8 +222,8 @@ export function findShadow({ name: pipeline, shadows }: WatchedPipeline, name: s
   );
 }
 
-export async function readVariants({ analyses }: ReadContext, plan: VariantPlan): Promise<VariantsReport> {
-  const days = await analyses.days(plan, trafficSeries);
+export async function readVariants({ db }: Context, plan: VariantPlan): Promise<VariantsReport> {
+  const days = await db.experiments.analyses.days(plan, trafficSeries);
   const { split, arms } = compareArms(days, plan);
   const mixed = totalOf(days, 'mixed');
   const unnamed = totalOf(days, 'unnamed');

@@ -1,11 +1,11 @@
 /** Feedback, clicks and grades of live queries -> sums of each arm by day. */
 
+import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { judgedQueriesOf } from '../judging/rules/judged-measures.ts';
 import { clickedQueries } from '../live/rules/feedback/click-rates.ts';
 import { rateFor } from '../live/rules/sampling/decision.ts';
 import type { LiveWindow, WindowQuery } from '../live/sql/live-windows.ts';
-import type { ExperimentContext } from './context.ts';
 import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
@@ -20,9 +20,9 @@ const MAX_SAMPLES = 50_000;
  *
  * @throws the reason of `signal` when it aborts
  */
-export async function sumDays(ctx: ExperimentContext, plan: VariantPlan, signal: AbortSignal): Promise<void> {
-  const now = ctx.clock.now();
-  const known = new Set((await ctx.analyses.days(plan, trafficSeries)).map(({ day }) => day));
+export async function sumDays(context: Context, plan: VariantPlan, signal: AbortSignal): Promise<void> {
+  const now = context.clock.now();
+  const known = new Set((await context.db.experiments.analyses.days(plan, trafficSeries)).map(({ day }) => day));
   const today = Math.floor((now.getTime() - PATIENCE_MS) / DAY_MS) * DAY_MS;
   // Of the oldest day a part may be gone.
   const kept = Math.ceil((now.getTime() - plan.retentionDays * DAY_MS) / DAY_MS) * DAY_MS;
@@ -30,32 +30,32 @@ export async function sumDays(ctx: ExperimentContext, plan: VariantPlan, signal:
     const day = new Date(start).toISOString().slice(0, 10);
     if (known.has(day)) continue;
     const window = { pipeline: plan.pipeline, from: new Date(start), until: new Date(start + DAY_MS) };
-    const queries = await readQueries(ctx, plan, window, signal);
-    const grades = await readGrades(ctx, plan, window);
+    const queries = await readQueries(context, plan, window, signal);
+    const grades = await readGrades(context, plan, window);
     const names = plan.arms.map(({ name }) => name);
-    await ctx.analyses.saveDay(plan, trafficSeries, sumArms(day, names, queries, grades), now);
+    await context.db.experiments.analyses.saveDay(plan, trafficSeries, sumArms(day, names, queries, grades), now);
   }
-  const oldest = new Date(now.getTime() - ctx.measurementRetentionDays * DAY_MS);
-  await ctx.analyses.forgetTraffic(plan.pipeline, oldest);
+  const oldest = new Date(now.getTime() - context.config.storage.measurement_retention_days * DAY_MS);
+  await context.db.experiments.analyses.forgetTraffic(plan.pipeline, oldest);
 }
 
 async function readQueries(
-  { windows }: ExperimentContext,
+  { db }: Context,
   plan: VariantPlan,
   window: LiveWindow,
   signal: AbortSignal,
 ): Promise<UsedQuery[]> {
-  const samples = await windows.count(window);
+  const samples = await db.live.windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > MAX_SAMPLES) halvings++;
   const { experiment: tag } = plan;
   const queries: UsedQuery[] = [];
-  for await (const batch of windows.queries(window, halvings)) {
+  for await (const batch of db.live.windows.queries(window, halvings)) {
     signal.throwIfAborted();
     const own = batch.filter(({ segments }) => Object.hasOwn(segments, tag));
     const ids = own.map(({ id }) => id);
-    const clicks = await windows.clicks(plan.pipeline, ids, window.from);
-    const opinions = await windows.opinions(plan.pipeline, ids, window.from);
+    const clicks = await db.live.windows.clicks(plan.pipeline, ids, window.from);
+    const opinions = await db.live.windows.opinions(plan.pipeline, ids, window.from);
     const clicked = clickedQueries(own, clicks).queries;
     for (const [place, query] of own.entries()) {
       const said = opinions.get(query.id);
@@ -85,12 +85,12 @@ function leastProbability(
 }
 
 async function readGrades(
-  { judged: table }: ExperimentContext,
+  { db }: Context,
   { judged, experiment: tag }: VariantPlan,
   window: LiveWindow,
 ): Promise<GradedQuery[]> {
   if (judged === null) return [];
-  const { queries } = await table.graded(window);
+  const { queries } = await db.judging.judged.graded(window);
   const own = queries.filter(({ tags }) => Object.hasOwn(tags, tag));
   const settings = { depth: judged.depth, counted: {}, segmentKeys: [], maxSegments: 0, judge: null };
   return judgedQueriesOf(own, settings, 'ndcg').flatMap((query, place): GradedQuery[] => {

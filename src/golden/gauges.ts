@@ -1,6 +1,6 @@
 /** When golden runs are due, what became of their ticks, where sentinels stand, and how well sets stand for live traffic. */
 
-import type { Clock } from '../core/time.ts';
+import type { Context } from '../core/context.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
 import type { MetricSummary } from '../math/stats/descriptive.ts';
 import { boundedSamples, type LatestMeasurement, type MeasuredRows } from '../measures/measurements.ts';
@@ -22,10 +22,8 @@ import {
 } from './runs/measure-retrievers.ts';
 import { overlappingRuns } from './runs/rotate-golden-set.ts';
 import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/live-mix.ts';
-import type { GoldenRotation, GoldenRotations } from './sql/golden-rotations.ts';
-import type { GoldenRuns } from './sql/golden-runs.ts';
-import type { GoldenSets } from './sql/golden-sets.ts';
-import { type GoldenTicks, type SkipTotal, skipReasons } from './sql/golden-ticks.ts';
+import type { GoldenRotation } from './sql/golden-rotations.ts';
+import { type SkipTotal, skipReasons } from './sql/golden-ticks.ts';
 import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
 
@@ -41,43 +39,33 @@ export interface Timetable {
   nextSentinel(golden: GoldenSchedule, after: Date): Date | null;
 }
 
-export interface PublishScheduleDeps {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-  readonly rotations: GoldenRotations;
-  readonly ticks: GoldenTicks;
-  readonly clock: Clock;
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly timetable: Timetable;
-}
-
 export async function readScheduleGauges(
-  deps: PublishScheduleDeps,
+  context: Context,
   { runs: latest, measurements }: MeasuredRows & { readonly runs: readonly LatestRun[] },
 ): Promise<GaugesAt> {
-  const versions = await deps.sets.list();
-  const sentinels = await deps.runs.latestSentinels();
-  const skips = await deps.ticks.skipTotals();
-  const open = (await deps.rotations.list({})).filter(({ endedAt }) => endedAt === null);
+  const versions = await context.db.golden.sets.list();
+  const sentinels = await context.db.golden.runs.latestSentinels();
+  const skips = await context.db.golden.ticks.skipTotals();
+  const open = (await context.db.golden.rotations.list({})).filter(({ endedAt }) => endedAt === null);
   const fixed: GaugeSample[] = [];
   const changing: GaugesAt[] = [];
-  for (const pipeline of deps.pipelines) {
+  for (const pipeline of context.pipelines) {
     for (const golden of pipeline.golden) {
       const isOwn = (one: { readonly pipeline: string; readonly goldenSet: string }): boolean =>
         one.pipeline === pipeline.name && one.goldenSet === golden.set;
       const full = latest.find(isOwn) ?? null;
       fixed.push(
-        ...dueSamples(deps, pipeline, golden, full, versions),
+        ...dueSamples(context, pipeline, golden, full, versions),
         ...skipSamples(pipeline, golden, skips.filter(isOwn)),
-        ...(await rotationSamples(deps, pipeline, golden, open.find(isOwn) ?? null)),
+        ...(await rotationSamples(context, pipeline, golden, open.find(isOwn) ?? null)),
       );
       changing.push(
-        sentinelSamples(deps, pipeline, golden, full, sentinels.find(isOwn) ?? null),
-        ofEndedRun(deps, pipeline, golden, measurements, STABILITY, stabilitySamples),
-        ofEndedRun(deps, pipeline, golden, measurements, FALSE_ANSWERS, falseAnswerSamples),
-        ofEndedRun(deps, pipeline, golden, measurements, CANDIDATES, stageSamples),
-        ofEndedRun(deps, pipeline, golden, measurements, CONTEXT_CHARACTERS, lengthSamples),
-        ofEndedRun(deps, pipeline, golden, measurements, CONTEXT_REPEATED, repeatSamples),
+        sentinelSamples(context, pipeline, golden, full, sentinels.find(isOwn) ?? null),
+        ofEndedRun(context, pipeline, golden, measurements, STABILITY, stabilitySamples),
+        ofEndedRun(context, pipeline, golden, measurements, FALSE_ANSWERS, falseAnswerSamples),
+        ofEndedRun(context, pipeline, golden, measurements, CANDIDATES, stageSamples),
+        ofEndedRun(context, pipeline, golden, measurements, CONTEXT_CHARACTERS, lengthSamples),
+        ofEndedRun(context, pipeline, golden, measurements, CONTEXT_REPEATED, repeatSamples),
       );
     }
   }
@@ -86,7 +74,7 @@ export async function readScheduleGauges(
 
 /** What was measured of the latest run that ended, as long as a run is trusted. */
 function ofEndedRun(
-  { timetable }: PublishScheduleDeps,
+  { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
   golden: GoldenSchedule,
   measurements: readonly LatestMeasurement[],
@@ -170,7 +158,7 @@ function skipSamples(
 
 /** The next success is due when the next planned run has had all the time that a run may take. */
 function dueSamples(
-  { timetable }: PublishScheduleDeps,
+  { timetable }: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
   full: LatestRun | null,
@@ -187,7 +175,7 @@ function dueSamples(
 }
 
 function sentinelSamples(
-  { timetable }: PublishScheduleDeps,
+  { timetable }: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
   full: LatestRun | null,
@@ -223,13 +211,13 @@ function sentinelSamples(
 }
 
 async function rotationSamples(
-  { runs }: PublishScheduleDeps,
+  { db }: Context,
   pipeline: WatchedPipeline,
   { set }: GoldenSchedule,
   open: GoldenRotation | null,
 ): Promise<GaugeSample[]> {
   const labels = { pipeline: pipeline.name, golden_set: set };
-  const done = open === null ? 0 : (await overlappingRuns(runs, open, pipeline.checks)).length;
+  const done = open === null ? 0 : (await overlappingRuns(db.golden.runs, open, pipeline.checks)).length;
   const remaining = open === null ? 0 : Math.max(0, open.runsNeeded - done);
   return [sample('recalld_golden_rotation_runs_remaining', labels, remaining)];
 }

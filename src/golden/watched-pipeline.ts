@@ -92,6 +92,12 @@ export function findPipeline<Named extends { readonly name: string }>(
   );
 }
 
+/** A pipeline of the config or a shadow of one; null when the config no longer has it. */
+export function findAskedPipeline(pipelines: readonly WatchedPipeline[], name: string): WatchedPipeline | null {
+  const asked = pipelines.flatMap((one) => [one, ...one.shadows.map((shadow) => shadow.asked)]);
+  return asked.find((one) => one.name === name) ?? null;
+}
+
 /** What there is to say of a set that no pipeline of the config names. */
 export function unwatchedSet(set: string): string {
   return `No pipeline of the config names the golden set ${set}, so nothing runs it by itself and no check judges it; add \`{set: ${set}}\` to \`golden\` of its pipeline.`;

@@ -14,6 +14,10 @@ declare module '../core/context.ts' {
     readonly incidents: Incidents;
     readonly notifications: Notifications;
   }
+  interface Hooks {
+    /** Has the messages of incidents sent that wait. */
+    notify(): Promise<void>;
+  }
   interface Context {
     readonly explainTurns: ExplainTurns;
     /** Who is notified of incidents. */

@@ -2,14 +2,16 @@
  * Drawn queries -> grades of the model, for no more money than the day has. Of some of them, what the store holds near
  * to the question beside what users got is graded as well.
  */
+
 import { hash } from 'node:crypto';
+import type { Context } from '../core/context.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { textHash } from '../live/privacy/rules/redactor.ts';
 import { wellFormed } from '../platform/postgres/values.ts';
 import type { PoolScores, ShallowQuery } from './deeper-pools.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
 import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';
-import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
 
@@ -92,26 +94,26 @@ export type Left = 'unreachable' | 'no_money';
 
 /** Sets the money aside before the call, and counts what it came to. Rejects only with the reason of `signal`. */
 export async function askJudge(
-  deps: JudgingDeps,
+  context: Context,
   { pipeline, maxCostPerDay }: JudgingPlan,
   judge: Judge,
   request: JudgeRequest,
   signal: AbortSignal,
 ): Promise<Exclude<JudgeAnswer, { kind: 'unreachable' }> | Left> {
-  const { spending, clock, meter } = deps;
+  const { db, clock, meter } = context;
   const dearest = judge.dearest(request);
   const at = clock.now();
-  if (dearest > 0 && !(await spending.reserve(pipeline, dearest, maxCostPerDay, at))) return 'no_money';
+  if (dearest > 0 && !(await db.judging.spending.reserve(pipeline, dearest, maxCostPerDay, at))) return 'no_money';
   const answer = await judge.grade(request, signal);
   const cost = answer.kind === 'unreachable' ? 0 : answer.cost;
-  if (dearest > 0) await spending.settle(pipeline, dearest, cost, at);
-  if (answer.kind === 'unreachable') return unreachable(deps, pipeline, answer.message);
+  if (dearest > 0) await db.judging.spending.settle(pipeline, dearest, cost, at);
+  if (answer.kind === 'unreachable') return unreachable(context, pipeline, answer.message);
   meter.increment('recalld_judge_cost_dollars_total', { pipeline }, cost);
   if (answer.kind === 'failed') meter.increment('recalld_judge_failures_total', { pipeline, reason: answer.problem });
   return answer;
 }
 
-function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
+function unreachable({ meter, logger }: Context, pipeline: string, reason: string): Left {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
   logger.warn('nothing could be graded now', { pipeline, reason });
   return 'unreachable';
@@ -132,18 +134,18 @@ const MAX_FAILURES = 3;
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
-export async function gradeQueries(deps: JudgingDeps, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
-  const { judged, clock, meter, logger } = deps;
+export async function gradeQueries(context: Context, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
+  const { db, clock, meter, logger } = context;
   const { pipeline } = plan;
-  const expired = await judged.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
+  const expired = await db.judging.judged.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
     logger.warn('drawn live queries were given up: nothing could grade them within a day', { pipeline, expired });
   }
   await takeInTurn(clock, signal, {
-    claim: (due, leaseUntil) => judged.claim(pipeline, due, leaseUntil),
-    work: (query) => gradeQuery(deps, plan, query, signal),
-    release: (id, dueAt) => judged.release(pipeline, id, dueAt),
+    claim: (due, leaseUntil) => db.judging.judged.claim(pipeline, due, leaseUntil),
+    work: (query) => gradeQuery(context, plan, query, signal),
+    release: (id, dueAt) => db.judging.judged.release(pipeline, id, dueAt),
   });
 }
 
@@ -179,35 +181,35 @@ async function takeInTurn<Query extends { readonly id: string }>(
 }
 
 async function gradeQuery(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   { id, text, ...query }: OpenQuery,
   signal: AbortSignal,
 ): Promise<Left | null> {
-  const { judged, clock, meter, hashKey } = deps;
+  const { db, clock, meter, hashKey } = context;
   const { pipeline, judge } = plan;
   const giveUp = async (): Promise<null> => {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'without_text' });
-    await judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
+    await db.judging.judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
     return null;
   };
   if (text === null) return giveUp();
   const found = await documentTexts(plan, { ...query, text }, signal);
-  if (found.kind === 'unreachable') return unreachable(deps, pipeline, found.message);
+  if (found.kind === 'unreachable') return unreachable(context, pipeline, found.message);
   const { texts } = found;
   if (texts.size === 0) return giveUp();
-  await judged.recordTexts(pipeline, id, texts, clock.now());
+  await db.judging.judged.recordTexts(pipeline, id, texts, clock.now());
   if (judge !== null) {
-    const done = await judged.gradedDocuments(pipeline, id);
+    const done = await db.judging.judged.gradedDocuments(pipeline, id);
     const by = { textHash: textHash(text, hashKey), fingerprint: judge.fingerprint };
     for (const documentId of query.documentIds) {
       const document = texts.get(documentId);
       if (done.has(documentId) || document === undefined) continue;
-      const left = await gradeDocument(deps, plan, judge, { id, text, documentId, document, by }, signal);
+      const left = await gradeDocument(context, plan, judge, { id, text, documentId, document, by }, signal);
       if (left !== null) return left;
     }
   }
-  await judged.close(pipeline, id, 'graded');
+  await db.judging.judged.close(pipeline, id, 'graded');
   return null;
 }
 
@@ -220,33 +222,33 @@ interface AskedDocument {
 }
 
 async function gradeDocument(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   judge: Judge,
   { id, text, documentId, document, by }: AskedDocument,
   signal: AbortSignal,
 ): Promise<Left | null> {
-  const graded = await gradeText(deps, plan, judge, { text, document, by }, signal);
+  const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
   if (graded === 'no_money' || graded === 'unreachable') return graded;
   const grade = { documentId, ...graded, contentHash: document.hash };
-  await deps.judged.recordGrade(plan.pipeline, id, grade, by, deps.clock.now());
+  await context.db.judging.judged.recordGrade(plan.pipeline, id, grade, by, context.clock.now());
   return null;
 }
 
 /** The grade that the same judge gave the same texts before, for nothing, else the one that it gives now. */
 export async function gradeText(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   judge: Judge,
   { text, document, by }: Pick<AskedDocument, 'text' | 'document' | 'by'>,
   signal: AbortSignal,
 ): Promise<Pick<ModelGrade, 'grade' | 'problem' | 'isFlagged'> | Left> {
-  const before = await deps.judged.gradedBefore({ ...by, contentHash: document.hash });
+  const before = await context.db.judging.judged.gradedBefore({ ...by, contentHash: document.hash });
   if (before !== null) return { ...before, problem: null };
-  const answer = await askJudge(deps, plan, judge, { query: text, document: document.content }, signal);
+  const answer = await askJudge(context, plan, judge, { query: text, document: document.content }, signal);
   if (answer === 'no_money' || answer === 'unreachable') return answer;
   const { isFlagged } = answer;
-  if (isFlagged) deps.meter.increment('recalld_judge_flagged_total', { pipeline: plan.pipeline });
+  if (isFlagged) context.meter.increment('recalld_judge_flagged_total', { pipeline: plan.pipeline });
   return answer.kind === 'failed'
     ? { grade: null, problem: answer.problem, isFlagged }
     : { grade: answer.grade, problem: null, isFlagged };
@@ -259,14 +261,14 @@ export async function gradeText(
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function gradeDeeper(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   judge: Judge,
   signal: AbortSignal,
 ): Promise<void> {
-  const { deeperPools, clock, meter, logger } = deps;
+  const { db, clock, meter, logger } = context;
   const { pipeline, deeper, depth: k } = plan;
-  const expired = await deeperPools.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
+  const expired = await db.judging.pools.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
     logger.warn('deeper searches were given up: nothing could be searched or graded within a day', {
@@ -277,20 +279,20 @@ export async function gradeDeeper(
   if (deeper === null) return;
   const kind = { fingerprint: judge.fingerprint, k, searched: deeper.documents };
   await takeInTurn(clock, signal, {
-    claim: (due, leaseUntil) => deeperPools.claim(pipeline, judge.fingerprint, due, leaseUntil),
+    claim: (due, leaseUntil) => db.judging.pools.claim(pipeline, judge.fingerprint, due, leaseUntil),
     async work(query) {
-      const found = await searchDeeper(deps, plan, { query, judge, k: deeper.documents }, signal);
+      const found = await searchDeeper(context, plan, { query, judge, k: deeper.documents }, signal);
       if (typeof found === 'string') return found;
-      await deeperPools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
+      await db.judging.pools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
       return null;
     },
-    release: (id, dueAt) => deeperPools.release(pipeline, id, dueAt),
+    release: (id, dueAt) => db.judging.pools.release(pipeline, id, dueAt),
   });
 }
 
 /** Null where it cannot be searched, or not all of it has a grade. */
 async function searchDeeper(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   { query, judge, k }: { readonly query: ShallowQuery; readonly judge: Judge; readonly k: number },
   signal: AbortSignal,
@@ -298,18 +300,18 @@ async function searchDeeper(
   const { id, text, embedding, shown } = query;
   if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
   const { chunks, problem } = await nearestChunks(plan, { text, embedding, k }, signal);
-  if (problem !== null) return unreachable(deps, plan.pipeline, problem);
-  const by = { textHash: textHash(text, deps.hashKey), fingerprint: judge.fingerprint };
+  if (problem !== null) return unreachable(context, plan.pipeline, problem);
+  const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
   const texts = textsBeside(shown, chunks);
   if (texts === null) return null;
   const grades: number[] = [];
   for (const document of texts) {
-    const graded = await gradeText(deps, plan, judge, { text, document, by }, signal);
+    const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
     if (graded === 'no_money' || graded === 'unreachable') return graded;
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
     const stored = { contentHash: document.hash, grade, isFlagged };
-    await deps.judged.recordUnshown(plan.pipeline, id, stored, by, deps.clock.now());
+    await context.db.judging.judged.recordUnshown(plan.pipeline, id, stored, by, context.clock.now());
     grades.push(grade);
   }
   return poolScores(

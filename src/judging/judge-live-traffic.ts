@@ -1,5 +1,6 @@
 /** Judges the live traffic of every pipeline whose config says so: draws, grades, measures, sends. */
 
+import type { Context } from '../core/context.ts';
 import type { QueryOutcome } from '../core/model.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { toOtlpEvents } from '../platform/metrics/otlp.ts';
@@ -8,7 +9,7 @@ import { gradesPerQuery, guessedCost } from './expected-cost.ts';
 import { gradeDeeper, gradeQueries } from './grade-queries.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';
 import { measureDrop, measureJudged } from './measure-judged.ts';
-import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import type { JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 import { watchJudge } from './watch-judge.ts';
@@ -20,8 +21,8 @@ import { watchJudge } from './watch-judge.ts';
  *
  * @throws as forEachPipeline
  */
-export function judgeLiveTraffic(deps: JudgingDeps, plans: readonly JudgingPlan[], signal: AbortSignal): Promise<void> {
-  return forEachPipeline(plans, signal, (plan) => judgePipeline(deps, plan, signal, MIN_ROUND_MS));
+export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[], signal: AbortSignal): Promise<void> {
+  return forEachPipeline(plans, signal, (plan) => judgePipeline(context, plan, signal, MIN_ROUND_MS));
 }
 
 /**
@@ -32,23 +33,23 @@ export function judgeLiveTraffic(deps: JudgingDeps, plans: readonly JudgingPlan[
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function judgePipeline(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   signal: AbortSignal,
   leastMs: number,
 ): Promise<number | null> {
-  const { judged, clock } = deps;
-  const current = await watchJudge(deps, plan, signal);
-  const drawn = await drawQueries(deps, plan, leastMs);
+  const { db, clock } = context;
+  const current = await watchJudge(context, plan, signal);
+  const drawn = await drawQueries(context, plan, leastMs);
   try {
-    await gradeQueries(deps, { ...plan, judge: current?.judge ?? null }, signal);
-    if (current !== null) await gradeDeeper(deps, plan, current.judge, signal);
+    await gradeQueries(context, { ...plan, judge: current?.judge ?? null }, signal);
+    if (current !== null) await gradeDeeper(context, plan, current.judge, signal);
   } finally {
     // What was graded counts, also where the rest takes another round.
-    await measureJudged(deps, plan, current);
-    await measureDrop(deps, plan, current);
-    await sendEvaluations(deps, plan);
-    await judged.prune(plan.pipeline, new Date(clock.now().getTime() - plan.retentionDays * DAY_MS));
+    await measureJudged(context, plan, current);
+    await measureDrop(context, plan, current);
+    await sendEvaluations(context, plan);
+    await db.judging.judged.prune(plan.pipeline, new Date(clock.now().getTime() - plan.retentionDays * DAY_MS));
   }
   return drawn;
 }
@@ -70,18 +71,14 @@ const EMPTY_BESIDE_SHADOWS = 0.2;
  * @param leastMs a shorter round is not made
  * @returns queries that were drawn; null when no round is due
  */
-async function drawQueries(
-  { judged, spending, clock, meter }: JudgingDeps,
-  plan: JudgingPlan,
-  leastMs: number,
-): Promise<number | null> {
+async function drawQueries({ db, clock, meter }: Context, plan: JudgingPlan, leastMs: number): Promise<number | null> {
   const { pipeline, depth, judge, maxCostPerDay } = plan;
   const now = clock.now();
   const until = new Date(now.getTime() - SETTLED_MS);
-  const { today, perQuery } = await spending.spent(pipeline, now);
+  const { today, perQuery } = await db.judging.spending.spent(pipeline, now);
   const costOfQuery = perQuery ?? (judge === null ? 0 : gradesPerQuery(plan) * guessedCost(judge));
   let lost = 0;
-  const drawn = await judged.drawRound({ pipeline, until, depth, leastMs }, (kept, from) => {
+  const drawn = await db.judging.judged.drawRound({ pipeline, until, depth, leastMs }, (kept, from) => {
     const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
     const wanted = (plan.queriesPerDay * roundMs) / DAY_MS;
     const expected = Math.min(wanted, affordable(maxCostPerDay - today, costOfQuery, roundMs, now));
@@ -160,12 +157,14 @@ const PATIENCE_MS = 2 * DAY_MS;
  * Sends what the model graded since the last time, at least once: a process that dies between sending and noting it sends
  * again. What the receiver refuses is not sent again, and what did not arrive is tried again in the next round.
  */
-async function sendEvaluations(deps: JudgingDeps, { pipeline, depth, judge }: JudgingPlan): Promise<void> {
-  const { evaluations, otlp, clock, meter, logger } = deps;
+async function sendEvaluations(context: Context, { pipeline, depth, judge }: JudgingPlan): Promise<void> {
+  const { db, config, clock, meter, logger } = context;
+  const isSent = context.otlp !== null && config.metrics.otlp?.send.includes('evaluations') === true;
+  const otlp = isSent ? context.otlp : null;
   if (otlp === null || judge === null) return;
   const since = new Date(clock.now().getTime() - PATIENCE_MS);
   for (;;) {
-    const queries = await evaluations.unsent(pipeline, since, QUERIES_PER_REQUEST);
+    const queries = await db.judging.evaluations.unsent(pipeline, since, QUERIES_PER_REQUEST);
     if (queries.length === 0) return;
     const events = queries.flatMap((query) => evaluationsOf(query, pipeline, depth));
     const refusal = await otlp.send('logs', toOtlpEvents(events, otlp.reporter, clock.now()));
@@ -173,7 +172,7 @@ async function sendEvaluations(deps: JudgingDeps, { pipeline, depth, judge }: Ju
     meter.increment('recalld_evaluation_requests_total', { pipeline, outcome });
     if (refusal !== null) logger.warn('evaluations are not sent by OTLP', { pipeline, reason: refusal.reason });
     if (outcome === 'failed') return;
-    await evaluations.recordSent(
+    await db.judging.evaluations.recordSent(
       pipeline,
       queries.map(({ id }) => id),
       clock.now(),

@@ -1,12 +1,7 @@
 /** The job that has live traffic graded. */
+import type { Context } from '../core/context.ts';
 import { defineCronJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { judgeLiveTraffic } from './judge-live-traffic.ts';
-import type { JudgingDeps, JudgingPlan } from './plan.ts';
-
-export interface JudgingJobDeps {
-  readonly judging: JudgingDeps;
-  readonly judgingPlans: readonly JudgingPlan[];
-}
 
 const judgeLiveTrafficJob = defineCronJob({
   name: 'judge-live-traffic',
@@ -14,7 +9,7 @@ const judgeLiveTrafficJob = defineCronJob({
   cron: '7 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  handle: ({ judging, judgingPlans }: JudgingJobDeps, signal) => judgeLiveTraffic(judging, judgingPlans, signal),
+  handle: (context: Context, signal) => judgeLiveTraffic(context, context.judgingPlans, signal),
 });
 
-export const judgingJobs: readonly JobDefinition<JudgingJobDeps>[] = [judgeLiveTrafficJob];
+export const judgingJobs: readonly JobDefinition<Context>[] = [judgeLiveTrafficJob];

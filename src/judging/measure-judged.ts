@@ -3,11 +3,12 @@
  * before.
  */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import type { JudgingPlan } from './plan.ts';
 import type { Agreement } from './rules/agreement.ts';
 import { dropOfPeople, dropState, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';
 import {
@@ -29,20 +30,20 @@ export const POOL_GAP = 'live_ndcg_pool_gap';
 
 /** Measures the drawn queries of the trailing window, or of what has been drawn and is kept of it. */
 export async function measureJudged(
-  { judged, deeperPools, windows, measurements, clock }: JudgingDeps,
+  { db, clock }: Context,
   plan: JudgingPlan,
   current: CurrentJudge | null,
 ): Promise<void> {
   const { pipeline, depth, deeper, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
-  const round = await judged.round(pipeline);
+  const round = await db.judging.judged.round(pipeline);
   // The first round only begins.
   if (round === null || round.drawnUntil <= round.startedAt) return;
   const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
   const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - lengthMs));
   const window = { pipeline, from, until: round.drawnUntil };
-  const { queries, states } = await judged.graded(window);
-  const arrivals = await windows.arrivals(window);
+  const { queries, states } = await db.judging.judged.graded(window);
+  const arrivals = await db.live.windows.arrivals(window);
   const counted = Object.fromEntries(Object.entries(arrivals).map(([outcome, { counted: of }]) => [outcome, of]));
   const frame = { pipeline, windowStart: from, windowEnd: round.drawnUntil, measuredAt: now };
   const whole = { ...frame, segment: ALL_SEGMENT };
@@ -85,7 +86,7 @@ export async function measureJudged(
   );
   if (deeper !== null && judge !== null) {
     const kind = { fingerprint: judge, k: depth, searched: deeper.documents };
-    const pools = await deeperPools.searched(window, kind);
+    const pools = await db.judging.pools.searched(window, kind);
     const gap = poolGap(pools.queries, counted);
     const about = { ...whole, measure: POOL_GAP, details: { ...pools.states, ...details, searched: deeper.documents } };
     outcomes.push(
@@ -119,7 +120,7 @@ export async function measureJudged(
     n: queries.length,
     details: { ...counts, ...states, ...grader, unaffordable: round.unaffordable },
   });
-  await measurements.record(outcomes.map(sameMinute));
+  await db.measurements.record(outcomes.map(sameMinute));
 }
 
 /** An agreement as it was recorded; null where the latest window has none. */
@@ -152,17 +153,17 @@ const REFERENCE_DAYS = 70;
  * Measures the last whole days (UTC) by the judge of now, and holds them against those before. Nothing is said on a day on
  * which the panel did not show that the judge is what it was.
  */
-export async function measureDrop(deps: JudgingDeps, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
-  const { measurements, clock } = deps;
+export async function measureDrop(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
+  const { db, clock } = context;
   const now = clock.now();
   const today = new Date(now.getTime() - (now.getTime() % DAY_MS));
   const about = { pipeline: plan.pipeline, segment: ALL_SEGMENT, measure: LIVE_DROP, measuredAt: now } as const;
   const gap = (reason: string): Promise<void> =>
-    measurements.record([{ ...about, windowStart: today, windowEnd: today, kind: 'no_data', reason, details: {} }]);
+    db.measurements.record([{ ...about, windowStart: today, windowEnd: today, kind: 'no_data', reason, details: {} }]);
   if (current === null) return gap('no_judge');
-  for (let day = LATE_DAYS; day > 0; day--) await measureDay(deps, plan, current, daysBefore(today, day));
+  for (let day = LATE_DAYS; day > 0; day--) await measureDay(context, plan, current, daysBefore(today, day));
   const series = { pipeline: plan.pipeline, segment: ALL_SEGMENT };
-  const judged = await measurements.series(
+  const judged = await db.measurements.series(
     { ...series, measure: JUDGED_DAY },
     daysBefore(today, REFERENCE_DAYS),
     daysBefore(today, -1),
@@ -174,13 +175,13 @@ export async function measureDrop(deps: JudgingDeps, plan: JudgingPlan, current:
   );
   const drop = largestDrop(days);
   if (drop === null) return gap('no_reference');
-  const looked = await measurements.series({ ...series, measure: JUDGE_DRIFT }, today, daysBefore(today, -1));
+  const looked = await db.measurements.series({ ...series, measure: JUDGE_DRIFT }, today, daysBefore(today, -1));
   if (looked.at(-1)?.details['verdict'] !== 'steady') return gap('judge_in_doubt');
-  const people = dropState(drop, null) === 'called' ? await askPeople(deps, plan, drop, today) : null;
+  const people = dropState(drop, null) === 'called' ? await askPeople(context, plan, drop, today) : null;
   const state = dropState(drop, people);
   // What people say takes the place of what the model said.
   const by = state === 'called' || people === null ? drop : people;
-  await measurements.record([
+  await db.measurements.record([
     {
       ...about,
       windowStart: drop.since,
@@ -199,26 +200,26 @@ export async function measureDrop(deps: JudgingDeps, plan: JudgingPlan, current:
 const daysBefore = (day: Date, days: number): Date => new Date(day.getTime() - days * DAY_MS);
 
 async function measureDay(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   { judge }: CurrentJudge,
   windowStart: Date,
 ): Promise<void> {
   const { pipeline } = plan;
   const windowEnd = daysBefore(windowStart, -1);
-  const round = await deps.judged.round(pipeline);
+  const round = await context.db.judging.judged.round(pipeline);
   if (round === null || round.startedAt > windowStart || round.drawnUntil < windowEnd) return;
-  const { queries, window } = await readWindow(deps, plan, windowStart, windowEnd, judge.fingerprint);
+  const { queries, window } = await readWindow(context, plan, windowStart, windowEnd, judge.fingerprint);
   const mean = modelMean(queries, window, 'ndcg');
   if (mean === null) return;
-  await deps.measurements.record([
+  await context.db.measurements.record([
     {
       pipeline,
       segment: ALL_SEGMENT,
       measure: JUDGED_DAY,
       windowStart,
       windowEnd,
-      measuredAt: deps.clock.now(),
+      measuredAt: context.clock.now(),
       kind: 'value',
       value: mean.value,
       ciLow: mean.low,
@@ -231,10 +232,10 @@ async function measureDay(
 }
 
 /** Whoever the judge was: people correct each. */
-async function askPeople(deps: JudgingDeps, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
+async function askPeople(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([
-    readWindow(deps, plan, daysBefore(today, plan.retentionDays), since, null),
-    readWindow(deps, plan, since, deps.clock.now(), null),
+    readWindow(context, plan, daysBefore(today, plan.retentionDays), since, null),
+    readWindow(context, plan, since, context.clock.now(), null),
   ]);
   return dropOfPeople(
     judgedQueriesOf(before.queries, before.window, 'ndcg'),
@@ -243,14 +244,14 @@ async function askPeople(deps: JudgingDeps, plan: JudgingPlan, { since }: Releva
 }
 
 async function readWindow(
-  { judged, windows }: JudgingDeps,
+  { db }: Context,
   { pipeline, depth }: JudgingPlan,
   from: Date,
   until: Date,
   judge: string | null,
 ) {
   const at = { pipeline, from, until };
-  const [{ queries }, arrivals] = await Promise.all([judged.graded(at), windows.arrivals(at)]);
+  const [{ queries }, arrivals] = await Promise.all([db.judging.judged.graded(at), db.live.windows.arrivals(at)]);
   const counted = Object.fromEntries(Object.entries(arrivals).map(([outcome, { counted: of }]) => [outcome, of]));
   const window: JudgedWindow = { depth, counted, segmentKeys: [], maxSegments: 0, judge };
   return { queries, window };

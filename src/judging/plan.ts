@@ -5,21 +5,9 @@ import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReranker } from '../connectors/models/reranker.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import type { VectorStore } from '../connectors/stores/vector-store.ts';
-import type { Logger } from '../core/logger.ts';
-import type { Clock } from '../core/time.ts';
-import type { Deployments } from '../live/deployments/deployments.ts';
-import type { LiveWindows } from '../live/sql/live-windows.ts';
-import type { Measurements } from '../measures/measurements.ts';
 import { durationMs } from '../platform/config/times.ts';
-import type { Meter } from '../platform/metrics/meter.ts';
-import type { OtlpEndpoint } from '../platform/metrics/otlp.ts';
 import { hasContent } from './config.ts';
-import type { DeeperPools } from './deeper-pools.ts';
-import type { EvaluationTable } from './graded-queries.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
-import type { JudgeSpending } from './judge-spending.ts';
-import type { JudgedTable } from './judged-table.ts';
-import type { PanelTable } from './panel-table.ts';
 
 export interface JudgingPlan {
   readonly pipeline: string;
@@ -46,24 +34,6 @@ export interface JudgingPlan {
   readonly retriever: Retriever;
   readonly store: VectorStore | null;
   readonly embedder: Embedder | null;
-}
-
-export interface JudgingDeps {
-  readonly judged: JudgedTable;
-  readonly deeperPools: DeeperPools;
-  readonly spending: JudgeSpending;
-  readonly panels: PanelTable;
-  readonly evaluations: EvaluationTable;
-  /** Where scores of single live queries are sent; null: nowhere. */
-  readonly otlp: Pick<OtlpEndpoint, 'reporter' | 'send'> | null;
-  readonly deployments: Pick<Deployments, 'observe'>;
-  readonly windows: Pick<LiveWindows, 'arrivals'>;
-  readonly measurements: Pick<Measurements, 'record' | 'series'>;
-  readonly meter: Pick<Meter, 'increment'>;
-  /** Key of the hashes that stand for texts. */
-  readonly hashKey: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** What a pipeline is made of, with the name that finds its config. */

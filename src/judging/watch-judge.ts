@@ -1,10 +1,11 @@
 /** Has fixed pairs graded again every day, so that a judge that changed behind its name is noticed and is called another. */
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { askJudge } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
 import type { JudgePanel } from './panel-table.ts';
-import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import type { JudgingPlan } from './plan.ts';
 import { type JudgeDrift, judgeDrift } from './rules/agreement.ts';
 
 export const JUDGE_DRIFT = 'judge_drift';
@@ -28,24 +29,24 @@ export interface CurrentJudge {
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function watchJudge(
-  deps: JudgingDeps,
+  context: Context,
   plan: JudgingPlan,
   signal: AbortSignal,
 ): Promise<CurrentJudge | null> {
-  const { panels, clock } = deps;
+  const { db, clock } = context;
   const { pipeline, judge, queriesPerDay, depth } = plan;
   if (judge === null) return null;
-  const panel = await panels.current(pipeline, judge.fingerprint, clock.now());
-  await noteJudge(deps, pipeline, judge, panel);
-  await panels.fill(pipeline, panel.identity, queriesPerDay * depth, clock.now());
-  if (panel.isJudged || !(await gradeAgain(deps, plan, judge, signal))) return asOf(judge, panel);
+  const panel = await db.judging.panels.current(pipeline, judge.fingerprint, clock.now());
+  await noteJudge(context, pipeline, judge, panel);
+  await db.judging.panels.fill(pipeline, panel.identity, queriesPerDay * depth, clock.now());
+  if (panel.isJudged || !(await gradeAgain(context, plan, judge, signal))) return asOf(judge, panel);
   const now = clock.now();
-  const drift = judgeDrift((await panels.gradedToday(pipeline, now)) ?? []);
+  const drift = judgeDrift((await db.judging.panels.gradedToday(pipeline, now)) ?? []);
   if (drift === null) return asOf(judge, panel);
-  await recordDrift(deps, pipeline, panel, drift, now);
-  await panels.finalizeDay(pipeline, drift.verdict === 'changed', now);
-  const seen = await panels.current(pipeline, judge.fingerprint, now);
-  await noteJudge(deps, pipeline, judge, seen);
+  await recordDrift(context, pipeline, panel, drift, now);
+  await db.judging.panels.finalizeDay(pipeline, drift.verdict === 'changed', now);
+  const seen = await db.judging.panels.current(pipeline, judge.fingerprint, now);
+  await noteJudge(context, pipeline, judge, seen);
   return asOf(judge, seen);
 }
 
@@ -56,12 +57,12 @@ const asOf = (judge: Judge, { identity, since }: JudgePanel): CurrentJudge => ({
 
 /** Another judge than was last seen is a deployment; done again, it says nothing new. */
 async function noteJudge(
-  { deployments, clock, logger }: JudgingDeps,
+  { db, clock, logger }: Context,
   pipeline: string,
   { name, fingerprint }: Judge,
   { identity, since }: JudgePanel,
 ): Promise<void> {
-  const deployment = await deployments.observe({
+  const deployment = await db.live.deployments.observe({
     pipeline,
     part: 'judge',
     fingerprint: identity,
@@ -72,23 +73,23 @@ async function noteJudge(
 }
 
 /** @returns whether nothing is left to grade today */
-async function gradeAgain(deps: JudgingDeps, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
-  const { panels, clock } = deps;
+async function gradeAgain(context: Context, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
+  const { db, clock } = context;
   for (;;) {
     signal.throwIfAborted();
     const now = clock.now();
-    const pair = await panels.claim(plan.pipeline, now, new Date(now.getTime() + LEASE_MS));
-    if (pair === null) return (await panels.gradedToday(plan.pipeline, clock.now())) !== null;
-    const answer = await askJudge(deps, plan, judge, pair, signal);
+    const pair = await db.judging.panels.claim(plan.pipeline, now, new Date(now.getTime() + LEASE_MS));
+    if (pair === null) return (await db.judging.panels.gradedToday(plan.pipeline, clock.now())) !== null;
+    const answer = await askJudge(context, plan, judge, pair, signal);
     const isLeft = answer === 'no_money' || answer === 'unreachable';
     const grade = isLeft ? null : answer.kind === 'grade' ? answer.grade : 0;
-    await panels.record(plan.pipeline, pair, grade, clock.now());
+    await db.judging.panels.record(plan.pipeline, pair, grade, clock.now());
     if (isLeft) return false;
   }
 }
 
 async function recordDrift(
-  { measurements, logger }: JudgingDeps,
+  { db, logger }: Context,
   pipeline: string,
   { identity, since, changedAt }: JudgePanel,
   { shift, low, high, pairs, differing, verdict }: JudgeDrift,
@@ -97,7 +98,7 @@ async function recordDrift(
   const hasChanged = verdict === 'changed';
   if (hasChanged) logger.warn('the judge does not grade as it did', { pipeline, shift, differing, pairs });
   const today = new Date(now.getTime() - (now.getTime() % DAY_MS));
-  await measurements.record([
+  await db.measurements.record([
     {
       kind: 'value',
       pipeline,

@@ -1,15 +1,14 @@
 /** Live traffic: its sampling, its measures, its retention. */
+
 import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import type { Clock } from '../core/time.ts';
+import type { Context } from '../core/context.ts';
 import { longestGapSeconds } from '../math/schedule/occurrences.ts';
-import type { Measurements } from '../measures/measurements.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
-import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
-import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
-import type { LiveTraffic } from './sql/live-traffic.ts';
+import { measureFeedback } from './measure-feedback.ts';
+import { type LivePlan, measureLiveTraffic } from './measure-live-traffic.ts';
 
 /** Bounds of a share over so many samples are within a percent of it; more would only cost time and memory. */
 export const MAX_SAMPLES = 20_000;
@@ -32,31 +31,18 @@ function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan 
 }
 
 /** Longest gap between two measurements of live traffic. */
-export function liveIntervalSeconds(clock: Clock): number {
-  return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, clock.now());
+export function liveIntervalSeconds(now: Date): number {
+  return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }
 
-/** What can be told to forget what is older. */
-interface Prunable {
-  prune(before: Date): Promise<unknown>;
+/** Days that the live queries of each pipeline of the config are kept. */
+export function retentionDaysOf({ pipelines }: Pick<Config, 'pipelines'>): ReadonlyMap<string, number> {
+  return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
 
-export interface LiveJobDeps {
-  readonly clock: Clock;
-  readonly traffic: LiveTraffic;
-  readonly runs: { pruneSentinels(before: Date): Promise<unknown> };
-  readonly measurements: Pick<Measurements, 'createPartitions' | 'prune'>;
-  readonly diagnose: { readonly incidents: Prunable };
-  readonly checkStore: Prunable;
-  /** Days that the live queries of each pipeline are kept, of those that left the config as they were kept last. */
-  readonly retentionDays: () => Promise<ReadonlyMap<string, number>>;
-  readonly forgetEndedParts: (now: Date) => Promise<void>;
-  readonly measurementRetentionDays: number;
-  readonly auditLog: Prunable;
-  readonly auditRetentionDays: number;
-  readonly consoleSessions: { prune(): Promise<unknown> };
-  readonly measureLive: MeasureLiveDeps;
-  readonly measureFeedback: MeasureFeedbackDeps;
+/** Those of pipelines that left the config, too, as they were kept last. */
+async function allRetentionDays({ config, db }: Context): Promise<ReadonlyMap<string, number>> {
+  return new Map([...retentionDaysOf(config), ...(await db.live.parts.retentionDays())]);
 }
 
 const DAY_SECONDS = 86_400;
@@ -68,9 +54,9 @@ const closeSamplingMinutesJob = defineCronJob({
   does: 'Gives the live queries of past minutes one sampling rate for the whole minute.',
   cron: '20 * * * * *',
   timeoutMs: 60_000,
-  async handle(deps: LiveJobDeps) {
+  async handle(context: Context) {
     // A minute is left alone for another one, in which requests that were under way come to their end.
-    await deps.traffic.closeMinutes(new Date(deps.clock.now().getTime() - 120_000));
+    await context.db.live.traffic.closeMinutes(new Date(context.clock.now().getTime() - 120_000));
   },
 });
 
@@ -79,7 +65,7 @@ const releaseTraceFragmentsJob = defineCronJob({
   does: 'Drops what OpenTelemetry spans told about live queries that did not come within 10 to 20 minutes.',
   cron: '40 */2 * * * *',
   timeoutMs: 60_000,
-  handle: (deps: LiveJobDeps) => deps.traffic.releaseFragments(deps.clock.now()),
+  handle: (context: Context) => context.db.live.traffic.releaseFragments(context.clock.now()),
 });
 
 const eraseLateArrivalsJob = defineCronJob({
@@ -87,8 +73,9 @@ const eraseLateArrivalsJob = defineCronJob({
   does: 'Erases what came late of people and queries that had been erased.',
   cron: '50 * * * * *',
   timeoutMs: 60_000,
-  async handle({ traffic, retentionDays, clock, logger }) {
-    const erased = await traffic.eraseLate([...(await retentionDays()).keys()], clock.now());
+  async handle(context: Context) {
+    const { db, clock, logger } = context;
+    const erased = await db.live.traffic.eraseLate([...(await allRetentionDays(context)).keys()], clock.now());
     if (erased.queries + erased.feedback > 0)
       logger.info('what came late of erased people and queries was erased', { ...erased });
   },
@@ -104,22 +91,22 @@ const keepPartitionsJob = defineJob({
   timeoutMs: 600_000,
   retainSeconds: DAY_SECONDS,
   cron: '17 * * * *',
-  async handle(deps: LiveJobDeps, _payload, signal) {
-    const now = deps.clock.now();
+  async handle(context: Context, _payload, signal) {
+    const now = context.clock.now();
     const daysAgo = (days: number): Date => new Date(now.getTime() - days * DAY_SECONDS * 1000);
-    await deps.traffic.createPartitions(now);
-    await deps.measurements.createPartitions(now);
-    const oldest = daysAgo(deps.measurementRetentionDays);
+    await context.db.live.traffic.createPartitions(now);
+    await context.db.measurements.createPartitions(now);
+    const oldest = daysAgo(context.config.storage.measurement_retention_days);
     await attemptEach(
       [
-        () => deps.runs.pruneSentinels(daysAgo(SENTINEL_DAYS)),
-        async () => deps.traffic.prune(await deps.retentionDays(), now),
-        () => deps.forgetEndedParts(now),
-        () => deps.measurements.prune(oldest),
-        () => deps.diagnose.incidents.prune(oldest),
-        () => deps.checkStore.prune(oldest),
-        () => deps.consoleSessions.prune(),
-        () => deps.auditLog.prune(daysAgo(deps.auditRetentionDays)),
+        () => context.db.golden.runs.pruneSentinels(daysAgo(SENTINEL_DAYS)),
+        async () => context.db.live.traffic.prune(await allRetentionDays(context), now),
+        () => context.db.live.parts.forget(now),
+        () => context.db.measurements.prune(oldest),
+        () => context.db.incidents.prune(oldest),
+        () => context.db.checks.prune(oldest),
+        () => context.db.platform.sessions.prune(),
+        () => context.db.platform.auditLog.prune(daysAgo(context.config.storage.audit_retention_days)),
       ],
       signal,
     );
@@ -131,14 +118,11 @@ export const measureLiveTrafficJob = defineCronJob({
   does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback and whether it dropped.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
-  handle: (deps: LiveJobDeps, signal) =>
-    attemptEach(
-      [() => measureFeedback(deps.measureFeedback, signal), () => measureLiveTraffic(deps.measureLive, signal)],
-      signal,
-    ),
+  handle: (context: Context, signal) =>
+    attemptEach([() => measureFeedback(context, signal), () => measureLiveTraffic(context, signal)], signal),
 });
 
-export const liveJobs: readonly JobDefinition<LiveJobDeps>[] = [
+export const liveJobs: readonly JobDefinition<Context>[] = [
   closeSamplingMinutesJob,
   releaseTraceFragmentsJob,
   eraseLateArrivalsJob,

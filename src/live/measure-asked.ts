@@ -1,12 +1,12 @@
 /** What is asked in a window of live traffic: how much of it one query makes up, and in which language it is. */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import type { Clock } from '../core/time.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { languageOrScript, languageShare, type UsualLanguage } from './rules/asked-languages.ts';
-import type { LiveWindow, LiveWindows } from './sql/live-windows.ts';
+import type { LiveWindow } from './sql/live-windows.ts';
 
 export const TOP_QUERY = 'top_query_ratio';
 export const MAIN_LANGUAGE = 'main_language_ratio';
@@ -17,14 +17,9 @@ const TEXTS_PER_TURN = 50;
 /** Of fewer queries the most frequent one is so by chance. */
 const MIN_QUERIES = 50;
 
-interface MeasureAskedDeps {
-  readonly windows: Pick<LiveWindows, 'topQuery' | 'texts'>;
-  readonly clock: Clock;
-}
-
 /** @param latest of the pipeline */
 export async function measureAsked(
-  { windows, clock }: MeasureAskedDeps,
+  { db, clock }: Context,
   window: LiveWindow,
   latest: readonly LatestMeasurement[],
   signal: AbortSignal,
@@ -32,9 +27,9 @@ export async function measureAsked(
   const measuredAt = clock.now();
   const { pipeline, from, until } = window;
   const frame = { pipeline, segment: ALL_SEGMENT, windowStart: from, windowEnd: until, measuredAt };
-  const top = await windows.topQuery(window);
+  const top = await db.live.windows.topQuery(window);
   const asked = [];
-  for (const { text, probability } of top.queries === 0 ? [] : await windows.texts(window, MAX_TEXTS)) {
+  for (const { text, probability } of top.queries === 0 ? [] : await db.live.windows.texts(window, MAX_TEXTS)) {
     // Requests share this thread.
     if (asked.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
     asked.push({ language: languageOrScript(text), probability });

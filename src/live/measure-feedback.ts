@@ -1,10 +1,10 @@
 /** Opinions of the trailing window -> their positive share by segment, and the evidence that it dropped. */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import type { FalsePageBudget } from '../density/rules/alarm.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { OTHER_SEGMENT } from '../golden/rules/golden-set.ts';
-import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
@@ -16,21 +16,11 @@ import {
   positiveRatio,
   positiveRatios,
 } from './rules/feedback/sentiment.ts';
-import type { LiveTraffic } from './sql/live-traffic.ts';
 
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
 /** The share of the time before the window, with what it takes to compare with it. */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
-
-export interface MeasureFeedbackDeps {
-  readonly traffic: Pick<LiveTraffic, 'opinions' | 'opinionBuckets'>;
-  readonly measurements: Pick<Measurements, 'record' | 'latest'>;
-  readonly clock: Clock;
-  readonly plans: readonly LivePlan[];
-  /** How often a drop may be reported of one pipeline without one. */
-  readonly falseAlarms: FalsePageBudget;
-}
 
 /** How many opinions of each basis there were, beside the value over both. */
 export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
@@ -52,25 +42,25 @@ export interface DropDetails extends Readonly<Record<string, unknown>> {
  *
  * @throws as forEachPipeline
  */
-export async function measureFeedback(deps: MeasureFeedbackDeps, signal: AbortSignal): Promise<void> {
-  const latest = await deps.measurements.latest(deps.clock.now());
-  await forEachPipeline(deps.plans, signal, async (plan) => {
-    const until = new Date(Math.floor(deps.clock.now().getTime() / MINUTE_MS) * MINUTE_MS);
-    const positive = await measurePositiveRatios(deps, plan, until);
-    await deps.measurements.record(positive);
+export async function measureFeedback(context: Context, signal: AbortSignal): Promise<void> {
+  const latest = await context.db.measurements.latest(context.clock.now());
+  await forEachPipeline(context.livePlans, signal, async (plan) => {
+    const until = new Date(Math.floor(context.clock.now().getTime() / MINUTE_MS) * MINUTE_MS);
+    const positive = await measurePositiveRatios(context, plan, until);
+    await context.db.measurements.record(positive);
     const known = latest.find(({ pipeline, measure }) => pipeline === plan.pipeline && measure === FEEDBACK_BASELINE);
-    await measureDrop(deps, plan, known ?? null, until);
+    await measureDrop(context, plan, known ?? null, until);
   });
 }
 
 async function measurePositiveRatios(
-  { traffic, clock }: MeasureFeedbackDeps,
+  { db, clock }: Context,
   plan: LivePlan,
   until: Date,
 ): Promise<MeasurementOutcome[]> {
   const { pipeline, segmentKeys, windowMs } = plan;
   const window = { from: new Date(until.getTime() - windowMs), until };
-  const tallies = withinSegments(await traffic.opinions(pipeline, window, segmentKeys), plan);
+  const tallies = withinSegments(await db.live.traffic.opinions(pipeline, window, segmentKeys), plan);
   const explicit = positiveRatios(tallies, 'explicit');
   const implicit = positiveRatios(tallies, 'implicit');
   const frame = { pipeline, measure: POSITIVE_RATIO, windowStart: window.from, windowEnd: until };
@@ -112,25 +102,25 @@ const MAX_BASELINE_AGE_MS = DAY_MS;
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(
-  deps: MeasureFeedbackDeps,
+  context: Context,
   plan: LivePlan,
   known: LatestMeasurement | null,
   until: Date,
 ): Promise<void> {
   const { pipeline, windowMs } = plan;
   const bucketMs = bucketLengthMs(windowMs);
-  const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: deps.clock.now() };
-  const baseline = await currentBaseline(deps, plan, known, until);
+  const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: context.clock.now() };
+  const baseline = await currentBaseline(context, plan, known, until);
   // A bucket that is not over would be looked at with each of its opinions.
   const untilMs = Math.floor(until.getTime() / bucketMs) * bucketMs;
   const fromMs = Math.min(untilMs, Math.max(until.getTime() - windowMs, baseline?.untilMs ?? 0));
   const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;
   const frame = { ...series, windowStart: new Date(firstMs), windowEnd: until };
-  const gap = (reason: string) => deps.measurements.record([{ kind: 'no_data', ...frame, reason, details: {} }]);
+  const gap = (reason: string) => context.db.measurements.record([{ kind: 'no_data', ...frame, reason, details: {} }]);
   if (baseline === null) return gap('no_reference');
   const window = { from: new Date(firstMs), until: new Date(untilMs) };
-  const buckets = await deps.traffic.opinionBuckets(pipeline, window, bucketMs);
-  const drop = feedbackDrop(baseline, buckets, { untilMs, bucketMs }, deps.falseAlarms);
+  const buckets = await context.db.live.traffic.opinionBuckets(pipeline, window, bucketMs);
+  const drop = feedbackDrop(baseline, buckets, { untilMs, bucketMs }, context.falseAlarms);
   if ('kind' in drop) return gap('no_feedback');
   const details: DropDetails = {
     baseline_positive_ratio: drop.baselineShare,
@@ -138,7 +128,7 @@ async function measureDrop(
     since: new Date(drop.sinceMs).toISOString(),
   };
   const value = { value: drop.evidenceRatio, ciLow: null, ciHigh: null, ciMethod: null, n: drop.opinions };
-  await deps.measurements.record([{ kind: 'value', ...frame, ...value, details }]);
+  await context.db.measurements.record([{ kind: 'value', ...frame, ...value, details }]);
 }
 
 /**
@@ -146,7 +136,7 @@ async function measureDrop(
  * first half of what is known makes the baseline of a service that is younger than two windows.
  */
 async function currentBaseline(
-  { traffic, measurements, clock }: MeasureFeedbackDeps,
+  { db, clock }: Context,
   { pipeline, windowMs, baselineMs }: LivePlan,
   known: LatestMeasurement | null,
   until: Date,
@@ -158,7 +148,7 @@ async function currentBaseline(
   if (!isOlder(known?.gap, Math.min(BASELINE_RETRY_MS, windowMs))) return stored;
 
   const from = new Date(until.getTime() - windowMs - baselineMs);
-  const buckets = await traffic.opinionBuckets(pipeline, { from, until }, bucketLengthMs(windowMs));
+  const buckets = await db.live.traffic.opinionBuckets(pipeline, { from, until }, bucketLengthMs(windowMs));
   const firstMs = buckets[0]?.startMs ?? from.getTime();
   const endMs = Math.max(until.getTime() - windowMs, (firstMs + until.getTime()) / 2);
   const baseline = feedbackBaseline(buckets.filter(({ startMs }) => startMs + bucketLengthMs(windowMs) <= endMs));
@@ -167,13 +157,13 @@ async function currentBaseline(
   if ('kind' in baseline) {
     const { have, need } = baseline;
     const reason = have === 0 ? 'no_feedback' : 'too_few_opinions';
-    await measurements.record([{ kind: 'no_data', ...frame, ...window, reason, details: { have, need } }]);
+    await db.measurements.record([{ kind: 'no_data', ...frame, ...window, reason, details: { have, need } }]);
     return stored;
   }
   const { positive, negative, phi } = baseline;
   const { value, ciLow, ciHigh, ciMethod, n } = boundsOf(baseline);
   const details = { positive, negative, phi };
-  await measurements.record([{ kind: 'value', ...frame, ...window, value, ciLow, ciHigh, ciMethod, n, details }]);
+  await db.measurements.record([{ kind: 'value', ...frame, ...window, value, ciLow, ciHigh, ciMethod, n, details }]);
   return { ...baseline, untilMs: endMs };
 }
 

@@ -1,18 +1,13 @@
 /** Live traffic of a trailing window -> measurements, per pipeline and segment, so that checks and backtests see them over time. */
 
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { type Clock, MINUTE_MS } from '../core/time.ts';
-import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
+import { MINUTE_MS } from '../core/time.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { measureAsked } from './measure-asked.ts';
-import {
-  currentReference,
-  REFERENCE,
-  type ReadLiveWindowDeps,
-  readLiveWindow,
-  type WindowReading,
-} from './read-live-window.ts';
+import { currentReference, REFERENCE, readLiveWindow, type WindowReading } from './read-live-window.ts';
 import { settledUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
@@ -27,12 +22,6 @@ export interface LivePlan {
   readonly maxSegments: number;
   /** Whether the config keeps every query, whatever its segment. */
   readonly keepsAll: boolean;
-}
-
-export interface MeasureLiveDeps extends ReadLiveWindowDeps {
-  readonly measurements: Measurements;
-  readonly clock: Clock;
-  readonly plans: readonly LivePlan[];
 }
 
 /** Share of the samples of the window that were read, below 1 when there were too many. */
@@ -52,12 +41,12 @@ export interface StagesDetails {
  *
  * @throws as forEachPipeline
  */
-export async function measureLiveTraffic(deps: MeasureLiveDeps, signal: AbortSignal): Promise<void> {
-  const latest = await deps.measurements.latest(deps.clock.now());
-  const due = deps.plans
+export async function measureLiveTraffic(context: Context, signal: AbortSignal): Promise<void> {
+  const latest = await context.db.measurements.latest(context.clock.now());
+  const due = context.livePlans
     .map((plan) => ({ ...plan, own: latest.filter(({ pipeline }) => pipeline === plan.pipeline) }))
     .toSorted((a, b) => lastMeasuredMs(a.own) - lastMeasuredMs(b.own));
-  await forEachPipeline(due, signal, ({ own, ...plan }) => measurePipeline(deps, plan, own, signal));
+  await forEachPipeline(due, signal, ({ own, ...plan }) => measurePipeline(context, plan, own, signal));
 }
 
 function lastMeasuredMs(own: readonly LatestMeasurement[]): number {
@@ -65,19 +54,19 @@ function lastMeasuredMs(own: readonly LatestMeasurement[]): number {
 }
 
 async function measurePipeline(
-  deps: MeasureLiveDeps,
+  context: Context,
   plan: LivePlan,
   /** Of the pipeline. */
   latest: readonly LatestMeasurement[],
   signal: AbortSignal,
 ): Promise<void> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const from = new Date(until.getTime() - plan.windowMs);
   const known = latest.find(({ measure, segment }) => measure === REFERENCE && segment === ALL_SEGMENT);
-  const reference = await currentReference(deps, plan, known ?? null, from, signal);
+  const reference = await currentReference(context, plan, known ?? null, from, signal);
   const window = { pipeline: plan.pipeline, from, until };
-  const reading = await readLiveWindow(deps, window, plan.segmentKeys, signal);
+  const reading = await readLiveWindow(context, window, plan.segmentKeys, signal);
   const settled = new Date(Math.max(from.getTime(), Math.min(until.getTime(), settledUntil(now).getTime())));
   const traits = {
     isComplete: plan.keepsAll && reading.isCertain,
@@ -93,14 +82,14 @@ async function measurePipeline(
       const windowEnd = (clickMeasures as readonly string[]).includes(outcome.measure) ? settled : until;
       outcomes.push({ ...frame, windowEnd, segment: name, details: {}, ...outcome });
       // A large window with many segments would keep requests waiting, which share this thread.
-      await deps.clock.sleep(0, signal);
+      await context.clock.sleep(0, signal);
     }
   }
   const wasStaged = latest.some(({ measure }) => measure === STAGED_QUERIES);
   const staged = stagedQueries(reading, wasStaged);
   if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
-  outcomes.push(...(await measureAsked(deps, window, latest, signal)));
-  await deps.measurements.record(outcomes);
+  outcomes.push(...(await measureAsked(context, window, latest, signal)));
+  await context.db.measurements.record(outcomes);
 }
 
 /** Null for a pipeline that never told of stages. */

@@ -1,9 +1,9 @@
 /** Stored samples -> queries that can be measured, with their clicks, in bounded memory. */
 
-import type { Logger } from '../core/logger.ts';
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { type Clock, HOUR_MS } from '../core/time.ts';
-import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
+import { HOUR_MS } from '../core/time.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import {
   DEFAULT_CLICK_CUTOFF,
@@ -33,7 +33,7 @@ const REFERENCE_RETRY_MS = HOUR_MS;
  * @throws as readLiveWindow
  */
 export async function currentReference(
-  deps: ReadLiveWindowDeps & { readonly measurements: Measurements; readonly clock: Clock },
+  context: Context,
   plan: { readonly pipeline: string; readonly baselineMs: number },
   known: LatestMeasurement | null,
   until: Date,
@@ -46,23 +46,23 @@ export async function currentReference(
 
   const from = new Date(until.getTime() - plan.baselineMs);
   const series = { pipeline: plan.pipeline, measure: REFERENCE, segment: ALL_SEGMENT };
-  const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: deps.clock.now() };
+  const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: context.clock.now() };
   // Of a service that tells of no clicks, the many queries of a baseline are not read each hour to find none on them.
-  if (!(await deps.windows.hasClicks(plan.pipeline, from))) {
-    await deps.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
+  if (!(await context.db.live.windows.hasClicks(plan.pipeline, from))) {
+    await context.db.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
     return stored;
   }
-  const reading = await readLiveWindow(deps, { pipeline: plan.pipeline, from, until }, [], signal);
+  const reading = await readLiveWindow(context, { pipeline: plan.pipeline, from, until }, [], signal);
   const reference = referenceCtr(reading.queries);
   const ctr = clickThroughRate(reading.queries, DEFAULT_CLICK_CUTOFF);
   if (reference.kind === 'insufficient_data' || ctr.kind === 'insufficient_data') {
     const { of, have, need } =
       reference.kind === 'insufficient_data' ? reference : { of: 'sessions', have: 0, need: 2 };
     const reason = of === 'clicks' ? 'too_few_clicks' : 'too_few_sessions';
-    await deps.measurements.record([{ kind: 'no_data', ...frame, reason, details: { have, need } }]);
+    await context.db.measurements.record([{ kind: 'no_data', ...frame, reason, details: { have, need } }]);
     return stored;
   }
-  await deps.measurements.record([
+  await context.db.measurements.record([
     {
       kind: 'value',
       ...frame,
@@ -79,13 +79,6 @@ export async function currentReference(
 
 function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome != null && outcome.ageSeconds * 1000 < ms;
-}
-
-export interface ReadLiveWindowDeps {
-  readonly windows: LiveWindows;
-  readonly logger: Logger;
-  /** Most samples that are read of one window; about 300 bytes each. */
-  readonly mostSamples: number;
 }
 
 export interface WindowReading {
@@ -113,7 +106,7 @@ const MAX_HALVINGS = 40;
 const none: readonly number[] = [];
 
 /**
- * Reads a window. When it holds more than `mostSamples`, sessions are drawn among them with halved probability until
+ * Reads a window. When it holds more than `maxSamples`, sessions are drawn among them with halved probability until
  * the expected number fits, so that what is measured stays unbiased and only its bounds widen. The number of halvings
  * follows from the number of samples alone; only when large sessions then still exceed twice the limit, it is raised.
  *
@@ -121,16 +114,16 @@ const none: readonly number[] = [];
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function readLiveWindow(
-  { windows, logger, mostSamples: most }: ReadLiveWindowDeps,
+  { db, logger, maxSamples: most }: Context,
   window: LiveWindow,
   segmentKeys: readonly string[],
   signal: AbortSignal,
 ): Promise<WindowReading> {
-  const samples = await windows.count(window);
+  const samples = await db.live.windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > most) halvings++;
   for (; halvings <= MAX_HALVINGS; halvings++) {
-    const reading = await readHalved(windows, window, segmentKeys, halvings, 2 * most, signal);
+    const reading = await readHalved(db.live.windows, window, segmentKeys, halvings, 2 * most, signal);
     if (reading === null) continue;
     if (halvings > 0) {
       logger.warn('a window of live queries is too large to be read whole, so a part of it is measured', {

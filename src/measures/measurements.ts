@@ -319,5 +319,7 @@ declare module '../core/context.ts' {
     readonly intervalSeconds: IntervalOf;
     /** Longest gap between two measurements of live traffic. */
     readonly liveIntervalSeconds: number;
+    /** Pages per pipeline that chance may cause within a period. */
+    readonly falseAlarms: { readonly count: number; readonly periodMs: number };
   }
 }

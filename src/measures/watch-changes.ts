@@ -1,13 +1,16 @@
 /** Watches the measures that no alert of their own reports for a change, and exports what is normal and what changed. */
 
+import type { Config } from '../app/config/schema.ts';
+import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { type Clock, DAY_MS, MINUTE_MS, type TimeSpan } from '../core/time.ts';
+import { DAY_MS, MINUTE_MS, type TimeSpan } from '../core/time.ts';
 import { goldenSetOf } from '../golden/rules/golden-set.ts';
+import { durationMs } from '../platform/config/times.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob } from '../platform/queue/job-queue.ts';
-import type { LatestMeasurement, MeasuredRows, Measurements } from './measurements.ts';
-import { isChanged, isWatchedMeasure, type NormalRange, normalRange } from './rules/measure-change.ts';
+import type { LatestMeasurement, MeasuredRows } from './measurements.ts';
+import { isChanged, isWatchedMeasure, MEASURE_CHANGED, type NormalRange, normalRange } from './rules/measure-change.ts';
 import {
   ageSeconds,
   type IntervalOf,
@@ -24,48 +27,58 @@ const HISTORY_MS = 14 * DAY_MS;
 /** Values that are read of each window; windows overlap, so that more teach little. */
 const VALUES_IN_WINDOW = 12;
 
-export interface WatchChangesDeps {
-  readonly measurements: Pick<Measurements, 'latest' | 'history' | 'record'>;
-  readonly clock: Clock;
-  readonly plans: readonly {
-    readonly pipeline: string;
-    readonly windowMs: number;
-    /** Measures with a check of the config, which has an alert. */
-    readonly checked: readonly string[];
-  }[];
-  /** When a pipeline had an open incident within a time. */
-  readonly incidentsOf: (pipeline: string, during: TimeSpan) => Promise<readonly TimeSpan[]>;
-  readonly deploymentsOf: (pipeline: string, since: Date) => Promise<readonly Date[]>;
-  readonly falseAlarms: { readonly count: number; readonly periodMs: number };
+/** Incidents and deployments of two weeks that are read, at most. */
+const MAX_INCIDENTS = 500;
+
+/** What is watched of each pipeline; a measure with a check of the config has an alert of its own. */
+function plansOf({ pipelines }: Config) {
+  return pipelines.map(({ name, live, checks }) => ({
+    pipeline: name,
+    windowMs: durationMs(live.window),
+    checked: checks.flatMap((check) => ('measure' in check ? [check.measure] : [])),
+  }));
+}
+
+async function incidentsOf({ db }: Context, pipeline: string, during: TimeSpan): Promise<readonly TimeSpan[]> {
+  const found = await db.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
+  // A measure that changed for good becomes normal in time.
+  const ofMore = found.filter(({ course }) => course.some(({ alert }) => alert !== MEASURE_CHANGED));
+  return ofMore.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
+}
+
+async function deploymentsOf({ db }: Context, pipeline: string, since: Date): Promise<readonly Date[]> {
+  return (await db.live.deployments.list({ pipeline, since, limit: MAX_INCIDENTS })).map(
+    ({ occurredAt }) => occurredAt,
+  );
 }
 
 /** Learns the normal range of every watched measure from its clean past; doing it again changes nothing. */
-async function watchChanges(deps: WatchChangesDeps, signal: AbortSignal): Promise<void> {
-  const now = deps.clock.now();
-  const latest = await deps.measurements.latest(now);
-  await forEachPipeline(deps.plans, signal, async ({ pipeline, windowMs, checked }) => {
+async function watchChanges(context: Context, signal: AbortSignal): Promise<void> {
+  const now = context.clock.now();
+  const latest = await context.db.measurements.latest(now);
+  await forEachPipeline(plansOf(context.config), signal, async ({ pipeline, windowMs, checked }) => {
     const own = latest.filter(
       (one) => one.pipeline === pipeline && isWatchedSeries(one) && !checked.includes(one.measure),
     );
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
     const [incidents, deployments] = await Promise.all([
-      deps.incidentsOf(pipeline, during),
-      deps.deploymentsOf(pipeline, during.from),
+      incidentsOf(context, pipeline, during),
+      deploymentsOf(context, pipeline, during.from),
     ]);
-    const budget = { ...deps.falseAlarms, series: own.length };
+    const budget = { ...context.falseAlarms, series: own.length };
     const stepMs = Math.max(5 * MINUTE_MS, windowMs / VALUES_IN_WINDOW);
     const segments = [...new Set([ALL_SEGMENT, ...own.map(({ segment }) => segment)])];
     for (const segment of segments) {
       const series = own.filter((one) => one.segment === segment);
       const measures = series.map(({ measure }) => measure);
-      const history = await deps.measurements.history({ pipeline, segment }, measures, during.from, stepMs);
+      const history = await context.db.measurements.history({ pipeline, segment }, measures, during.from, stepMs);
       const ranges = series.flatMap(({ measure, newest }) => {
         if (newest === null) return [];
         const earlier = history.filter((one) => one.measure === measure);
         const range = normalRange(newest, earlier, { incidents, deployments }, budget);
         return range === null ? [] : [[measure, range] as const];
       });
-      await deps.measurements.record([
+      await context.db.measurements.record([
         {
           kind: 'value',
           pipeline,
@@ -91,16 +104,12 @@ function isWatchedSeries({ measure, segment }: MeasurementSeries): boolean {
   return isWatchedMeasure(measure) && (segment === ALL_SEGMENT || goldenSetOf(segment) !== null);
 }
 
-export interface WatchChangesJobDeps {
-  readonly watchChanges: WatchChangesDeps;
-}
-
 export const watchChangesJob = defineCronJob({
   name: 'watch-measures',
   does: 'Learns the normal range of every measure that no alert of its own reports, from times without an incident.',
   cron: '40 */5 * * * *',
   timeoutMs: 240_000,
-  handle: (deps: WatchChangesJobDeps, signal) => watchChanges(deps.watchChanges, signal),
+  handle: (context: Context, signal) => watchChanges(context, signal),
 });
 
 export interface WatchedValue extends MeasurementSeries {

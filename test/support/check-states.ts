@@ -1,9 +1,12 @@
 /** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
-import { type CheckStore, type StoredStanding, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
-import { type EvaluateChecksDeps, evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';
-import type { CheckState } from '../../src/checks/rules/check-state.ts';
 
-type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<EvaluateChecksDeps, 'densityPlans'>>;
+import { type CheckStore, type StoredStanding, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
+import { evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';
+import type { CheckState } from '../../src/checks/rules/check-state.ts';
+import type { Context } from '../../src/core/context.ts';
+import { contextOf } from './context.ts';
+
+type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<Context, 'densityPlans'>>;
 
 /** The standings that an evaluation at that time leaves, of hourly sets that nobody has rotated unless it is said. */
 export function evaluated(
@@ -19,7 +22,7 @@ export function evaluated(
     liveIntervalSeconds: 300,
     ...facts,
   };
-  const steps = evaluateAll({ pipelines, densityPlans }, all, [], at);
+  const steps = evaluateAll(contextOf({ pipelines, densityPlans }), all, [], at);
   const standings = steps.map(({ standing }): StoredStanding => ({ ...standing, revision: 1 }));
   return { standings: async () => standings };
 }

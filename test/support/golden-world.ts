@@ -1,28 +1,22 @@
 /** A golden set on a schedule over a real database: time is told by the test, everything else is what runs. */
+
 import type { Pool } from 'pg';
+import { createDb } from '../../src/app/database.ts';
 import { createTimetable } from '../../src/app/jobs.ts';
-import { createCheckStore, readCheckGauges } from '../../src/checks/check-store.ts';
+import { readCheckGauges } from '../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
 import type { Retriever } from '../../src/connectors/retrievers/retriever.ts';
-import { createThrottleLimits } from '../../src/connectors/throttle/limits.ts';
 import { systemClock } from '../../src/core/system-clock.ts';
-import { densityTables } from '../../src/density/context.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../src/golden/rules/run.ts';
 import { advanceRotation } from '../../src/golden/runs/rotate-golden-set.ts';
 import { runGoldenSet } from '../../src/golden/runs/run-golden-set.ts';
 import { escalateSentinel, tickFullRun, tickSentinel } from '../../src/golden/runs/tick-golden-set.ts';
-import { createGoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
-import { createGoldenRotations } from '../../src/golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../../src/golden/sql/golden-runs.ts';
-import { createGoldenDocuments, createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
-import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
-import { createDeployments } from '../../src/live/deployments/deployments.ts';
-import { createMeasurements } from '../../src/measures/measurements.ts';
 import { readStoredGauges } from '../../src/report/status/publish.ts';
 import { aNewGoldenSet, aRunSettings, aSchedule, aWatchedPipeline, documents } from './builders.ts';
+import { contextOf } from './context.ts';
 import { MemoryJobQueue } from './memory-job-queue.ts';
 import { MemoryLogger } from './memory-telemetry.ts';
 import { samplesOf } from './stored-gauges.ts';
@@ -58,42 +52,35 @@ export function aGoldenWorld(
   };
   const pipeline = aWatchedPipeline({ name: `docs-${world}`, retriever, golden: [own], ...parts });
   let ids = 0;
-  const stores = {
-    sets: createGoldenSets(pool),
-    documents: createGoldenDocuments(pool),
-    runs: createGoldenRuns(pool),
-    rotations: createGoldenRotations(pool),
-    ticks: createGoldenTicks(pool),
-    baselines: createGoldenBaselines(pool),
-    deployments: createDeployments(pool),
-    limits: createThrottleLimits(pool),
-    statistics,
-  };
-  const deps = {
-    ...stores,
+  const db = createDb(pool);
+  const stores = db.golden;
+  const timetable = createTimetable(start);
+  const deps = contextOf({
+    db,
+    reads: db,
     clock,
     logger,
+    statistics,
     holder: 'me',
     newRunId: () => `run-${world}-${(ids += 1)}`,
-  };
-  const timetable = createTimetable(start);
-  const checks = {
-    ...deps,
     pipelines: [pipeline],
+    timetable,
     densityPlans: [],
-    densityStates: densityTables(pool).watch,
-    measurements: createMeasurements(pool),
-    checkStore: createCheckStore(pool),
     intervalSeconds: () => timetable.intervalSeconds(own),
     liveIntervalSeconds: 300,
-  };
-
+    queue: new MemoryJobQueue(),
+  });
   async function work(runId: string): Promise<GoldenRun> {
     const run = await stores.runs.find(runId);
     if (run === null) throw new Error(`there is no run ${runId}`);
     await runGoldenSet(deps, run, pipeline, new AbortController().signal);
     if (run.purpose === 'full') await advanceRotation(deps, run, pipeline);
-    else await escalateSentinel({ ...deps, resume: async ({ id }) => void (await work(id)) }, run.id, pipeline);
+    else
+      await escalateSentinel(
+        contextOf(deps, { hooks: { resume: async ({ id }) => void (await work(id)) } }),
+        run.id,
+        pipeline,
+      );
     return (await stores.runs.find(runId)) ?? run;
   }
 
@@ -108,6 +95,9 @@ export function aGoldenWorld(
 
   return {
     ...stores,
+    deployments: db.live.deployments,
+    limits: db.limits,
+    statistics,
     deps,
     pipeline,
     golden: own,
@@ -125,19 +115,8 @@ export function aGoldenWorld(
     full: (plannedAt: Date, schedulers = 1) => tick(tickFullRun, plannedAt, schedulers),
     sentinel: (plannedAt: Date, schedulers = 1) => tick(tickSentinel, plannedAt, schedulers),
     async gauges() {
-      await evaluateChecks(checks);
-      const gauges = await readStoredGauges({
-        runs: stores.runs,
-        queue: new MemoryJobQueue(),
-        clock,
-        pipelines: [pipeline],
-        intervalSeconds: () => timetable.intervalSeconds(own),
-        measurements: checks.measurements,
-        parts: [
-          (rows) => readScheduleGauges({ ...stores, clock, pipelines: [pipeline], timetable }, rows),
-          () => readCheckGauges(checks),
-        ],
-      });
+      await evaluateChecks(deps);
+      const gauges = await readStoredGauges(deps, [readScheduleGauges, readCheckGauges]);
       const samples = samplesOf(gauges(clock.now()));
       return (name: string, labels: Readonly<Record<string, string>> = {}): number | undefined =>
         samples.find(

@@ -2,14 +2,16 @@
 
 import type { Pool } from 'pg';
 import { onTestFinished, vi } from 'vitest';
+import { createDb } from '../../src/app/database.ts';
 import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
+import type { Context } from '../../src/core/context.ts';
 import { checkIndex } from '../../src/index/truth/check-index.ts';
-import { createDocumentsTable } from '../../src/index/truth/documents-table.ts';
 import type { ManifestSource } from '../../src/index/truth/manifest.ts';
-import type { IndexDeps, IndexPlan } from '../../src/index/truth/plan.ts';
+import type { IndexPlan } from '../../src/index/truth/plan.ts';
 import { createRoundsTable } from '../../src/index/truth/rounds-table.ts';
 import type { FindingKind } from '../../src/index/truth/rules/findings.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
+import { contextOf } from './context.ts';
 import { HandClock } from './hand-clock.ts';
 import { silentLogger } from './log.ts';
 import { type MemoryChunk, MemoryVectorStore } from './memory-vector-store.ts';
@@ -50,24 +52,23 @@ export class IndexWorld {
   readonly store = new MemoryVectorStore([]);
   lines: Line[] = [];
   plan: IndexPlan;
-  readonly deps: IndexDeps;
+  readonly deps: Context;
   readonly #measurements: ReturnType<typeof createMeasurements>;
   readonly #rounds: ReturnType<typeof createRoundsTable>;
 
   constructor(pool: Pool, plan: Partial<IndexPlan> = {}) {
+    const db = createDb(pool);
     // Bounds of 95 % miss one draw in twenty; these are the same draws in every run of the tests.
     const random = vi.spyOn(Math, 'random').mockImplementation(uniforms(SEED));
     onTestFinished(() => random.mockRestore());
     this.#measurements = createMeasurements(pool);
     this.#rounds = createRoundsTable(pool);
-    this.deps = {
-      indexDocuments: createDocumentsTable(pool),
-      indexRounds: this.#rounds,
-      measurements: this.#measurements,
-      limits: limitsOfOne(this.clock),
+    this.deps = contextOf({
+      db: { ...db, limits: limitsOfOne(this.clock) },
+      reads: db,
       clock: this.clock,
       logger: silentLogger,
-    };
+    });
     this.plan = {
       pipeline: 'docs',
       manifest: this.manifest,

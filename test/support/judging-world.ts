@@ -2,25 +2,22 @@
  * A service whose documents say how good they are, a judge behind a real HTTP endpoint that reads it, and live traffic of
  * which everything is known.
  */
+
 import type { ServerResponse } from 'node:http';
 import type { Pool } from 'pg';
+import { createDb } from '../../src/app/database.ts';
 import { createErasure } from '../../src/app/erasure/erase.ts';
+import type { Context } from '../../src/core/context.ts';
 import { HOUR_MS } from '../../src/core/time.ts';
-import { createDeeperPools } from '../../src/judging/deeper-pools.ts';
-import { createEvaluationTable } from '../../src/judging/graded-queries.ts';
 import { createChatJudge } from '../../src/judging/judge.ts';
 import { judgeLiveTraffic } from '../../src/judging/judge-live-traffic.ts';
-import { createJudgeSpending } from '../../src/judging/judge-spending.ts';
-import { createJudgedTable } from '../../src/judging/judged-table.ts';
-import { createPanelTable } from '../../src/judging/panel-table.ts';
-import type { JudgingDeps, JudgingPlan } from '../../src/judging/plan.ts';
-import { createDeployments } from '../../src/live/deployments/deployments.ts';
+import type { JudgingPlan } from '../../src/judging/plan.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
-import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
 import { NOON } from './builders.ts';
 import { openChatModel, openHttpRetriever } from './connectors.ts';
+import { contextOf } from './context.ts';
 import { type FaultServer, type ReceivedRequest, type Responder, startFaultServer } from './fault-server.ts';
 import { HandClock } from './hand-clock.ts';
 import { aSample } from './live-traffic.ts';
@@ -70,7 +67,7 @@ export class JudgingWorld {
   readonly clock = new HandClock(NOON);
   readonly log: RecordedLog = recordLog();
   readonly counted: { name: string; labels: Readonly<Record<string, string>>; by: number }[] = [];
-  readonly deps: JudgingDeps;
+  readonly deps: Context;
   readonly plan: JudgingPlan;
   readonly judge: FaultServer;
   readonly #service: FaultServer;
@@ -91,16 +88,11 @@ export class JudgingWorld {
       }));
       json(response, { results });
     });
-    this.deps = {
-      judged: createJudgedTable(pool),
-      deeperPools: createDeeperPools(pool),
-      spending: createJudgeSpending(pool),
-      panels: createPanelTable(pool),
-      evaluations: createEvaluationTable(pool),
+    const db = createDb(pool);
+    this.deps = contextOf({
+      db,
+      reads: db,
       otlp: null,
-      deployments: createDeployments(pool),
-      windows: createLiveWindows(pool),
-      measurements: createMeasurements(pool),
       meter: {
         increment: (name, labels, by = 1) => {
           this.counted.push({ name, labels, by });
@@ -109,7 +101,7 @@ export class JudgingWorld {
       hashKey: HASH_KEY,
       clock: this.clock,
       logger: this.log.logger,
-    };
+    });
     const model = openChatModel({
       base_url: judge.url,
       model: 'stand-in',
@@ -205,7 +197,7 @@ export class JudgingWorld {
         return { queryId, documentId, grade: documentOf(question, Number(rank)).quality };
       }),
     );
-    await this.deps.judged.recordPeople(PIPELINE, grades, { by: 'somebody', person }, this.clock.now());
+    await this.deps.db.judging.judged.recordPeople(PIPELINE, grades, { by: 'somebody', person }, this.clock.now());
     return rows.length;
   }
 

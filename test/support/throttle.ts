@@ -5,6 +5,7 @@ import { openThrottle, type Throttle } from '../../src/connectors/throttle/throt
 import type { Clock } from '../../src/core/time.ts';
 import type { RunSettings } from '../../src/golden/rules/run.ts';
 import { aRunSettings } from './builders.ts';
+import { contextOf } from './context.ts';
 import { silentLogger } from './log.ts';
 
 /** What PostgreSQL says to one who asks alone, whose clock no test can steer. */
@@ -23,8 +24,11 @@ export function limitsOfOne(clock: Clock): ThrottleLimits {
 
 export function aGate(clock: Clock, settings: Partial<RunSettings> = {}): Promise<Throttle> {
   const { concurrency, maxPerSecond } = aRunSettings(settings);
-  return openThrottle(
-    { limits: limitsOfOne(clock), clock, logger: silentLogger },
-    { pipeline: 'docs', holder: 'me', concurrency, maxPerSecond, usualLatencyMs: null },
-  );
+  return openThrottle(contextOf({ db: { limits: limitsOfOne(clock) }, clock, logger: silentLogger }), {
+    pipeline: 'docs',
+    holder: 'me',
+    concurrency,
+    maxPerSecond,
+    usualLatencyMs: null,
+  });
 }

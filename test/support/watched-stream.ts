@@ -1,22 +1,19 @@
 /** Live traffic on a real database, hour by hour, through the jobs that watch its query density. */
+
 import type { Pool } from 'pg';
 import { createComputePool } from '../../src/app/compute.ts';
+import { createDb } from '../../src/app/database.ts';
+import type { Context } from '../../src/core/context.ts';
 import { createDensityCompute } from '../../src/density/compute.ts';
-import { densityTables } from '../../src/density/context.ts';
-import type { DensityDeps } from '../../src/density/dependencies.ts';
 import { detectUncoveredTopics } from '../../src/density/detect-uncovered-topics.ts';
 import { evaluateDensity } from '../../src/density/evaluate-density.ts';
 import { admitLiveQueries, measureCoverage } from '../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../src/density/plan.ts';
 import type { DensityEvent } from '../../src/density/watch-table.ts';
-import { probeEmbedder, probeStore } from '../../src/index/probes/probe-parts.ts';
-import { canariesTable } from '../../src/index/probes/probes.ts';
-import { createDeployments } from '../../src/live/deployments/deployments.ts';
-import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { rowOf } from '../../src/math/vector/matrix.ts';
-import { createMeasurements, type Measurements } from '../../src/measures/measurements.ts';
+import { contextOf } from './context.ts';
 import { HandClock } from './hand-clock.ts';
 import { aSample } from './live-traffic.ts';
 import { silentLogger } from './log.ts';
@@ -61,7 +58,7 @@ export class WatchedStream {
   readonly store: MemoryVectorStore;
   readonly clock = new HandClock(START);
   readonly plan: DensityPlan;
-  readonly deps: Omit<DensityDeps, 'measurements'> & { readonly measurements: Measurements };
+  readonly deps: Context;
   /** Every call of a job is made by so many workers at once. */
   workers = 1;
   readonly traffic;
@@ -93,36 +90,20 @@ export class WatchedStream {
       ...plan,
     };
     const { clock } = this;
-    const tables = densityTables(pool);
-    const deployments = createDeployments(pool);
-    const measurements = createMeasurements(pool);
-    const probes = {
-      clock,
-      logger: silentLogger,
-      deployments,
-      measurements,
-      canaries: canariesTable(pool),
-      samples: createLiveSamples(pool),
-    };
+    const db = createDb(pool);
     this.traffic = createLiveTraffic(pool, 'a');
-    this.deps = {
-      tables,
-      limits: limitsOfOne(clock),
+    this.deps = contextOf({
+      db: { ...db, limits: limitsOfOne(clock), golden: { runs: { latest: async () => [] } } },
+      reads: db,
       meter: new MemoryMeter(),
       newTopicId: () => `topic ${++this.#named}`,
       compute: createDensityCompute(this.#threads),
-      deployments,
-      measurements,
+      hooks: { evaluateChecks: async () => undefined },
+      hashKey: 'a key of hashes for the tests',
       clock,
       logger: silentLogger,
-      plans: [this.plan],
-      sessionOfNone: (id) => `none ${id}`,
-      goldenFell: async () => null,
-      probeParts: async ({ pipeline, store, embedder }, signal) => {
-        await probeStore(probes, pipeline, store, signal);
-        if (embedder !== null) await probeEmbedder(probes, pipeline, embedder, signal);
-      },
-    };
+      densityPlans: [this.plan],
+    });
   }
 
   chunksOf(topics: readonly number[]): MemoryChunk[] {
@@ -202,9 +183,7 @@ export class WatchedStream {
   }
 
   async evaluate(signal: AbortSignal = SIGNAL): Promise<void> {
-    await Promise.all(
-      Array.from({ length: this.workers }, () => evaluateDensity(this.deps, async () => undefined, signal)),
-    );
+    await Promise.all(Array.from({ length: this.workers }, () => evaluateDensity(this.deps, signal)));
   }
 
   /** The search for uncovered topics, as it would be made at a quarter past. */
@@ -213,7 +192,7 @@ export class WatchedStream {
   }
 
   async events(): Promise<DensityEvent[]> {
-    return [...(await this.deps.tables.watch.events({ pipeline: 'docs', limit: 1000 }))].toReversed();
+    return [...(await this.deps.db.density.watch.events({ pipeline: 'docs', limit: 1000 }))].toReversed();
   }
 
   close(): Promise<void> {

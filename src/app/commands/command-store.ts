@@ -1,27 +1,31 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
 
 import { resolve } from 'node:path';
-import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
-import { createCleanupStack } from '../../core/cleanup-stack.ts';
+import { type CleanupStack, createCleanupStack } from '../../core/cleanup-stack.ts';
 import type { Context } from '../../core/context.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { systemClock } from '../../core/system-clock.ts';
-import { createDensityPlans } from '../../density/plan.ts';
-import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
+import { computeOfCommands } from '../../density/compute.ts';
+import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
+import { newRunId } from '../../golden/runs/run-golden-set.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { DiagnoseDeps } from '../../incidents/diagnosis/diagnose-pipeline.ts';
-import { createExplainTurns, type ExplainTurns } from '../../incidents/explain/explain-turns.ts';
-import { liveIntervalSeconds } from '../../live/live-jobs.ts';
+import { createExplainTurns } from '../../incidents/explain/explain-turns.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
 import { clusterOf } from '../../platform/postgres/embedded/data-dir.ts';
 import { runningPostmaster } from '../../platform/postgres/embedded/server.ts';
-import type { ReadReviewDeps } from '../../report/status/read-review.ts';
-import type { ReadStatusDeps } from '../../report/status/read-status.ts';
 import { loadConfigOfDatabase } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { type FlatTables, flatTables, openDatabase, openStorage, type Storage } from '../database.ts';
-import { createTimetable, intervalsOf } from '../jobs.ts';
+import {
+  createDb,
+  type FlatTables,
+  flatTables,
+  openDatabase,
+  openStorage,
+  replica,
+  type Storage,
+} from '../database.ts';
+import { buildFromConfig, type FromConfig } from '../from-config.ts';
 import { createLogger } from '../logger.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 
@@ -34,8 +38,8 @@ export interface CommandSettings {
   readonly signal: AbortSignal;
 }
 
-export interface CommandStore extends FlatTables, Pick<Context, 'db' | 'reads'> {
-  readonly statistics: GoldenStatistics;
+/** The context of a command. It has no daemon around it, so that nothing in it uses the queue or the hooks. */
+export interface CommandStore extends Context, FlatTables {
   readonly storage: Storage;
 }
 
@@ -51,11 +55,88 @@ export async function withCommandStore<T>(
   const cleanups = createCleanupStack(settings.logger);
   try {
     const storage = await openStorage({ ...settings, purpose: 'command', name: COMMAND_NAME, cleanups });
-    const database = openDatabase(storage, commandUser());
-    return await work({ ...flatTables(database.db), ...database, statistics: statisticsOfCommands, storage });
+    return await work(contextOfCommand(settings, storage, cleanups));
   } finally {
     await cleanups.run();
   }
+}
+
+const none = null as never;
+
+/** Pipelines and plans are made when they are first used: a command that needs none runs whatever the config says of them. */
+function contextOfCommand({ config, logger }: CommandSettings, storage: Storage, cleanups: CleanupStack): CommandStore {
+  const clock = systemClock;
+  const { db, reads } = openDatabase(storage, commandUser());
+  let built: FromConfig | null = null;
+  const fromConfig = (): FromConfig => {
+    if (built === null) {
+      const made = buildFromConfig(config, logger, clock.now());
+      cleanups.defer('pipelines', () => made.close());
+      built = made;
+    }
+    return built;
+  };
+  return {
+    ...flatTables(db),
+    db,
+    reads,
+    dbBy: (person) => createDb(storage.pool, person),
+    config,
+    clock,
+    logger,
+    storage,
+    statistics: statisticsOfCommands,
+    compute: computeOfCommands,
+    holder: replica,
+    newRunId,
+    newTopicId: none,
+    queue: none,
+    hooks: none,
+    meter: none,
+    hashKey: none,
+    // A command did not measure what it reads.
+    ownLag: null,
+    explainTurns: createExplainTurns(),
+    get pipelines() {
+      return fromConfig().pipelines;
+    },
+    get densityPlans() {
+      return fromConfig().densityPlans;
+    },
+    get indexPlans() {
+      return fromConfig().indexPlans;
+    },
+    get judgingPlans() {
+      return fromConfig().judgingPlans;
+    },
+    get variantPlans() {
+      return fromConfig().variantPlans;
+    },
+    get livePlans() {
+      return fromConfig().livePlans;
+    },
+    get receivers() {
+      return fromConfig().receivers;
+    },
+    get otlp() {
+      return fromConfig().otlp;
+    },
+    get timetable() {
+      return fromConfig().timetable;
+    },
+    get intervalSeconds() {
+      return fromConfig().intervalSeconds;
+    },
+    get liveIntervalSeconds() {
+      return fromConfig().liveIntervalSeconds;
+    },
+    get falseAlarms() {
+      return fromConfig().falseAlarms;
+    },
+    get maxSamples() {
+      return fromConfig().maxSamples;
+    },
+  };
 }
 
 /** @throws RecalldError config_not_found, config_invalid */
@@ -78,44 +159,6 @@ export async function withPipeline<T>(
   const pipelines = createPipelines(config, logger);
   try {
     return await work(findPipeline(pipelines, name));
-  } finally {
-    await closePipelines(pipelines);
-  }
-}
-
-/** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
-type WatchedStore = CommandStore &
-  ReadStatusDeps &
-  DiagnoseDeps &
-  ReadReviewDeps &
-  EvaluateChecksDeps & { readonly explainTurns: ExplainTurns };
-
-/** Opens the store for the length of `work`. @throws RecalldError as createPipelines and withCommandStore */
-export function withWatchedStore<T>(settings: CommandSettings, work: (store: WatchedStore) => Promise<T>): Promise<T> {
-  return withCommandStore(settings, (store) => watching(settings, store, work));
-}
-
-/** Over a store that is open. @throws RecalldError as createPipelines */
-export async function watching<T>(
-  { config, logger }: CommandSettings,
-  store: CommandStore,
-  work: (store: WatchedStore) => Promise<T>,
-): Promise<T> {
-  const clock = systemClock;
-  const pipelines = createPipelines(config, logger);
-  try {
-    return await work({
-      ...store,
-      pipelines,
-      densityPlans: createDensityPlans(config, pipelines),
-      intervalSeconds: intervalsOf(pipelines, createTimetable(clock.now())),
-      liveIntervalSeconds: liveIntervalSeconds(clock),
-      explainTurns: createExplainTurns({ limits: store.limits, clock, logger }),
-      // A command did not measure what it reads.
-      ownLag: null,
-      clock,
-      logger,
-    });
   } finally {
     await closePipelines(pipelines);
   }

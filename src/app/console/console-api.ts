@@ -3,14 +3,12 @@
 import type { ChecksDeps } from '../../checks/edge/routes.ts';
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { VectorisedComplaints } from '../../density/compute.ts';
 import { readComplaints } from '../../density/edge/complaints-reads.ts';
 import type { ComplaintRouteDeps, DensityRouteDeps } from '../../density/edge/routes.ts';
 import type { ExperimentRouteDeps } from '../../experiments/edge/routes.ts';
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/edge/golden-routes.ts';
 import { createLabelFixes, type LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
-import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
 import type { RunReads } from '../../golden/sql/run-results.ts';
 import { findPipeline, type GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { Incidents } from '../../incidents/diagnosis/incidents.ts';
@@ -100,15 +98,10 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
       ),
     readComplaints(name, days, why) {
       const signal = AbortSignal.timeout(EXPLAIN_LIMIT_MS);
-      const deps = {
-        ...dependencies,
-        table: reads.density.complaints,
-        cluster: (rated: VectorisedComplaints) => dependencies.compute.findComplaints(rated, signal),
-      };
       const filters = why ? filtersOf(config, name) : null;
-      return readComplaints(deps, findPipeline(dependencies.pipelines, name), { days, filters }, signal);
+      return readComplaints(dependencies, findPipeline(dependencies.pipelines, name), { days, filters }, signal);
     },
-    ...createLabelFixes({ ...dependencies, setsOf: (by) => createGoldenSets(dependencies.storage.pool, by) }),
+    ...createLabelFixes(dependencies),
   };
 }
 

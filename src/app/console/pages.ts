@@ -2,11 +2,13 @@
  * The pages for people, at the root of the API's address, with the runbooks of the alerts as the package ships them:
  * an alert leads to them with nothing else installed.
  */
+
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';
 import { checksPage, readChecksPage } from '../../checks/edge/checks-page.ts';
+import { onReplica } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts';
@@ -223,7 +225,7 @@ const pages: Readonly<Record<string, Show>> = {
   },
   '/pipelines/:pipeline/experiments': async (deps, _frame, { pipeline }) => {
     const { name, showsText } = findPipeline(deps, pipeline);
-    return experimentsPage(await readExperimentsPage(deps, name, showsText));
+    return experimentsPage(await readExperimentsPage(onReplica(deps.context), name, showsText));
   },
   '/checks': async (deps, frame, _params, query) => checksPage(await readChecksPage(deps, query, frame.range)),
   '/deployments': async (deps, frame, _params, query) =>

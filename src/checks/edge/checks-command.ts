@@ -2,12 +2,7 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import {
-  type CommandSettings,
-  commandSettings,
-  withCommandStore,
-  withWatchedStore,
-} from '../../app/commands/command-store.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { type ConfiguredOptions, parseCount, parseTime, printJson, printLine, withConfig } from '../../cli/output.ts';
@@ -69,7 +64,7 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
  */
 export async function listChecks(settings: CommandSettings, pipeline: string | null): Promise<CheckState[]> {
   if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);
-  return withWatchedStore(settings, async (store) => {
+  return withCommandStore(settings, async (store) => {
     const states = await readCheckStates(store);
     return states.filter((state) => pipeline === null || state.pipeline === pipeline);
   });

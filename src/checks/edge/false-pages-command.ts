@@ -206,7 +206,7 @@ export async function expectFalsePagesOf(
   const deps = {
     now: systemClock.now(),
     densityPlans: createDensityPlans(config, pipelines),
-    liveIntervalSeconds: liveIntervalSeconds(systemClock),
+    liveIntervalSeconds: liveIntervalSeconds(systemClock.now()),
     latest: useRuns ? await withCommandStore(settings, ({ runs }) => runs.latest()) : null,
     budget: periodBudget(config.alerts.false_pages.per_pipeline),
   };

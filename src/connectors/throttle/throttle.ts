@@ -1,20 +1,12 @@
 /** The way to a retriever: as many at a time and as fast as all who ask it may together, and slower when it slows. */
 
+import type { Context } from '../../core/context.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { Clock } from '../../core/time.ts';
 import { observeLatency, startBackoff } from './backoff.ts';
-import type { ThrottleLimits } from './limits.ts';
 import { createSharedRate } from './shared-rate.ts';
 
 const LEASE_SECONDS = 10;
 const HEARTBEAT_MS = 1000;
-
-export interface ThrottleDeps {
-  readonly limits: ThrottleLimits;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 export interface Throttle {
   /** Waits until one more query may be asked. Rejects with the reason of `signal`. */
@@ -28,7 +20,7 @@ export interface Throttle {
 
 /** @throws what `limits` rejects with when nobody can say how many may ask */
 export async function openThrottle(
-  deps: ThrottleDeps,
+  context: Context,
   settings: {
     readonly pipeline: string;
     /** Maximum calls in flight, over all who ask. */
@@ -40,10 +32,10 @@ export async function openThrottle(
     readonly usualLatencyMs: number | null;
   },
 ): Promise<Throttle> {
-  const { limits, clock, logger } = deps;
+  const { db, clock, logger } = context;
   const { pipeline, holder, concurrency } = settings;
   let backoff = startBackoff(settings.usualLatencyMs);
-  let share = await limits.share(pipeline, holder, { concurrency, using: 0, failuresInARow: 0 }, LEASE_SECONDS);
+  let share = await db.limits.share(pipeline, holder, { concurrency, using: 0, failuresInARow: 0 }, LEASE_SECONDS);
   let inFlight = 0;
   let failures = 0;
   let waiting: (() => void)[] = [];
@@ -53,7 +45,10 @@ export async function openThrottle(
     for (const resume of woken) resume();
   };
   const mostInFlight = (): number => Math.min(share.slots, Math.max(1, Math.floor(concurrency * backoff.factor)));
-  const turn = createSharedRate(deps, { name: pipeline, perSecond: () => settings.maxPerSecond * backoff.factor });
+  const turn = createSharedRate(
+    { limits: db.limits, clock },
+    { name: pipeline, perSecond: () => settings.maxPerSecond * backoff.factor },
+  );
 
   const stop = new AbortController();
   const beat = async (): Promise<void> => {
@@ -61,7 +56,12 @@ export async function openThrottle(
       await clock.sleep(HEARTBEAT_MS, stop.signal);
       const using = Math.max(share.slots, inFlight);
       try {
-        share = await limits.share(pipeline, holder, { concurrency, using, failuresInARow: failures }, LEASE_SECONDS);
+        share = await db.limits.share(
+          pipeline,
+          holder,
+          { concurrency, using, failuresInARow: failures },
+          LEASE_SECONDS,
+        );
       } catch (error) {
         logger.warn('the share of a retriever could not be renewed', { pipeline, reason: messageOf(error) });
       }
@@ -105,7 +105,7 @@ export async function openThrottle(
     async close() {
       stop.abort();
       await beating;
-      await limits.leave(pipeline, holder).catch(() => undefined);
+      await db.limits.leave(pipeline, holder).catch(() => undefined);
     },
   };
 }

@@ -1,9 +1,10 @@
 /** What people complain about, with why they did not get what others liked, for commands, routes and pages. */
 
+import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { type ExplainDeps, type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
-import { type FindComplaintsDeps, findComplaints, type NamedComplaint } from '../find-complaints.ts';
+import { type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
+import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Queries of a topic that are explained, each asked about five times. */
 const EXPLAINED = 3;
@@ -13,8 +14,6 @@ const EXPLAINED_TOPICS = 10;
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
 /** Where the service did not say how many it asked for. */
 const USUAL_K = 10;
-
-export type ReadComplaintsDeps = FindComplaintsDeps & ExplainDeps;
 
 export interface ComplaintsRequest {
   /** Live queries of so many days. */
@@ -32,17 +31,17 @@ export interface ExplainedComplaint {
 export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;
 
 export async function readComplaints(
-  deps: ReadComplaintsDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   { days, filters }: ComplaintsRequest,
   signal: AbortSignal,
 ) {
-  const since = new Date(deps.clock.now().getTime() - days * DAY_MS);
-  const found = await findComplaints(deps, pipeline.name, since);
+  const since = new Date(context.clock.now().getTime() - days * DAY_MS);
+  const found = await findComplaints(context, pipeline.name, since, signal);
   const topics: ExplainedComplaint[] = [];
   for (const [place, topic] of (found.kind === 'topics' ? found.topics : []).entries()) {
     const isAsked = filters !== null && place < EXPLAINED_TOPICS;
-    const why = !isAsked ? null : await explainAll(deps, pipeline, missedOf(topic), filters, signal);
+    const why = !isAsked ? null : await explainAll(context, pipeline, missedOf(topic), filters, signal);
     topics.push({ topic, why });
   }
   return { pipeline: pipeline.name, days, found, topics };

@@ -10,7 +10,6 @@ import {
   commandSettings,
   withCommandStore,
   withPipeline,
-  withWatchedStore,
 } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { readDensityVerdict } from '../../checks/check-store.ts';
@@ -28,11 +27,9 @@ import { systemClock } from '../../core/system-clock.ts';
 import { percent } from '../../core/text/spelling.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { filtersOf } from '../../incidents/explain/answers.ts';
-import { createExplainTurns } from '../../incidents/explain/explain-turns.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
 import { paragraph } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
-import { densityTasks } from '../compute.ts';
 import { densityTables } from '../context.ts';
 import { describeDensity } from '../describe-density.ts';
 import { type DensityAnswer, topicJson } from '../http-contract.ts';
@@ -67,14 +64,7 @@ async function complaints(
   const filters = why ? filtersOf(settings.config, name) : null;
   await withPipeline(settings, name, (pipeline) =>
     withCommandStore(settings, async (store) => {
-      const deps = {
-        ...store,
-        table: store.density.complaints,
-        cluster: densityTasks.findComplaints,
-        explainTurns: createExplainTurns({ limits: store.limits, clock: systemClock, logger: settings.logger }),
-        clock: systemClock,
-      };
-      const report = await readComplaints(deps, pipeline, { days, filters }, settings.signal);
+      const report = await readComplaints(store, pipeline, { days, filters }, settings.signal);
       if (json === true) printJson(complaintsJson(report));
       else printLine(terminalText(complaintsSection(report, true), systemClock.now()));
     }),
@@ -137,11 +127,10 @@ const WEEK_MS = 7 * DAY_MS;
 /** @throws RecalldError pipeline_unknown, and as withCommandStore */
 async function showDensity(settings: CommandSettings, pipeline: string, segment: string): Promise<DensityAnswer> {
   assertConfiguredPipeline(settings.config, pipeline);
-  return withWatchedStore(settings, (store) => {
-    const { densityStates: watch, densityPlans: plans, measurements, clock } = store;
-    const until = clock.now();
-    const deps = { watch, plans, measurements, clock, checkOf: () => readDensityVerdict(store, pipeline) };
-    return describeDensity(deps, { pipeline, segment, from: new Date(until.getTime() - WEEK_MS), until });
+  return withCommandStore(settings, async (store) => {
+    const until = store.clock.now();
+    const request = { pipeline, segment, from: new Date(until.getTime() - WEEK_MS), until };
+    return describeDensity(store, request, await readDensityVerdict(store, pipeline));
   });
 }
 

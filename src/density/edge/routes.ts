@@ -1,6 +1,9 @@
 /** `/v1/density`, `/v1/uncovered-topics` and `/v1/complaint-topics`. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { readDensityVerdict } from '../../checks/check-store.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, DAY_MS } from '../../core/time.ts';
 import type { ExplainBudget } from '../../incidents/explain/explain-budget.ts';
@@ -9,7 +12,7 @@ import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, assertCallerMay, requireScope } from '../../platform/access/authentication.ts';
 import { identifier, parseRequest } from '../../platform/http/fields.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
-import { type DensityRequest, type DescribeDensityDeps, describeDensity } from '../describe-density.ts';
+import { type DensityRequest, describeDensity } from '../describe-density.ts';
 import {
   type DensityAnswer,
   densityQuery,
@@ -22,7 +25,6 @@ import {
 import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
 import type { UncoveredTopic } from '../rules/uncovered-topic.ts';
 import type { TopicsTable } from '../topics-table.ts';
-import type { WatchTable } from '../watch-table.ts';
 import { type ComplaintsReport, complaintsJson, MAX_COMPLAINTS_EXPLAINED } from './complaints-reads.ts';
 
 type Rebaseline = Parameters<typeof requestRebaseline>[1];
@@ -39,13 +41,13 @@ export interface DensityRouteDeps extends DensityApi {
 
 const WEEK_MS = 7 * DAY_MS;
 
-export function createDensityApi(
-  deps: DescribeDensityDeps & { readonly watch: WatchTable; readonly topics: TopicsTable },
-) {
+export function createDensityApi(context: Context) {
   return {
-    topics: deps.topics,
-    describeDensity: (request: DensityRequest): Promise<DensityAnswer> => describeDensity(deps, request),
-    rebaselineDensity: (request: Rebaseline): Promise<RebaselineAnswer> => requestRebaseline(deps, request),
+    topics: context.db.density.topics,
+    describeDensity: async (request: DensityRequest): Promise<DensityAnswer> =>
+      describeDensity(context, request, await readDensityVerdict(context, request.pipeline)),
+    rebaselineDensity: (request: Rebaseline): Promise<RebaselineAnswer> =>
+      requestRebaseline({ watch: context.db.density.watch, clock: context.clock }, request),
   };
 }
 

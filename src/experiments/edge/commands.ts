@@ -1,12 +1,13 @@
 /** `recalld shadow` and `recalld variants`: which candidate is better than what serves users. */
+
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { type ConfiguredOptions, configuredCommand, printJson, printLine } from '../../cli/output.ts';
+import type { Context } from '../../core/context.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { terminalText } from '../../report/terminal.ts';
-import type { ReadContext } from '../context.ts';
 import { createVariantPlans, findVariants, type VariantPlan } from '../plan.ts';
 import { findShadow, readShadow, readVariants } from '../read-reports.ts';
 import type { ShadowReport, VariantsReport } from '../report.ts';
@@ -62,15 +63,13 @@ export function variantsCommand(command: Command, signal: AbortSignal): Command 
 async function withReports(
   { config: file, pipeline: name }: Reported,
   signal: AbortSignal,
-  find: (pipeline: WatchedPipeline, plans: readonly VariantPlan[]) => (ctx: ReadContext) => Promise<void>,
+  find: (pipeline: WatchedPipeline, plans: readonly VariantPlan[]) => (context: Context) => Promise<void>,
 ): Promise<void> {
   const settings = commandSettings(file, signal);
   const variantPlans = createVariantPlans(settings.config);
   await withPipeline(settings, name, (pipeline) => {
     const read = find(pipeline, variantPlans);
-    return withCommandStore(settings, (store) =>
-      read({ ...store, clock: systemClock, pipelines: [pipeline], variantPlans }),
-    );
+    return withCommandStore(settings, (store) => read({ ...store, pipelines: [pipeline], variantPlans }));
   });
 }
 

@@ -1,8 +1,9 @@
 /** What is known of the shadows and variants of a pipeline, for a colleague who is to decide. */
+import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Content, PageContent } from '../../report/model/content.ts';
 import { documentId, empty, section, table, value, verbatim } from '../../report/model/show.ts';
-import { keyOf, type ReadContext } from '../context.ts';
+import { keyOf } from '../context.ts';
 import { readShadow, readVariants } from '../read-reports.ts';
 import type { ShadowReport } from '../report.ts';
 import type { ChangedAnswer } from '../sql/shadow-answers.ts';
@@ -12,19 +13,21 @@ type ExperimentsPageData = Awaited<ReturnType<typeof readExperimentsPage>>;
 
 const LISTED = 10;
 
-export async function readExperimentsPage(ctx: ReadContext, name: string, showsText: boolean) {
+export async function readExperimentsPage(context: Context, name: string, showsText: boolean) {
   const shadows: { readonly report: ShadowReport; readonly changed: readonly ChangedAnswer[] }[] = [];
-  for (const pipeline of ctx.pipelines.filter((one) => one.name === name)) {
+  for (const pipeline of context.pipelines.filter((one) => one.name === name)) {
     for (const shadow of pipeline.shadows) {
-      const report = await readShadow(ctx, pipeline, shadow);
-      const since = new Date(ctx.clock.now().getTime() - report.live.days * DAY_MS);
-      const changed = showsText ? await ctx.shadowAnswers.mostChanged(keyOf(pipeline, shadow), since, LISTED) : [];
+      const report = await readShadow(context, pipeline, shadow);
+      const since = new Date(context.clock.now().getTime() - report.live.days * DAY_MS);
+      const changed = showsText
+        ? await context.db.experiments.answers.mostChanged(keyOf(pipeline, shadow), since, LISTED)
+        : [];
       shadows.push({ report, changed });
     }
   }
-  const plan = ctx.variantPlans.find(({ pipeline }) => pipeline === name);
+  const plan = context.variantPlans.find(({ pipeline }) => pipeline === name);
   // Null where the pipeline compares none.
-  return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(ctx, plan) };
+  return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(context, plan) };
 }
 
 export function experimentsPage({ pipeline, shadows, variants }: ExperimentsPageData): PageContent {

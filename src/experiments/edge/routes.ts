@@ -1,11 +1,12 @@
 /** `/v1/shadows` and `/v1/variants`: reports on experiments. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { type Context, onReplica } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { identifier, parseRequest } from '../../platform/http/fields.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
-import type { ReadContext } from '../context.ts';
 import { findVariants } from '../plan.ts';
 import { findShadow, readShadow, readVariants } from '../read-reports.ts';
 import { shadowReportSchema, variantsReportSchema } from '../report.ts';
@@ -40,7 +41,8 @@ export const experimentEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface ExperimentRouteDeps extends ReadContext {
+export interface ExperimentRouteDeps {
+  readonly context: Context;
   readonly authentication: AuthenticationSettings;
 }
 
@@ -49,16 +51,16 @@ export function addExperiments(app: FastifyInstance, deps: ExperimentRouteDeps):
 
   app.get('/v1/shadows', read, async (request) => {
     const { pipeline: name, shadow } = parseRequest(request.query, shadowsQuery, 'query');
-    const pipeline = findPipeline(deps.pipelines, name);
+    const pipeline = findPipeline(deps.context.pipelines, name);
     const wanted = shadow === undefined ? pipeline.shadows : [findShadow(pipeline, shadow)];
     const items = [];
-    for (const one of wanted) items.push(await readShadow(deps, pipeline, one));
+    for (const one of wanted) items.push(await readShadow(onReplica(deps.context), pipeline, one));
     return { items };
   });
 
   app.get('/v1/variants', read, async (request) => {
     const { pipeline } = parseRequest(request.query, variantsQuery, 'query');
-    findPipeline(deps.pipelines, pipeline);
-    return readVariants(deps, findVariants(deps.variantPlans, pipeline));
+    findPipeline(deps.context.pipelines, pipeline);
+    return readVariants(onReplica(deps.context), findVariants(deps.context.variantPlans, pipeline));
   });
 }

@@ -1,8 +1,8 @@
 /** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`, and what they are made from. */
 
 import type { FastifyInstance } from 'fastify';
-import type { Dependencies } from '../../app/dependencies.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
 import { keyHolder } from '../../platform/access/audit-log.ts';
@@ -41,17 +41,18 @@ import type { RunSummaryJson } from '../run-summary-schema.ts';
 import { comparedJson } from '../runs/comparison-json.ts';
 import { cancelGoldenRun } from '../runs/end-golden-run.ts';
 import { pinRun, unpin } from '../runs/pin-baseline.ts';
-import { newRunId, startGoldenRun } from '../runs/run-golden-set.ts';
+import { startGoldenRun } from '../runs/run-golden-set.ts';
 import { type RunQuery, readRunQueries, summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
 import { metricsOf } from '../runs/score-json.ts';
 import { compareRunsById, findCompleted, type RunsCompared } from '../runs/stored-runs.ts';
 import { type ImportReport, importGoldenQueries } from '../sets/import-golden-set.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
-import { createGoldenRuns, type GoldenRuns } from '../sql/golden-runs.ts';
-import { createGoldenSets, type GoldenSets } from '../sql/golden-sets.ts';
+import { type GoldenRuns } from '../sql/golden-runs.ts';
+import { type GoldenSets } from '../sql/golden-sets.ts';
 import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
 
 export interface GoldenRunsDeps {
+  readonly context: Context;
   readonly authentication: AuthenticationSettings;
   readonly sets: GoldenSets;
   readonly runs: GoldenRuns;
@@ -111,7 +112,7 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
     const { outcome, order_by, limit, cursor } = parseRequest(request.query, runQueriesQuery, 'query');
     const from = Number(cursor ?? 0);
-    const { page, total } = await readRunQueries(deps, await findRun(runs, id), {
+    const { page, total } = await readRunQueries(deps.context, await findRun(runs, id), {
       outcome: outcome ?? null,
       orderBy: order_by === undefined ? null : metricKey(order_by),
       from,
@@ -274,30 +275,28 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
 /** Of work that goes on although its caller has gone. */
 const never = new AbortController().signal;
 
-type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'authentication'>;
+type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'context' | 'authentication'>;
 
-export function createGoldenApi(dependencies: Dependencies): GoldenApi {
-  const { sets, runs, baselines, clock, statistics } = dependencies;
-  const { pool } = dependencies.storage;
-  const store = { sets, runs, baselines, statistics };
-  const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(store, run, never));
+export function createGoldenApi(context: Context): GoldenApi {
+  const { db, dbBy, clock } = context;
+  const { sets, runs } = db.golden;
+  const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(context, run, never));
   return {
     sets,
     runs,
-    importQueries: (name, batches, by) => importGoldenQueries(createGoldenSets(pool, by), name, batches, clock.now()),
+    importQueries: (name, batches, by) => importGoldenQueries(dbBy(by).golden.sets, name, batches, clock.now()),
     summarizeRun: (run) => (run.status === 'running' ? summarizeSoFar(run) : summarizeRun(runs, run)),
     compareRuns: oneAtATime((baseline: string, candidate: string, by: string | null) =>
-      compareRunsById(store, baseline, candidate, by, 'as_stored', never),
+      compareRunsById(context, baseline, candidate, by, 'as_stored', never),
     ),
-    startRun: (pipeline, goldenSet, by) =>
-      startRun({ ...dependencies, runs: createGoldenRuns(pool, by) }, pipeline, goldenSet),
-    cancelRun: (id, by) => cancelGoldenRun({ runs: createGoldenRuns(pool, by), clock }, id),
+    startRun: (pipeline, goldenSet, by) => startRun({ ...context, db: dbBy(by) }, pipeline, goldenSet),
+    cancelRun: (id, by) => cancelGoldenRun({ ...context, db: dbBy(by) }, id),
     pinBaseline: async (runId, note, withFailures, by) => {
-      const run = await findCompleted(store, runId);
+      const run = await findCompleted(context, runId);
       const pin = { note, reruns: null, by, now: clock.now(), withFailures };
-      return (await pinRun(store, run, pin, never)).baseline;
+      return (await pinRun(context, run, pin, never)).baseline;
     },
-    unpinBaseline: (pipeline, goldenSet, by) => unpin(store, pipeline, goldenSet, by, clock.now()),
+    unpinBaseline: (pipeline, goldenSet, by) => unpin(context, pipeline, goldenSet, by, clock.now()),
   };
 }
 
@@ -306,29 +305,16 @@ export function createGoldenApi(dependencies: Dependencies): GoldenApi {
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown
  */
-export async function startRun(
-  {
-    sets,
-    runs,
-    rotations,
-    queue,
-    clock,
-    logger,
-    pipelines,
-  }: Pick<Dependencies, 'sets' | 'runs' | 'rotations' | 'queue' | 'clock' | 'logger' | 'pipelines'>,
-  name: string,
-  goldenSet: string,
-): Promise<GoldenRun> {
-  const pipeline = findPipeline(pipelines, name);
+export async function startRun(context: Context, name: string, goldenSet: string): Promise<GoldenRun> {
+  const pipeline = findPipeline(context.pipelines, name);
   const schedule = scheduleOf(pipeline, goldenSet);
-  const runId = await startGoldenRun({ sets, runs, rotations, clock, newRunId }, pipeline, schedule);
-  const run = await runs.find(runId);
+  const run = await context.db.golden.runs.find(await startGoldenRun(context, pipeline, schedule));
   if (run === null) throw new Error('a run by hand is gone from the database');
   try {
-    await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
+    await context.queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } catch (error) {
     // The run is stored, and the job that looks for runs that nobody holds takes it when the queue is back.
-    logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
+    context.logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
   }
   return run;
 }

@@ -1,7 +1,8 @@
 /** Asks a retriever many queries: a few at a time, paced, and never for ever when it has gone away. */
 
 import type { Retriever, RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
-import { openThrottle, type Throttle, type ThrottleDeps } from '../../connectors/throttle/throttle.ts';
+import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.ts';
+import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { contextSize } from '../../core/text/context-size.ts';
 import type { Clock } from '../../core/time.ts';
@@ -14,17 +15,13 @@ import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 /** Answers are stored in batches of at most this age, so that a crash costs at most this much asking. */
 const FLUSH_MS = 500;
 
-interface AnswerDeps extends ThrottleDeps {
-  readonly runs: GoldenRuns;
-}
-
 /**
  * Asks every query once. What was answered until `signal` aborts is stored.
  *
  * @param holder tells this asker from the others of the retriever
  */
 export async function answerQueries(
-  deps: AnswerDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   queries: readonly GoldenQuery[],
@@ -33,24 +30,24 @@ export async function answerQueries(
   onAnswer: () => void = () => undefined,
 ): Promise<AskEnd> {
   if (queries.length === 0) return 'asked_all';
-  const gate = await openGate(deps, run, holder);
+  const gate = await openGate(context, run, holder);
   let unsaved: QueryAnswer[] = [];
   let saving: Promise<void> = Promise.resolve();
-  let savedAt = deps.clock.monotonicMs();
+  let savedAt = context.clock.monotonicMs();
   const save = (): Promise<void> => {
     const batch = unsaved;
     unsaved = [];
-    savedAt = deps.clock.monotonicMs();
-    saving = saving.then(() => deps.runs.saveAnswers(run.id, batch));
+    savedAt = context.clock.monotonicMs();
+    saving = saving.then(() => context.db.golden.runs.saveAnswers(run.id, batch));
     return saving;
   };
   const failed = new AbortController();
   const keep = (answer: QueryAnswer): void => {
     unsaved.push(answer);
     onAnswer();
-    if (deps.clock.monotonicMs() - savedAt >= FLUSH_MS) save().catch((error: unknown) => failed.abort(error));
+    if (context.clock.monotonicMs() - savedAt >= FLUSH_MS) save().catch((error: unknown) => failed.abort(error));
   };
-  const askDeps = { retriever: pipeline.retriever, clock: deps.clock, gate };
+  const askDeps = { retriever: pipeline.retriever, clock: context.clock, gate };
   try {
     return await askRetriever(askDeps, queries, run.settings, keep, AbortSignal.any([signal, failed.signal]));
   } finally {
@@ -68,7 +65,7 @@ export async function answerQueries(
  * @returns in the order in which they were answered
  */
 export async function askAgain(
-  deps: AnswerDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   queries: readonly GoldenQuery[],
@@ -76,9 +73,9 @@ export async function askAgain(
   signal: AbortSignal,
 ): Promise<readonly QueryAnswer[]> {
   if (queries.length === 0) return [];
-  const gate = await openGate(deps, run, holder);
+  const gate = await openGate(context, run, holder);
   const answers: QueryAnswer[] = [];
-  const askDeps = { retriever: pipeline.retriever, clock: deps.clock, gate };
+  const askDeps = { retriever: pipeline.retriever, clock: context.clock, gate };
   try {
     await askRetriever(askDeps, queries, run.settings, (answer) => answers.push(answer), signal);
     return answers;
@@ -87,10 +84,10 @@ export async function askAgain(
   }
 }
 
-async function openGate(deps: AnswerDeps, run: GoldenRun, holder: string): Promise<Throttle> {
+async function openGate(context: Context, run: GoldenRun, holder: string): Promise<Throttle> {
   const { concurrency, maxPerSecond } = run.settings;
-  const usualLatencyMs = await usualLatency(deps.runs, run);
-  return openThrottle(deps, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
+  const usualLatencyMs = await usualLatency(context.db.golden.runs, run);
+  return openThrottle(context, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
 }
 
 /** Of the last completed full run; null when there is none. */

@@ -4,11 +4,9 @@
  */
 
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import type { Clock } from '../../core/time.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
 import {
   type BaselineKnowledge,
   type ComparedSide,
@@ -23,30 +21,10 @@ import { judgeSentinel } from '../rules/sentinel.ts';
 import { stagedQuestions } from '../rules/stages.ts';
 import { defaultNoAnswer, type ForbiddenResults, findFalseAnswers } from '../rules/unwanted-answers.ts';
 import { probeStoredLabels } from '../sets/gone-documents.ts';
-import type { GoldenBaselines } from '../sql/golden-baselines.ts';
-import type { GoldenRotations } from '../sql/golden-rotations.ts';
-import type { GoldenRuns } from '../sql/golden-runs.ts';
-import type { GoldenDocuments } from '../sql/golden-sets.ts';
 import type { RunEnd } from '../sql/run-results.ts';
-import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { findAskedPipeline, type WatchedPipeline } from '../watched-pipeline.ts';
 import { shiftsOf } from './rotate-golden-set.ts';
-import {
-  answersAsIn,
-  type CompareDeps,
-  compareStoredRuns,
-  findRun,
-  knowledgeOf,
-  type StoredRuns,
-} from './stored-runs.ts';
-
-export interface RecoverGoldenRunsDeps {
-  readonly runs: GoldenRuns;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Whether this deployment has the pipeline of the run. */
-  isWatched(pipeline: string): boolean;
-  resume(run: GoldenRun): Promise<void>;
-}
+import { answersAsIn, compareStoredRuns, findRun, knowledgeOf } from './stored-runs.ts';
 
 /** A run younger than this may just be on its way through the queue. */
 const GRACE_MS = 5000;
@@ -56,32 +34,32 @@ const GRACE_MS = 5000;
  *
  * @returns the pipelines of those that failed
  */
-export async function recoverGoldenRuns(deps: RecoverGoldenRunsDeps): Promise<readonly string[]> {
+export async function recoverGoldenRuns(context: Context): Promise<readonly string[]> {
   const failed: string[] = [];
-  const now = deps.clock.now();
-  for (const run of await deps.runs.abandoned()) {
-    const reason = reasonToFail(run, now, deps);
+  const now = context.clock.now();
+  for (const run of await context.db.golden.runs.abandoned()) {
+    const reason = reasonToFail(run, now, context);
     if (reason !== null) {
-      const failure = await deps.runs.failure(run.id);
-      deps.logger.warn('an abandoned golden run is marked failed', {
+      const failure = await context.db.golden.runs.failure(run.id);
+      context.logger.warn('an abandoned golden run is marked failed', {
         run_id: run.id,
         pipeline: run.pipeline,
         reason,
         ...(failure === null ? {} : { error: describeFailure(failure) }),
       });
-      await deps.runs.finish(run.id, endWithoutScores('failed', reason, now));
+      await context.db.golden.runs.finish(run.id, endWithoutScores('failed', reason, now));
       failed.push(run.pipeline);
     } else if (now.getTime() - run.startedAt.getTime() >= GRACE_MS) {
-      deps.logger.info('an abandoned golden run is resumed', { run_id: run.id, pipeline: run.pipeline });
-      await deps.resume(run);
+      context.logger.info('an abandoned golden run is resumed', { run_id: run.id, pipeline: run.pipeline });
+      await context.hooks.resume(run);
     }
   }
   return failed;
 }
 
-function reasonToFail(run: GoldenRun, now: Date, deps: RecoverGoldenRunsDeps): string | null {
+function reasonToFail(run: GoldenRun, now: Date, context: Context): string | null {
   if (now > run.deadlineAt) return `It did not end by its deadline, ${run.deadlineAt.toISOString()}.`;
-  if (!deps.isWatched(run.pipeline))
+  if (findAskedPipeline(context.pipelines, run.pipeline) === null)
     return `Its worker died and the config has no pipeline "${run.pipeline}" to go on with.`;
   return null;
 }
@@ -103,20 +81,15 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
   return { status, reason, finishedAt, ...nothing };
 }
 
-interface CancelGoldenRunDeps {
-  readonly runs: Pick<GoldenRuns, 'find' | 'finish'>;
-  readonly clock: Pick<Clock, 'now'>;
-}
-
 /**
  * Ends a running run as cancelled; whoever works on it stops within seconds.
  *
  * @throws RecalldError run_unknown, run_not_running
  */
-export async function cancelGoldenRun({ runs, clock }: CancelGoldenRunDeps, runId: string): Promise<GoldenRun> {
+export async function cancelGoldenRun({ db, clock }: Context, runId: string): Promise<GoldenRun> {
   const end = endWithoutScores('cancelled', 'It was cancelled by hand.', clock.now());
-  const isCancelled = await runs.finish(runId, end);
-  const run = await findRun(runs, runId);
+  const isCancelled = await db.golden.runs.finish(runId, end);
+  const run = await findRun(db.golden.runs, runId);
   if (!isCancelled) {
     const message = `The run ${runId} is ${run.status}; only a running run can be cancelled.`;
     throw new RecalldError('run_not_running', message);
@@ -124,19 +97,11 @@ export async function cancelGoldenRun({ runs, clock }: CancelGoldenRunDeps, runI
   return run;
 }
 
-export interface ConcludeDeps extends CompareDeps {
-  readonly baselines: GoldenBaselines;
-  readonly deployments: Deployments;
-  readonly rotations: GoldenRotations;
-  readonly documents: GoldenDocuments;
-  readonly clock: Clock;
-}
-
 const none: ReadonlySet<string> = new Set();
 
 /** A run that has ended and is compared with others. */
 interface Conclusion {
-  readonly deps: ConcludeDeps;
+  readonly context: Context;
   readonly run: GoldenRun;
   readonly side: ComparedSide;
   /** Ids of queries that lost a judged document. */
@@ -152,7 +117,7 @@ interface Conclusion {
  * @param forbidden what came back that must not; null when the set forbids nothing
  */
 export async function finalizeGoldenRun(
-  deps: ConcludeDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   asked: readonly GoldenQuery[],
@@ -160,36 +125,38 @@ export async function finalizeGoldenRun(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const queries = judgedQueries(asked);
-  if (run.purpose === 'sentinel') return finalizeSentinel(deps, run, queries, forbidden, signal);
+  if (run.purpose === 'sentinel') return finalizeSentinel(context, run, queries, forbidden, signal);
   const [answers, outcomes, labels, fingerprints] = await Promise.all([
-    answersAsIn(deps, run, run),
-    deps.runs.outcomes(run.id),
-    probeStoredLabels(deps, pipeline, queries, run.settings.relevanceLevel, signal),
-    pipeline.fingerprints ?? fingerprintsOf(deps, pipeline.name),
+    answersAsIn(context, run, run),
+    context.db.golden.runs.outcomes(run.id),
+    probeStoredLabels(context, pipeline, queries, run.settings.relevanceLevel, signal),
+    pipeline.fingerprints ?? fingerprintsOf(context, pipeline.name),
   ]);
   const voidReason = reasonToVoid(run, outcomes);
   const { touched: stale, dead } = labels.kind === 'probed' ? labels : { touched: none, dead: none };
   const { scores, segmentsOverflow } =
     voidReason === null
-      ? await deps.statistics.scoreRun(queries, answers, run.settings, dead, signal)
+      ? await context.statistics.scoreRun(queries, answers, run.settings, dead, signal)
       : { scores: [], segmentsOverflow: 0 };
   const side = { queries, answers, settings: run.settings };
-  const conclusion: Conclusion = { deps, run, side, stale, fingerprints, signal };
+  const conclusion: Conclusion = { context, run, side, stale, fingerprints, signal };
   const baseline =
     voidReason === null ? await compareWithBaseline(conclusion, pipeline) : `The run is void: ${voidReason}`;
   const deployment = voidReason === null ? await compareWithDeployment(conclusion) : null;
   const needed = historyNeeded(pipeline.checks);
   const history =
-    needed === 0 ? [] : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
+    needed === 0
+      ? []
+      : await context.db.golden.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
   const last = history.at(-1);
-  const before = last === undefined ? [] : await deps.runs.checks(last.runId);
-  const shifts = await shiftsOf(deps.rotations, run);
+  const before = last === undefined ? [] : await context.db.golden.runs.checks(last.runId);
+  const shifts = await shiftsOf(context.db.golden.rotations, run);
   const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
   return {
     status: voidReason === null ? 'completed' : 'void',
     reason: voidReason,
     doubts: doubtSentences(doubtsOfAnswers(queries, answers, Math.max(...run.settings.cutoffs))),
-    finishedAt: deps.clock.now(),
+    finishedAt: context.clock.now(),
     scores,
     checks: judgeGoldenRun(pipeline.checks, run.goldenSet, {
       scores,
@@ -210,17 +177,17 @@ export async function finalizeGoldenRun(
   };
 }
 
-async function summarizeStages({ deps, run, side, signal }: Conclusion): Promise<RunStages | null> {
-  const stages = await deps.runs.stages(run.id);
+async function summarizeStages({ context, run, side, signal }: Conclusion): Promise<RunStages | null> {
+  const stages = await context.db.golden.runs.stages(run.id);
   if (stages.size === 0) return null;
   const { cutoffs, relevanceLevel } = run.settings;
   const questions = stagedQuestions(side.queries, side.answers, stages, relevanceLevel);
-  return deps.statistics.summarizeStages(questions, Math.max(...cutoffs), signal);
+  return context.statistics.summarizeStages(questions, Math.max(...cutoffs), signal);
 }
 
 /** Of what answers; who grades live queries has no part in a run. */
-async function fingerprintsOf({ deployments }: ConcludeDeps, pipeline: string): Promise<Record<string, string>> {
-  const seen = await deployments.fingerprints();
+async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
+  const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(
     seen
       .filter((one) => one.pipeline === pipeline && one.part !== 'judge')
@@ -233,14 +200,14 @@ async function compareWithBaseline(
   conclusion: Conclusion,
   { shadowOf }: WatchedPipeline,
 ): Promise<StoredComparison | string> {
-  const { deps, run, side, stale } = conclusion;
+  const { context, run, side, stale } = conclusion;
   if (shadowOf !== null) return compareWithShadowed(conclusion, shadowOf);
-  const pinned = await deps.baselines.pinned(run.pipeline, run.goldenSet);
-  const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
+  const pinned = await context.db.golden.baselines.pinned(run.pipeline, run.goldenSet);
+  const baseline = pinned === null ? null : await context.db.golden.runs.find(pinned.runId);
   if (pinned === null || baseline === null) {
     return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}; \`recalld baselines pin RUN\` pins one.`;
   }
-  const known = await knowledgeOf(deps, pinned, baseline, deps.clock.now());
+  const known = await knowledgeOf(context, pinned, baseline, context.clock.now());
   const compared = await compareWith(conclusion, 'baseline', baseline, known);
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
@@ -250,22 +217,29 @@ async function compareWithBaseline(
 
 /** A shadow is held against the run that it was asked beside; what the pipeline itself has lost is no fault of the shadow. */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
-  const { deps, run } = conclusion;
+  const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;
-  const [beside] = await deps.runs.list({ pipeline, goldenSet, version, status: 'completed', before: run, limit: 1 });
+  const [beside] = await context.db.golden.runs.list({
+    pipeline,
+    goldenSet,
+    version,
+    status: 'completed',
+    before: run,
+    limit: 1,
+  });
   if (beside === undefined) return `${pipeline} has no completed run of ${goldenSet} version ${version} before it.`;
-  const lost = (await deps.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
+  const lost = (await context.db.golden.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
   const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, nothingKnown);
   return compared ?? `The run and ${beside.id} have no query or no cut-off in common.`;
 }
 
 /** Shows what a change of the store or the model did: the last run before it is the other side. */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
-  const { deps, run, fingerprints } = conclusion;
+  const { context, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;
   const earlier = { pipeline, goldenSet, status: 'completed', before: run, limit: 1 } as const;
-  const [sameVersion] = await deps.runs.list({ ...earlier, version });
-  const before = sameVersion ?? (await deps.runs.list(earlier))[0];
+  const [sameVersion] = await context.db.golden.runs.list({ ...earlier, version });
+  const before = sameVersion ?? (await context.db.golden.runs.list(earlier))[0];
   if (before === undefined || !isChanged(before.fingerprints, fingerprints)) return null;
   return compareWith(conclusion, 'deployment', before, nothingKnown);
 }
@@ -276,12 +250,12 @@ function isChanged(before: Readonly<Record<string, string>>, after: Readonly<Rec
 }
 
 async function compareWith(
-  { deps, run, side, stale, signal }: Conclusion,
+  { context, run, side, stale, signal }: Conclusion,
   kind: StoredComparison['kind'],
   other: GoldenRun,
   known: BaselineKnowledge,
 ): Promise<StoredComparison | null> {
-  const differences = await compareStoredRuns(deps, other, run, stale, known, signal, side);
+  const differences = await compareStoredRuns(context, other, run, stale, known, signal, side);
   return differences === null ? null : { kind, against: other.id, differences };
 }
 
@@ -295,43 +269,38 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }
 
-/** The end of a sentinel run: does it stand, against the last full run over the same queries? */
-interface ConcludeSentinelDeps extends CompareDeps {
-  readonly clock: Clock;
-}
-
 /**
  * A sentinel has no scores or checks of its own, so that nothing which reads those of full runs can take it for one. It
  * is `void` when its retriever failed it; `reason` says why it fell and is null while it stands. Queries whose labels
  * the last full run found to be stale are left out.
  */
 async function finalizeSentinel(
-  deps: ConcludeSentinelDeps,
+  context: Context,
   run: GoldenRun,
   queries: readonly GoldenQuery[],
   forbidden: ForbiddenResults | null,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const [answers, outcomes, full] = await Promise.all([
-    deps.runs.answers(run.id),
-    deps.runs.outcomes(run.id),
-    lastFullRun(deps, run),
+    context.db.golden.runs.answers(run.id),
+    context.db.golden.runs.outcomes(run.id),
+    lastFullRun(context, run),
   ]);
   const side = { queries, answers, settings: run.settings };
-  const stale = full === null ? [] : (await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
+  const stale = full === null ? [] : (await context.db.golden.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
   const differences =
-    full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), nothingKnown, signal, side);
+    full === null ? null : await compareStoredRuns(context, full, run, new Set(stale), nothingKnown, signal, side);
   const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences, forbidden?.confirmed.length ?? 0);
-  const now = deps.clock.now();
+  const now = context.clock.now();
   if (verdict.kind === 'stands') return { ...endWithoutScores('completed', null, now), forbidden };
   return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
 }
 
 /** The latest completed full run of the version that the sentinel asks. */
 async function lastFullRun(
-  { runs }: Pick<StoredRuns, 'runs'>,
+  { db }: Context,
   { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,
 ): Promise<GoldenRun | null> {
-  const [last] = await runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 });
+  const [last] = await db.golden.runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 });
   return last ?? null;
 }

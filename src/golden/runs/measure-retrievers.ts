@@ -3,11 +3,11 @@
  * how often where there is no answer, as measurements over time.
  */
 
+import type { Context } from '../../core/context.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
-import type { Clock } from '../../core/time.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
@@ -15,17 +15,6 @@ import { type AnswerOverlap, stabilityOf } from '../rules/compare-runs.ts';
 import { goldenSegment } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
 import { falseAnswerRatio } from '../rules/unwanted-answers.ts';
-import type { GoldenBaselines } from '../sql/golden-baselines.ts';
-import type { GoldenRuns } from '../sql/golden-runs.ts';
-import type { WatchedPipeline } from '../watched-pipeline.ts';
-
-export interface MeasureRetrieversDeps {
-  readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden'>[];
-  readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95' | 'answers' | 'contexts'>;
-  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
-  readonly measurements: Pick<Measurements, 'latest' | 'record'>;
-  readonly clock: Clock;
-}
 
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
@@ -48,21 +37,21 @@ const RECENT = 5;
  *
  * @throws as forEachPipeline
  */
-export async function measureRetrievers(deps: MeasureRetrieversDeps): Promise<void> {
-  const now = deps.clock.now();
-  const latest = await deps.measurements.latest(now);
+export async function measureRetrievers(context: Context): Promise<void> {
+  const now = context.clock.now();
+  const latest = await context.db.measurements.latest(now);
   // A few statements a set, which the checks that follow need.
   const unbounded = new AbortController().signal;
-  await forEachPipeline(deps.pipelines, unbounded, async ({ name: pipeline, golden }) => {
+  await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
       const segment = goldenSegment(set);
       const measured = latest.find(
         (one) => one.pipeline === pipeline && one.measure === ERRORS && one.segment === segment,
       );
-      const runs = await deps.runs.list({ pipeline, goldenSet: set, limit: RECENT });
+      const runs = await context.db.golden.runs.list({ pipeline, goldenSet: set, limit: RECENT });
       for (const run of runs.filter(isEnded).toReversed()) {
         if (isMeasured(run, measured ?? null)) continue;
-        await deps.measurements.record(await measure(deps, run, segment, now));
+        await context.db.measurements.record(await measure(context, run, segment, now));
       }
     }
   });
@@ -79,14 +68,9 @@ function isMeasured({ finishedAt }: EndedRun, measured: LatestMeasurement | null
   return last !== null && last.windowEnd >= finishedAt;
 }
 
-async function measure(
-  deps: MeasureRetrieversDeps,
-  run: EndedRun,
-  segment: string,
-  now: Date,
-): Promise<MeasurementOutcome[]> {
-  const { runs } = deps;
-  const outcomes = await runs.outcomes(run.id);
+async function measure(context: Context, run: EndedRun, segment: string, now: Date): Promise<MeasurementOutcome[]> {
+  const { db } = context;
+  const outcomes = await db.golden.runs.outcomes(run.id);
   const n = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   if (n === 0) return [];
   const frame = {
@@ -109,17 +93,17 @@ async function measure(
     ciMethod: 'wilson',
     n,
   };
-  const stability = await measureStability(deps, run);
+  const stability = await measureStability(context, run);
   const known: Measurement[] = [
     errors,
     ...(stability === null ? [] : [{ ...frame, ...stability }]),
-    ...measureContexts(await deps.runs.contexts(run.id)).map((one) => ({ ...frame, ...one })),
+    ...measureContexts(await context.db.golden.runs.contexts(run.id)).map((one) => ({ ...frame, ...one })),
     ...measureStages(run.stages).map((one) => ({ ...frame, ...one })),
     ...(run.noAnswer === null || run.status !== 'completed'
       ? []
       : [{ ...frame, measure: FALSE_ANSWERS, ...falseAnswerRatio(run.noAnswer), ciMethod: 'wilson' as const }]),
   ];
-  const latency = await runs.latency95(run.id);
+  const latency = await db.golden.runs.latency95(run.id);
   if (latency === null) return known;
   const unbounded = { ciLow: null, ciHigh: null, ciMethod: null } as const;
   const answered = outcomes.ok + outcomes.empty;
@@ -154,12 +138,12 @@ function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg'
 
 /** Null while no other run is pinned, or it shares no question with this one. */
 async function measureStability(
-  { runs, baselines }: MeasureRetrieversDeps,
+  { db }: Context,
   run: EndedRun,
 ): Promise<Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n' | 'details'> | null> {
-  const pinned = await baselines.pinned(run.pipeline, run.goldenSet);
+  const pinned = await db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   if (pinned === null || pinned.runId === run.id) return null;
-  const [before, now] = await Promise.all([runs.answers(pinned.runId), runs.answers(run.id)]);
+  const [before, now] = await Promise.all([db.golden.runs.answers(pinned.runId), db.golden.runs.answers(run.id)]);
   const k = Math.max(...run.settings.cutoffs);
   const answers = new Map(now.map((answer) => [answer.queryId, answer]));
   const turn = createEventLoopYield(QUESTIONS_PER_TURN);

@@ -1,10 +1,11 @@
 /** Pins the runs that others are compared with, with how much their retriever differs by itself. */
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { chooseCleanRuns, MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { Reruns } from '../rules/run-noise.ts';
-import { assertAnswers, type CompareDeps, type GoldenStore, type StoredRuns } from './stored-runs.ts';
+import { assertAnswers } from './stored-runs.ts';
 
 export type PinReport = Awaited<ReturnType<typeof pinRun>>;
 
@@ -27,15 +28,15 @@ export interface PinRequest {
  *   with it
  */
 export async function pinRun(
-  store: GoldenStore,
+  context: Context,
   run: GoldenRun,
   { note, reruns, by, now, withFailures = false }: PinRequest,
   signal: AbortSignal,
 ) {
   assertAnswers(run);
   const { id: runId, pipeline, goldenSet } = run;
-  const others = reruns ?? (await earlierReruns(store, run));
-  const [own, ...facts] = await store.runs.facts([run, ...others], run);
+  const others = reruns ?? (await earlierReruns(context, run));
+  const [own, ...facts] = await context.db.golden.runs.facts([run, ...others], run);
   if (own === undefined) throw new RecalldError('run_unknown', `The golden run ${runId} is gone.`);
   if (own.failed > 0 && !withFailures) {
     throw new RecalldError(
@@ -47,9 +48,9 @@ export async function pinRun(
   const { kept, leftOut } = chooseCleanRuns(own, facts, reruns !== null);
   const clean = [run, ...others.filter(({ id }) => kept.includes(id))];
   const measured = clean.length < MIN_CLEAN_RUNS ? [run] : clean;
-  const { noise, means } = await measureNoise(store, measured, signal);
+  const { noise, means } = await measureNoise(context, measured, signal);
   const pin = { pipeline, goldenSet, runId, note, noise, pinnedAt: now };
-  await store.baselines.pin(pin, by, means, leftOut);
+  await context.db.golden.baselines.pin(pin, by, means, leftOut);
   const isDeterministic = Object.values(noise).every((metrics) =>
     Object.values(metrics).every(({ isStill }) => isStill),
   );
@@ -68,14 +69,8 @@ export async function pinRun(
 }
 
 /** @throws RecalldError baseline_unknown when none is pinned */
-export async function unpin(
-  { baselines }: Pick<GoldenStore, 'baselines'>,
-  pipeline: string,
-  set: string,
-  by: string,
-  now: Date,
-): Promise<void> {
-  if (!(await baselines.unpin(pipeline, set, by, now))) {
+export async function unpin({ db }: Context, pipeline: string, set: string, by: string, now: Date): Promise<void> {
+  if (!(await db.golden.baselines.unpin(pipeline, set, by, now))) {
     throw new RecalldError(
       'baseline_unknown',
       `No baseline is pinned for ${set} on ${pipeline}; \`recalld baselines list\` shows those that are.`,
@@ -91,22 +86,22 @@ const MAX_EARLIER_RUNS = 9;
  * @returns no noise and no means when nothing is known
  */
 async function measureNoise(
-  { sets, runs: store, statistics }: CompareDeps,
+  { db, statistics }: Context,
   runs: readonly GoldenRun[],
   signal: AbortSignal,
 ): Promise<Reruns> {
   const [first] = runs;
   if (first === undefined || runs.length < 2) return { noise: {}, means: null };
-  const queries = judgedQueries(await sets.queries(first.goldenSet, first.goldenSetVersion));
+  const queries = judgedQueries(await db.golden.sets.queries(first.goldenSet, first.goldenSetVersion));
   const answers: (readonly QueryAnswer[])[] = [];
-  for (const { id } of runs) answers.push(await store.answers(id));
+  for (const { id } of runs) answers.push(await db.golden.runs.answers(id));
   return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
 /** Completed runs right before this one that asked the same questions of the same store and model. */
-async function earlierReruns({ runs }: Pick<StoredRuns, 'runs'>, run: GoldenRun): Promise<GoldenRun[]> {
+async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;
-  const before = await runs.list({
+  const before = await db.golden.runs.list({
     pipeline,
     goldenSet,
     status: 'completed',

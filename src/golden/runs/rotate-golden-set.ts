@@ -9,10 +9,8 @@ import {
 } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/threshold.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Context } from '../../core/context.ts';
 import type { Verdict } from '../../core/model.ts';
-import type { Clock } from '../../core/time.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
 import type { TraitChange } from '../../live/deployments/rules/deployment.ts';
 import { toCompared } from '../rules/compare-golden-runs.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
@@ -20,18 +18,8 @@ import { describeLevels, type Levels, overlapLevels, rotationShifts } from '../r
 import type { GoldenRun } from '../rules/run.ts';
 import type { GoldenRotation, GoldenRotations } from '../sql/golden-rotations.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
-import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { readForbiddenResults } from './stored-runs.ts';
-
-export interface RotationDeps {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-  readonly rotations: GoldenRotations;
-  readonly deployments: Deployments;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /**
  * The versions of a set that a tick runs: the latest, and before it the one whose scores are exported while the two run
@@ -39,26 +27,26 @@ export interface RotationDeps {
  * hand nobody would complete the overlap.
  */
 export async function versionsToRun(
-  deps: Pick<RotationDeps, 'runs' | 'rotations' | 'clock'>,
+  context: Context,
   pipeline: string,
   { set, cron, rotationRuns }: GoldenSchedule,
   latest: GoldenSetVersion,
 ): Promise<readonly number[]> {
-  const open = await deps.rotations.open(pipeline, set);
+  const open = await context.db.golden.rotations.open(pipeline, set);
   if (cron === null || rotationRuns === 0) {
-    const end = { endedAt: deps.clock.now(), levels: {}, shifts: {}, judged: null };
-    if (open !== null) await deps.rotations.complete(open.id, end);
+    const end = { endedAt: context.clock.now(), levels: {}, shifts: {}, judged: null };
+    if (open !== null) await context.db.golden.rotations.complete(open.id, end);
     return [latest.version];
   }
-  const from = open?.fromVersion ?? (await exportedVersion(deps.runs, pipeline, set));
+  const from = open?.fromVersion ?? (await exportedVersion(context.db.golden.runs, pipeline, set));
   if (from === null || from >= latest.version) return [latest.version];
-  const { fromVersion, toVersion } = await deps.rotations.begin({
+  const { fromVersion, toVersion } = await context.db.golden.rotations.begin({
     pipeline,
     goldenSet: set,
     fromVersion: from,
     toVersion: latest.version,
     runsNeeded: rotationRuns,
-    startedAt: deps.clock.now(),
+    startedAt: context.clock.now(),
   });
   return [fromVersion, toVersion];
 }
@@ -125,34 +113,37 @@ export async function overlappingRuns(
  * exported ones; floors move with the level of the set, so that the same retriever is judged the same, and the change
  * is recorded as a deployment with the levels on the overlap.
  */
-export async function advanceRotation(deps: RotationDeps, run: GoldenRun, pipeline: WatchedPipeline): Promise<void> {
-  const rotation = await deps.rotations.open(run.pipeline, run.goldenSet);
+export async function advanceRotation(context: Context, run: GoldenRun, pipeline: WatchedPipeline): Promise<void> {
+  const rotation = await context.db.golden.rotations.open(run.pipeline, run.goldenSet);
   if (rotation === null) return;
-  const pairs = await overlappingRuns(deps.runs, rotation, pipeline.checks);
+  const pairs = await overlappingRuns(context.db.golden.runs, rotation, pipeline.checks);
   const [last] = pairs;
   if (last === undefined || pairs.length < rotation.runsNeeded) return;
   const scores = await Promise.all(
     pairs.slice(0, rotation.runsNeeded).map(async ({ from, to }) => ({
-      from: await deps.runs.scores(from.id),
-      to: await deps.runs.scores(to.id),
+      from: await context.db.golden.runs.scores(from.id),
+      to: await context.db.golden.runs.scores(to.id),
     })),
   );
   const levels = overlapLevels(scores);
-  const [from, to] = await Promise.all([comparedOf(deps.runs, last.from), comparedOf(deps.runs, last.to)]);
+  const [from, to] = await Promise.all([
+    comparedOf(context.db.golden.runs, last.from),
+    comparedOf(context.db.golden.runs, last.to),
+  ]);
   const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, scores, { from, to });
-  const earlier = await shiftsOf(deps.rotations, last.to);
-  const checks = await judgeAgain(deps.runs, pipeline.checks, last, addShifts([earlier, shifts]));
-  const endedAt = deps.clock.now();
+  const earlier = await shiftsOf(context.db.golden.rotations, last.to);
+  const checks = await judgeAgain(context.db.golden.runs, pipeline.checks, last, addShifts([earlier, shifts]));
+  const endedAt = context.clock.now();
   const judged = { runId: last.to.id, checks };
-  if (!(await deps.rotations.complete(rotation.id, { endedAt, levels, shifts, judged }))) return;
+  if (!(await context.db.golden.rotations.complete(rotation.id, { endedAt, levels, shifts, judged }))) return;
   const key = `ndcg@${Math.max(...last.to.settings.cutoffs)}`;
   const note = `Version ${rotation.toVersion} of ${rotation.goldenSet} took over from version ${rotation.fromVersion}. ${describeLevels(levels, key)}`;
-  deps.logger.info('a new version of a golden set took over', {
+  context.logger.info('a new version of a golden set took over', {
     pipeline: rotation.pipeline,
     golden_set: rotation.goldenSet,
     note,
   });
-  await deps.deployments.detect(
+  await context.db.live.deployments.detect(
     {
       pipeline: rotation.pipeline,
       kind: 'golden',

@@ -2,32 +2,24 @@
  * Golden runs at work. One starts with the set version and settings that it will be read by; then, batch by batch or
  * whole: ask what has no answer yet, score, judge, end. Idempotent and resumable.
  */
+
 import { randomBytes } from 'node:crypto';
-import type { ThrottleLimits } from '../../connectors/throttle/limits.ts';
+import type { Context } from '../../core/context.ts';
 import { messageOf, RecalldError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import type { Clock } from '../../core/time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
 import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/unwanted-answers.ts';
-import type { GoldenBatches } from '../sql/golden-batches.ts';
-import type { GoldenRotations } from '../sql/golden-rotations.ts';
-import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
-import { type ConcludeDeps, finalizeGoldenRun } from './end-golden-run.ts';
+import { finalizeGoldenRun } from './end-golden-run.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 
 /** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */
 const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
-
-export interface AskBatchDeps extends RunGoldenSetDeps {
-  readonly batches: GoldenBatches;
-}
 
 /**
  * What is left of the run: `more` batches that nobody asks yet, `others` that are still at theirs, or nothing, so that
@@ -45,22 +37,22 @@ const BATCH_LOST = new Error('the run has ended or the batch was lost to another
  * @throws the reason of `signal`
  */
 export async function askGoldenBatch(
-  deps: AskBatchDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   lane: string,
   signal: AbortSignal,
 ): Promise<RunRemainder> {
-  const holder = `${deps.holder}-${lane}`;
-  const batch = await deps.batches.claim(run.id, holder, BATCH_LEASE_SECONDS);
-  if (batch !== null) await askClaimed(deps, run, pipeline, batch, holder, signal);
-  const { free, held } = await deps.batches.counts(run.id);
+  const holder = `${context.holder}-${lane}`;
+  const batch = await context.db.golden.batches.claim(run.id, holder, BATCH_LEASE_SECONDS);
+  if (batch !== null) await askClaimed(context, run, pipeline, batch, holder, signal);
+  const { free, held } = await context.db.golden.batches.counts(run.id);
   if (free > 0) return 'more';
   return held > 0 ? 'others' : 'nothing';
 }
 
 async function askClaimed(
-  deps: AskBatchDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   batch: number,
@@ -73,20 +65,20 @@ async function askClaimed(
     runId: run.id,
     what: 'a batch of a golden run',
     everyMs: BATCH_RENEWAL_MS,
-    renew: () => deps.batches.renew(run.id, batch, holder, BATCH_LEASE_SECONDS),
+    renew: () => context.db.golden.batches.renew(run.id, batch, holder, BATCH_LEASE_SECONDS),
     lost: BATCH_LOST,
   };
-  const renewal = keepLease(deps, lease, stop).catch(() => undefined);
+  const renewal = keepLease(context, lease, stop).catch(() => undefined);
   try {
-    const queries = await queriesOfBatch(deps.sets, run, batch);
+    const queries = await queriesOfBatch(context.db.golden.sets, run, batch);
     const ids = queries.map(({ id }) => id);
-    const known = await deps.runs.answered(run.id, ids);
+    const known = await context.db.golden.runs.answered(run.id, ids);
     const open = queries.filter(({ id }) => !known.has(id));
-    const end = await answerQueries(deps, run, pipeline, open, holder, either);
-    if (end === 'gave_up') await giveUp(deps, run);
-    else await deps.batches.complete(run.id, batch);
+    const end = await answerQueries(context, run, pipeline, open, holder, either);
+    if (end === 'gave_up') await giveUp(context, run);
+    else await context.db.golden.batches.complete(run.id, batch);
   } catch (error) {
-    await deps.batches.release(run.id, batch, holder).catch(() => undefined);
+    await context.db.golden.batches.release(run.id, batch, holder).catch(() => undefined);
     if (stop.signal.reason !== BATCH_LOST || signal.aborted) throw error;
   } finally {
     stop.abort();
@@ -95,27 +87,20 @@ async function askClaimed(
 }
 
 /** Queries that others have in flight are answered too; theirs come too late to count. */
-async function giveUp(deps: AskBatchDeps, run: GoldenRun): Promise<void> {
-  const queries = await queriesOfRun(deps.sets, run);
-  const known = await deps.runs.answered(
+async function giveUp(context: Context, run: GoldenRun): Promise<void> {
+  const queries = await queriesOfRun(context.db.golden.sets, run);
+  const known = await context.db.golden.runs.answered(
     run.id,
     queries.map(({ id }) => id),
   );
   const open = queries.filter(({ id }) => !known.has(id));
-  await deps.runs.saveAnswers(run.id, open.map(notAsked));
-  await deps.batches.completeAll(run.id);
+  await context.db.golden.runs.saveAnswers(run.id, open.map(notAsked));
+  await context.db.golden.batches.completeAll(run.id);
 }
 
 const LEASE_SECONDS = 15;
 /** A run that was cancelled elsewhere stops here within so long. */
 const LEASE_RENEWAL_MS = 4000;
-
-interface RunGoldenSetDeps extends ConcludeDeps {
-  readonly limits: ThrottleLimits;
-  readonly logger: Logger;
-  /** Names this worker in the lease. */
-  readonly holder: string;
-}
 
 export interface RunProgress {
   readonly answered: number;
@@ -132,37 +117,37 @@ type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
  * @throws the reason of `signal`
  */
 export async function runGoldenSet(
-  deps: RunGoldenSetDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   signal: AbortSignal,
   onProgress: (progress: RunProgress) => void = () => undefined,
 ): Promise<RunGoldenSetOutcome> {
-  if (!(await deps.runs.hold(run.id, deps.holder, LEASE_SECONDS))) return 'held_elsewhere';
+  if (!(await context.db.golden.runs.hold(run.id, context.holder, LEASE_SECONDS))) return 'held_elsewhere';
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   try {
-    const queries = await queriesOfRun(deps.sets, run);
+    const queries = await queriesOfRun(context.db.golden.sets, run);
     const lease: Lease = {
       runId: run.id,
       what: 'a golden run',
       everyMs: LEASE_RENEWAL_MS,
-      renew: () => deps.runs.hold(run.id, deps.holder, LEASE_SECONDS),
+      renew: () => context.db.golden.runs.hold(run.id, context.holder, LEASE_SECONDS),
       lost: LEASE_LOST,
     };
-    const renewal = keepLease(deps, lease, stop).catch(() => undefined);
+    const renewal = keepLease(context, lease, stop).catch(() => undefined);
     let forbidden: ForbiddenResults | null;
     try {
-      await answerOpenQueries(deps, run, pipeline, queries, either, onProgress);
-      forbidden = await findForbidden(deps, run, pipeline, queries, either);
+      await answerOpenQueries(context, run, pipeline, queries, either, onProgress);
+      forbidden = await findForbidden(context, run, pipeline, queries, either);
     } finally {
       stop.abort();
       await renewal;
     }
-    const end = await finalizeGoldenRun(deps, run, pipeline, queries, forbidden, signal);
-    return (await deps.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
+    const end = await finalizeGoldenRun(context, run, pipeline, queries, forbidden, signal);
+    return (await context.db.golden.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
   } catch (error) {
-    await deps.runs.release(run.id, deps.holder).catch(() => undefined);
+    await context.db.golden.runs.release(run.id, context.holder).catch(() => undefined);
     if (stop.signal.aborted && !signal.aborted && stop.signal.reason === LEASE_LOST) return 'held_elsewhere';
     throw error;
   }
@@ -180,7 +165,7 @@ interface Lease {
 }
 
 /** Renews until `stop` aborts; when the lease is lost, or the run was cancelled, it is `stop` that it aborts. */
-async function keepLease({ clock, logger }: RunGoldenSetDeps, lease: Lease, stop: AbortController): Promise<void> {
+async function keepLease({ clock, logger }: Context, lease: Lease, stop: AbortController): Promise<void> {
   while (!stop.signal.aborted) {
     await clock.sleep(lease.everyMs, stop.signal);
     const isHeld = await lease.renew().catch((error: unknown) => {
@@ -194,22 +179,22 @@ async function keepLease({ clock, logger }: RunGoldenSetDeps, lease: Lease, stop
 
 /** Null when the set forbids nothing. */
 async function findForbidden(
-  deps: RunGoldenSetDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   queries: readonly GoldenQuery[],
   signal: AbortSignal,
 ): Promise<ForbiddenResults | null> {
   if (queries.every(({ forbidden = [] }) => forbidden.length === 0)) return null;
-  const answers = await deps.runs.answers(run.id);
+  const answers = await context.db.golden.runs.answers(run.id);
   const brought = new Set(forbiddenResults(queries, answers).map(({ queryId }) => queryId));
   const suspects = queries.filter(({ id }) => brought.has(id));
-  const again = await askAgain(deps, run, pipeline, suspects, `${deps.holder}-${run.id}`, signal);
+  const again = await askAgain(context, run, pipeline, suspects, `${context.holder}-${run.id}`, signal);
   return confirmForbidden(queries, answers, again);
 }
 
 async function answerOpenQueries(
-  deps: RunGoldenSetDeps,
+  context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
   queries: readonly GoldenQuery[],
@@ -217,21 +202,13 @@ async function answerOpenQueries(
   onProgress: (progress: RunProgress) => void,
 ): Promise<void> {
   const ids = queries.map(({ id }) => id);
-  const known = await deps.runs.answered(run.id, ids);
+  const known = await context.db.golden.runs.answered(run.id, ids);
   const open = queries.filter(({ id }) => !known.has(id));
   let answered = queries.length - open.length;
   onProgress({ answered, total: queries.length });
-  await answerQueries(deps, run, pipeline, open, `${deps.holder}-${run.id}`, signal, () =>
+  await answerQueries(context, run, pipeline, open, `${context.holder}-${run.id}`, signal, () =>
     onProgress({ answered: ++answered, total: queries.length }),
   );
-}
-
-export interface StartGoldenRunDeps {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-  readonly rotations: GoldenRotations;
-  readonly clock: Clock;
-  newRunId(now: Date): string;
 }
 
 /** What sets a run apart from one by hand of the latest version. */
@@ -253,13 +230,13 @@ export const byHand: RunReason = {
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
 export async function startGoldenRun(
-  deps: StartGoldenRunDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   schedule: GoldenSchedule,
 ): Promise<string> {
-  const set = await latestVersion(deps.sets, schedule.set);
-  await versionsToRun(deps, pipeline.name, schedule, set);
-  const id = await createGoldenRun(deps, pipeline, schedule, set.version, set.queries, byHand);
+  const set = await latestVersion(context.db.golden.sets, schedule.set);
+  await versionsToRun(context, pipeline.name, schedule, set);
+  const id = await createGoldenRun(context, pipeline, schedule, set.version, set.queries, byHand);
   if (id === null) throw new Error('a run by hand was refused by the database');
   return id;
 }
@@ -287,16 +264,16 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
  * @returns null when the tick has a run already, or a run that a sentinel asked for is still running
  */
 export async function createGoldenRun(
-  deps: Pick<StartGoldenRunDeps, 'runs' | 'clock' | 'newRunId'>,
+  context: Context,
   pipeline: WatchedPipeline,
   schedule: GoldenSchedule,
   version: number,
   queries: number,
   reason: RunReason,
 ): Promise<string | null> {
-  const startedAt = deps.clock.now();
-  const id = deps.newRunId(startedAt);
-  const created = await deps.runs.create({
+  const startedAt = context.clock.now();
+  const id = context.newRunId(startedAt);
+  const created = await context.db.golden.runs.create({
     id,
     pipeline: pipeline.name,
     goldenSet: schedule.set,

@@ -1,6 +1,8 @@
 /** Runs, and what became of their queries, as the documents that commands print and the API answers. */
+
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT, type GoldenQuery, type QueryOutcome, type Verdict } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { toWire } from '../../platform/http/wire.ts';
@@ -15,7 +17,7 @@ import { type RunSummaryJson, runSummarySchema } from '../run-summary-schema.ts'
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
-import { answersAsIn, type CompareDeps, queriesOfRun, readComparedSide, type StoredRuns } from './stored-runs.ts';
+import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
 
 /** Of the run alone; comparisons are worked out for those who read them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
@@ -64,13 +66,14 @@ function withRatio(results: NoAnswerResults) {
 
 /** As `summarizeRun`; a running run has the scores of the queries that are answered so far, and no verdict. */
 export async function summarizeRunSoFar(
-  { sets, runs, statistics }: CompareDeps,
+  context: Context,
   run: GoldenRun,
   signal: AbortSignal,
 ): Promise<RunSummaryJson> {
-  const summary = await summarizeRun(runs, run);
+  const { db, statistics } = context;
+  const summary = await summarizeRun(db.golden.runs, run);
   if (run.status !== 'running') return summary;
-  const [queries, answers] = await Promise.all([queriesOfRun(sets, run), answersAsIn({ runs }, run, run)]);
+  const [queries, answers] = await Promise.all([queriesOfRun(db.golden.sets, run), answersAsIn(context, run, run)]);
   const answered = new Set(answers.map(({ queryId }) => queryId));
   const known = judgedQueries(queries).filter(({ id }) => answered.has(id));
   if (known.length === 0) return summary;
@@ -110,11 +113,14 @@ interface RunQuerySelection {
 
 /** @returns the queries of the page, and how many the selection has in all */
 export async function readRunQueries(
-  deps: StoredRuns,
+  context: Context,
   run: GoldenRun,
   { outcome, orderBy, from, limit }: RunQuerySelection,
 ): Promise<{ readonly page: readonly RunQuery[]; readonly total: number }> {
-  const [{ queries, answers }, stale] = await Promise.all([readComparedSide(deps, run), deps.runs.staleLabels(run.id)]);
+  const [{ queries, answers }, stale] = await Promise.all([
+    readComparedSide(context, run),
+    context.db.golden.runs.staleLabels(run.id),
+  ]);
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   const selected = queries.filter(({ id }) => outcome === null || answerOf.get(id)?.outcome === outcome);
   const ordered = orderBy === null ? selected : lowestScoresFirst(selected, answers, run, orderBy);
@@ -167,15 +173,15 @@ interface RunTableSelection {
  * @returns the queries of the page, and how many the view has in all
  */
 export async function readRunTable(
-  deps: StoredRuns,
+  context: Context,
   run: GoldenRun,
   against: GoldenRun | null,
   { view, key, from, limit }: RunTableSelection,
 ): Promise<{ readonly page: readonly ListedQuery[]; readonly total: number }> {
   const [side, other, stale] = await Promise.all([
-    readComparedSide(deps, run),
-    against === null ? null : readOther(deps, run, against),
-    deps.runs.staleLabels(run.id),
+    readComparedSide(context, run),
+    against === null ? null : readOther(context, run, against),
+    context.db.golden.runs.staleLabels(run.id),
   ]);
   const staleDocuments = new Map<string, number>();
   for (const { queryId } of stale) staleDocuments.set(queryId, (staleDocuments.get(queryId) ?? 0) + 1);
@@ -185,12 +191,12 @@ export async function readRunTable(
 }
 
 /** Without its queries where they are those of the run: of one version there is one list of questions. */
-async function readOther(deps: StoredRuns, run: GoldenRun, against: GoldenRun) {
+async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
   const isSame =
     run.goldenSet === against.goldenSet &&
     run.goldenSetVersion === against.goldenSetVersion &&
     run.queryIds === null &&
     against.queryIds === null;
-  if (!isSame) return readComparedSide(deps, against);
-  return { queries: null, answers: await answersAsIn(deps, run, against), settings: against.settings };
+  if (!isSame) return readComparedSide(context, against);
+  return { queries: null, answers: await answersAsIn(context, run, against), settings: against.settings };
 }

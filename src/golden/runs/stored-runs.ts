@@ -1,8 +1,8 @@
 /** Golden runs as they are read back from the store, one by one, and two or many side by side. */
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
-import type { GoldenStatistics } from '../golden-statistics.ts';
 import {
   type BaselineKnowledge,
   type ComparedRuns,
@@ -24,24 +24,9 @@ import {
 } from '../rules/score-run.ts';
 import type { ForbiddenResults } from '../rules/unwanted-answers.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
-import type { GoldenBaseline, GoldenBaselines } from '../sql/golden-baselines.ts';
+import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-
-/** Where runs are read back from. */
-export interface StoredRuns {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-}
-
-export interface CompareDeps extends StoredRuns {
-  readonly statistics: GoldenStatistics;
-}
-
-/** What is stored of golden runs, what they are compared with and how. */
-export interface GoldenStore extends CompareDeps {
-  readonly baselines: GoldenBaselines;
-}
 
 /**
  * Compares over the queries that the set versions of both runs share, those of `stale` left out.
@@ -50,7 +35,7 @@ export interface GoldenStore extends CompareDeps {
  * @returns null when there is nothing that both can be compared by, as when the answers of the baseline are gone
  */
 export async function compareStoredRuns(
-  deps: CompareDeps,
+  context: Context,
   baseline: GoldenRun,
   candidate: GoldenRun,
   stale: ReadonlySet<string>,
@@ -59,31 +44,36 @@ export async function compareStoredRuns(
   side: ComparedSide | null = null,
 ): Promise<RunDifference[] | null> {
   if (baseline.answersGoneAt !== null) return null;
-  const after = side ?? (await readComparedSide(deps, candidate));
+  const after = side ?? (await readComparedSide(context, candidate));
   const isSameVersion =
     baseline.goldenSet === candidate.goldenSet &&
     baseline.goldenSetVersion === candidate.goldenSetVersion &&
     baseline.queryIds === null;
   const before = isSameVersion
-    ? { queries: after.queries, answers: await answersAsIn(deps, candidate, baseline), settings: baseline.settings }
-    : await readComparedSide(deps, { ...baseline, settings: namedAs(candidate, baseline) });
-  return deps.statistics.compareRuns(before, after, stale, known, signal);
+    ? { queries: after.queries, answers: await answersAsIn(context, candidate, baseline), settings: baseline.settings }
+    : await readComparedSide(context, { ...baseline, settings: namedAs(candidate, baseline) });
+  return context.statistics.compareRuns(before, after, stale, known, signal);
 }
 
 /** What is known of a pinned run for the comparison of another run, which came to its end `at` that time. */
 export async function knowledgeOf(
-  { runs, baselines }: Pick<GoldenStore, 'runs' | 'baselines'>,
+  { db }: Context,
   { noise }: GoldenBaseline,
   baseline: GoldenRun,
   at: Date,
 ): Promise<BaselineKnowledge> {
-  const means = await baselines.means(baseline.id);
-  return means === null ? { ...nothingKnown, noise } : { noise, means, accepted: await runs.accepted(baseline, at) };
+  const means = await db.golden.baselines.means(baseline.id);
+  return means === null
+    ? { ...nothingKnown, noise }
+    : { noise, means, accepted: await db.golden.runs.accepted(baseline, at) };
 }
 
 /** The judged queries that a run asked, and what was answered. */
-export async function readComparedSide(deps: StoredRuns, run: GoldenRun): Promise<ComparedSide> {
-  const [queries, answers] = await Promise.all([queriesOfRun(deps.sets, run), answersAsIn(deps, run, run)]);
+export async function readComparedSide(context: Context, run: GoldenRun): Promise<ComparedSide> {
+  const [queries, answers] = await Promise.all([
+    queriesOfRun(context.db.golden.sets, run),
+    answersAsIn(context, run, run),
+  ]);
   return { queries: judgedQueries(queries), answers, settings: run.settings };
 }
 
@@ -108,12 +98,12 @@ export function answersGone({ id, startedAt }: Pick<GoldenRun, 'id' | 'startedAt
  * @throws RecalldError answers_gone
  */
 export async function answersAsIn(
-  { runs }: Pick<StoredRuns, 'runs'>,
+  { db }: Context,
   { settings: { chunkSeparator } }: GoldenRun,
   other: GoldenRun,
 ): Promise<readonly QueryAnswer[]> {
   assertAnswers(other);
-  const answers = await runs.answers(other.id);
+  const answers = await db.golden.runs.answers(other.id);
   return chunkSeparator === undefined ? answers : answersByDocument(answers, chunkSeparator);
 }
 
@@ -168,7 +158,7 @@ export interface RunsCompared extends ComparedRuns {
  * @throws RecalldError run_unknown, run_not_completed, answers_gone, runs_not_comparable
  */
 export async function compareRunsById(
-  store: GoldenStore,
+  context: Context,
   baselineId: string,
   candidateId: string,
   measure: string | null,
@@ -176,19 +166,22 @@ export async function compareRunsById(
   signal: AbortSignal,
 ): Promise<RunsCompared> {
   const [baseline, candidate] = await Promise.all([
-    findCompleted(store, baselineId),
-    findCompleted(store, candidateId),
+    findCompleted(context, baselineId),
+    findCompleted(context, candidateId),
   ]);
-  const stale = new Set((await store.runs.staleLabels(candidate.id)).map(({ queryId }) => queryId));
-  const stored = extent === 'as_stored' ? await storedDifferences(store, baseline, candidate) : null;
-  const differences = stored ?? (await computeDifferences(store, baseline, candidate, stale, extent, signal));
+  const stale = new Set((await context.db.golden.runs.staleLabels(candidate.id)).map(({ queryId }) => queryId));
+  const stored = extent === 'as_stored' ? await storedDifferences(context, baseline, candidate) : null;
+  const differences = stored ?? (await computeDifferences(context, baseline, candidate, stale, extent, signal));
   if (differences === null) {
     throw new RecalldError(
       'runs_not_comparable',
       `The runs ${baselineId} and ${candidateId} have no query with live labels or no cut-off in common.`,
     );
   }
-  const [before, after] = await Promise.all([readComparedSide(store, baseline), readComparedSide(store, candidate)]);
+  const [before, after] = await Promise.all([
+    readComparedSide(context, baseline),
+    readComparedSide(context, candidate),
+  ]);
   const key = keyOf(measure ?? defaultMeasure(candidate));
   const queries = changedQueries(before, after, stale, key);
   return {
@@ -202,30 +195,30 @@ export async function compareRunsById(
 }
 
 async function storedDifferences(
-  { runs }: GoldenStore,
+  { db }: Context,
   baseline: GoldenRun,
   candidate: GoldenRun,
 ): Promise<readonly RunDifference[] | null> {
-  const comparisons = await runs.comparisons(candidate.id);
+  const comparisons = await db.golden.runs.comparisons(candidate.id);
   return comparisons.find(({ against }) => against === baseline.id)?.differences ?? null;
 }
 
 async function computeDifferences(
-  store: GoldenStore,
+  context: Context,
   baseline: GoldenRun,
   candidate: GoldenRun,
   stale: ReadonlySet<string>,
   extent: 'computed' | 'as_stored',
   signal: AbortSignal,
 ): Promise<readonly RunDifference[] | null> {
-  const pinned = await store.baselines.pinned(baseline.pipeline, baseline.goldenSet);
+  const pinned = await context.db.golden.baselines.pinned(baseline.pipeline, baseline.goldenSet);
   const known =
     pinned?.runId === baseline.id
-      ? await knowledgeOf(store, pinned, baseline, candidate.finishedAt ?? candidate.startedAt)
+      ? await knowledgeOf(context, pinned, baseline, candidate.finishedAt ?? candidate.startedAt)
       : nothingKnown;
   const { segmentKeys } = candidate.settings;
   const settings = { ...candidate.settings, segmentKeys: extent === 'computed' ? segmentKeys : [] };
-  return compareStoredRuns(store, baseline, { ...candidate, settings }, stale, known, signal);
+  return compareStoredRuns(context, baseline, { ...candidate, settings }, stale, known, signal);
 }
 
 function defaultMeasure({ settings }: GoldenRun): string {
@@ -247,8 +240,8 @@ export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promi
 }
 
 /** A run with scores and answers. @throws RecalldError run_unknown, run_not_completed, answers_gone */
-export async function findCompleted({ runs }: Pick<GoldenStore, 'runs'>, id: string): Promise<GoldenRun> {
-  const run = await findRun(runs, id);
+export async function findCompleted({ db }: Context, id: string): Promise<GoldenRun> {
+  const run = await findRun(db.golden.runs, id);
   if (run.status !== 'completed') {
     const message = `The run ${id} is ${run.status}; only a completed run has scores to compare with.`;
     throw new RecalldError('run_not_completed', message);
@@ -266,16 +259,16 @@ const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndc
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */
-export async function compareManyRuns(store: StoredRuns, ids: readonly string[], settings: ComparisonSettings) {
+export async function compareManyRuns(context: Context, ids: readonly string[], settings: ComparisonSettings) {
   const runs: GoldenRun[] = [];
-  for (const id of ids) runs.push(await findCompleted(store, id));
+  for (const id of ids) runs.push(await findCompleted(context, id));
   const separator = runs.find((run) => run.settings.chunkSeparator !== undefined)?.settings.chunkSeparator;
   const naming = separator === undefined ? {} : { chunkSeparator: separator };
   const sides: ComparedSide[] = [];
   const stale = new Set<string>();
   for (const run of runs) {
-    sides.push(await readComparedSide(store, { ...run, settings: { ...run.settings, ...naming } }));
-    for (const { queryId } of await store.runs.staleLabels(run.id)) stale.add(queryId);
+    sides.push(await readComparedSide(context, { ...run, settings: { ...run.settings, ...naming } }));
+    for (const { queryId } of await context.db.golden.runs.staleLabels(run.id)) stale.add(queryId);
   }
   const shared = sides.map(({ queries }) => queries).reduce((before, after) => sharedQueries(after, before));
   const queries = shared.filter(({ id }) => !stale.has(id));

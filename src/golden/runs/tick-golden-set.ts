@@ -2,25 +2,17 @@
  * What a tick of a golden schedule comes to: runs, or a skip that is noted; and the full run that a fallen sentinel
  * asks for.
  */
-import type { Logger } from '../../core/logger.ts';
+import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
 import { scoresBy } from '../rules/score-run.ts';
 import { chooseSentinel } from '../rules/sentinel.ts';
-import type { GoldenTicks, SkipReason, TickSeries } from '../sql/golden-ticks.ts';
+import type { SkipReason, TickSeries } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
-import { byHand, createGoldenRun, latestVersion, type RunReason, type StartGoldenRunDeps } from './run-golden-set.ts';
-
-/** A sentinel that has fallen asks for a full run at once. */
-export interface EscalateDeps extends Pick<StartGoldenRunDeps, 'runs' | 'clock' | 'newRunId'> {
-  readonly ticks: GoldenTicks;
-  readonly logger: Logger;
-  /** Hands a run to the workers. */
-  resume(run: GoldenRun): Promise<void>;
-}
+import { byHand, createGoldenRun, latestVersion, type RunReason } from './run-golden-set.ts';
 
 /** More sentinels in a row than a fall is looked back over. */
 const MAX_IN_A_ROW = 300;
@@ -32,34 +24,34 @@ const MAX_IN_A_ROW = 300;
  * @returns the id of the full run, or null when there is no need or no budget for one
  */
 export async function escalateSentinel(
-  deps: EscalateDeps,
+  context: Context,
   sentinelId: string,
   pipeline: WatchedPipeline,
 ): Promise<string | null> {
-  const sentinel = await deps.runs.find(sentinelId);
+  const sentinel = await context.db.golden.runs.find(sentinelId);
   if (sentinel === null || !hasFallen(sentinel)) return null;
   const golden = pipeline.golden.find(({ set }) => set === sentinel.goldenSet);
   if (golden === undefined) return null;
-  const fellAt = await beginningOfFall(deps, sentinel);
+  const fellAt = await beginningOfFall(context, sentinel);
   const { pipeline: name, goldenSet, goldenSetVersion: version } = sentinel;
-  const [lastFull] = await deps.runs.list({ pipeline: name, goldenSet, version, limit: 1 });
+  const [lastFull] = await context.db.golden.runs.list({ pipeline: name, goldenSet, version, limit: 1 });
   if (lastFull !== undefined && (lastFull.startedAt >= fellAt || lastFull.status === 'running')) return null;
   const size = lastFull?.queriesTotal ?? 0;
-  const context = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
-  if (!(await isInBudget(deps, pipeline, golden, 'escalation', size, size))) {
-    deps.logger.error('a sentinel fell, and the budget of the day leaves no full run', context);
+  const fields = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
+  if (!(await isInBudget(context, pipeline, golden, 'escalation', size, size))) {
+    context.logger.error('a sentinel fell, and the budget of the day leaves no full run', fields);
     return null;
   }
   const cause = `The sentinel ${sentinel.id} fell: ${sentinel.reason ?? ''}`;
-  const id = await createGoldenRun(deps, pipeline, golden, version, size, {
+  const id = await createGoldenRun(context, pipeline, golden, version, size, {
     ...byHand,
     trigger: 'sentinel',
     cause,
   });
-  const run = id === null ? null : await deps.runs.find(id);
+  const run = id === null ? null : await context.db.golden.runs.find(id);
   if (run === null) return null;
-  deps.logger.warn('a sentinel fell; a full run looks after it', { ...context, run_id: run.id });
-  await deps.resume(run);
+  context.logger.warn('a sentinel fell; a full run looks after it', { ...fields, run_id: run.id });
+  await context.hooks.resume(run);
   return run.id;
 }
 
@@ -68,9 +60,9 @@ function hasFallen({ status, reason }: GoldenRun): boolean {
 }
 
 /** When the first of the fallen sentinels in a row started. */
-async function beginningOfFall({ runs }: EscalateDeps, sentinel: GoldenRun): Promise<Date> {
+async function beginningOfFall({ db }: Context, sentinel: GoldenRun): Promise<Date> {
   const { pipeline, goldenSet, goldenSetVersion: version } = sentinel;
-  const before = await runs.list({
+  const before = await db.golden.runs.list({
     pipeline,
     goldenSet,
     version,
@@ -82,11 +74,6 @@ async function beginningOfFall({ runs }: EscalateDeps, sentinel: GoldenRun): Pro
   const stood = ended.findIndex((run) => !hasFallen(run));
   const row = stood === -1 ? ended : ended.slice(0, stood);
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
-}
-
-export interface TickDeps extends StartGoldenRunDeps {
-  readonly ticks: GoldenTicks;
-  readonly logger: Logger;
 }
 
 /** Ticks that were missed longer ago than this are not looked for, but for the last one. */
@@ -104,33 +91,34 @@ const HISTORY_RUNS = 5;
  * @throws RecalldError golden_set_unknown
  */
 export async function tickFullRun(
-  deps: TickDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
   plannedAt: Date,
 ): Promise<string[]> {
-  const latest = await latestVersion(deps.sets, golden.set);
+  const latest = await latestVersion(context.db.golden.sets, golden.set);
   const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'full' } as const;
-  await noteMissed(deps, series, golden.cron, plannedAt);
-  const skip = (reason: SkipReason): Promise<void> => deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
+  await noteMissed(context, series, golden.cron, plannedAt);
+  const skip = (reason: SkipReason): Promise<void> =>
+    context.db.golden.ticks.skip(series, [plannedAt], reason, context.clock.now());
   if (isQuiet(golden.quietHours, golden.timezone, plannedAt)) {
     await skip('quiet_hours');
     return [];
   }
-  if (await isStillRunning(deps, series, plannedAt)) {
+  if (await isStillRunning(context, series, plannedAt)) {
     await skip('still_running');
     return [];
   }
   const started: string[] = [];
-  for (const version of await versionsToRun(deps, pipeline.name, golden, latest)) {
-    const size = version === latest.version ? latest.queries : await sizeOf(deps, golden.set, version);
-    if (!(await isInBudget(deps, pipeline, golden, 'full', size, size))) {
+  for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
+    const size = version === latest.version ? latest.queries : await sizeOf(context, golden.set, version);
+    if (!(await isInBudget(context, pipeline, golden, 'full', size, size))) {
       // The tick of an older version that did run is no skip.
       if (started.length === 0) await skip('daily_budget');
       break;
     }
     const reason: RunReason = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt };
-    const id = await createGoldenRun(deps, pipeline, golden, version, size, reason);
+    const id = await createGoldenRun(context, pipeline, golden, version, size, reason);
     if (id !== null) started.push(id);
   }
   return started;
@@ -138,23 +126,24 @@ export async function tickFullRun(
 
 /** Starts the sentinel of a tick on the version whose scores are exported. @throws RecalldError golden_set_unknown */
 export async function tickSentinel(
-  deps: TickDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
   plannedAt: Date,
 ): Promise<string[]> {
   const { sentinel } = golden;
   if (sentinel === null) return [];
-  await latestVersion(deps.sets, golden.set);
+  await latestVersion(context.db.golden.sets, golden.set);
   const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'sentinel' } as const;
-  await noteMissed(deps, series, sentinel.cron, plannedAt);
-  const skip = (reason: SkipReason): Promise<void> => deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
-  if (await isStillRunning(deps, series, plannedAt)) {
+  await noteMissed(context, series, sentinel.cron, plannedAt);
+  const skip = (reason: SkipReason): Promise<void> =>
+    context.db.golden.ticks.skip(series, [plannedAt], reason, context.clock.now());
+  if (await isStillRunning(context, series, plannedAt)) {
     await skip('still_running');
     return [];
   }
-  const rotation = await deps.rotations.open(pipeline.name, golden.set);
-  const [full] = await deps.runs.list({
+  const rotation = await context.db.golden.rotations.open(pipeline.name, golden.set);
+  const [full] = await context.db.golden.runs.list({
     pipeline: pipeline.name,
     goldenSet: golden.set,
     status: 'completed',
@@ -165,15 +154,15 @@ export async function tickSentinel(
     await skip('no_full_run');
     return [];
   }
-  const queryIds = await sentinelQueries(deps, full, sentinel.queries);
-  if (!(await isInBudget(deps, pipeline, golden, 'sentinel', queryIds.length, full.queriesTotal))) {
+  const queryIds = await sentinelQueries(context, full, sentinel.queries);
+  if (!(await isInBudget(context, pipeline, golden, 'sentinel', queryIds.length, full.queriesTotal))) {
     await skip('daily_budget');
     return [];
   }
   const scheduled = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt } as const;
   const reason: RunReason = { ...scheduled, purpose: 'sentinel', queryIds };
   const { goldenSetVersion: version } = full;
-  const id = await createGoldenRun(deps, pipeline, golden, version, queryIds.length, reason);
+  const id = await createGoldenRun(context, pipeline, golden, version, queryIds.length, reason);
   return id === null ? [] : [id];
 }
 
@@ -182,12 +171,8 @@ export async function tickSentinel(
  * as much and compete for its rate limit, so that both take even longer. One past its deadline is dead, and only waits
  * for the recovery to say so, as after a daemon was down.
  */
-async function isStillRunning(
-  { runs, clock, logger }: TickDeps,
-  series: TickSeries,
-  plannedAt: Date,
-): Promise<boolean> {
-  const running = await runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
+async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
+  const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
   const now = clock.now();
   const other = running.find(
     ({ scheduledFor, deadlineAt }) => scheduledFor?.getTime() !== plannedAt.getTime() && deadlineAt > now,
@@ -205,7 +190,7 @@ async function isStillRunning(
 
 /** Whether the rest of the day's budget holds a run of `planned` queries; `full` is the size of a full run. */
 export async function isInBudget(
-  deps: Pick<TickDeps, 'ticks' | 'clock'>,
+  context: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
   purpose: StartPurpose,
@@ -214,8 +199,8 @@ export async function isInBudget(
 ): Promise<boolean> {
   const { maxQueriesPerDay: limit, set, timezone, sentinel } = golden;
   if (limit === null) return true;
-  const midnight = startOfDay(timezone, deps.clock.now());
-  const asked = await deps.ticks.queriesSince(pipeline.name, set, midnight);
+  const midnight = startOfDay(timezone, context.clock.now());
+  const asked = await context.db.golden.ticks.queriesSince(pipeline.name, set, midnight);
   return fitsBudget({ purpose, limit, asked, planned, full, hasSentinel: sentinel !== null });
 }
 
@@ -223,51 +208,53 @@ export async function isInBudget(
  * The sentinel of a version keeps its queries, so that its runs can be told one against the other; it is chosen by the
  * last full runs when the version, or the number of queries, is new.
  */
-async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): Promise<readonly string[]> {
+async function sentinelQueries(context: Context, full: GoldenRun, count: number): Promise<readonly string[]> {
   const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
-  const [before] = await deps.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
+  const [before] = await context.db.golden.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
   // Whatever the number: a leak of one document to one question is found by the next sentinel.
-  const forbidding = await deps.sets.withForbidden(goldenSet, version);
+  const forbidding = await context.db.golden.sets.withForbidden(goldenSet, version);
   const wanted = Math.min(count, full.queriesTotal - forbidding.length);
   if (before?.queryIds?.length === wanted + forbidding.length) return before.queryIds;
-  const recent = await deps.runs.list({
+  const recent = await context.db.golden.runs.list({
     pipeline,
     goldenSet,
     version,
     status: 'completed',
     limit: HISTORY_RUNS,
   });
-  const queries = (await deps.sets.queries(goldenSet, version)).filter(({ forbidden }) => forbidden === undefined);
+  const queries = (await context.db.golden.sets.queries(goldenSet, version)).filter(
+    ({ forbidden }) => forbidden === undefined,
+  );
   const k = Math.max(...settings.cutoffs);
   const history: Float64Array[] = [];
   for (const { id } of recent) {
-    const answers = await deps.runs.answers(id);
+    const answers = await context.db.golden.runs.answers(id);
     history.push(scoresBy({ measure: 'ndcg', k }, queries, answers, settings.relevanceLevel));
   }
-  const stale = new Set((await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
+  const stale = new Set((await context.db.golden.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
   const { segmentKeys, maxSegments } = settings;
   return [...chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted), ...forbidding];
 }
 
 /** Ticks between the last one that came to anything and this one: noted, never made up for. */
-async function noteMissed(deps: TickDeps, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
-  const last = cron === null ? null : await deps.ticks.last(series);
+async function noteMissed(context: Context, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
+  const last = cron === null ? null : await context.db.golden.ticks.last(series);
   if (cron === null || last === null) return;
   const before = latestOccurrence(cron, new Date(plannedAt.getTime() - 1));
   if (before <= last) return;
   const from = new Date(Math.max(last.getTime(), plannedAt.getTime() - LOOK_BACK_MS));
   const recent = occurrencesBetween(cron, from, plannedAt);
   const missed = recent.length === 0 ? [before] : recent;
-  deps.logger.warn('ticks of a golden set were missed; the latest is made up for, the others are not', {
+  context.logger.warn('ticks of a golden set were missed; the latest is made up for, the others are not', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,
     missed: missed.length,
   });
-  await deps.ticks.skip(series, missed, 'missed', deps.clock.now());
+  await context.db.golden.ticks.skip(series, missed, 'missed', context.clock.now());
 }
 
-async function sizeOf({ sets }: TickDeps, name: string, version: number): Promise<number> {
-  const found = (await sets.list()).find((one) => one.name === name && one.version === version);
+async function sizeOf({ db }: Context, name: string, version: number): Promise<number> {
+  const found = (await db.golden.sets.list()).find((one) => one.name === name && one.version === version);
   return found?.queries ?? 0;
 }

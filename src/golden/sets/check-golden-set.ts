@@ -2,12 +2,13 @@
  * Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it
  * can find.
  */
+
 import { ofKind } from '../../checks/rules/golden-checks.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
-import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import { occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems } from '../rules/judgment-problems.ts';
@@ -16,17 +17,11 @@ import { type DropCheck, describePower, usualCheck } from '../rules/run-noise.ts
 import { isQuiet } from '../rules/schedule.ts';
 import { sampleAnswers } from '../runs/ask-retriever.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
-import type { GoldenSets } from '../sql/golden-sets.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { findLostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion } from './import-golden-set.ts';
 import { liveMixOf } from './live-mix.ts';
-import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';
-
-export interface CheckGoldenSetDeps extends RecordDocumentsDeps {
-  readonly samples: LiveSamples;
-}
-
+import { recordJudgedDocuments } from './record-judged-documents.ts';
 /**
  * Works with what there is: without a store, an embedder or live queries the parts that need them say why they are
  * missing.
@@ -34,24 +29,24 @@ export interface CheckGoldenSetDeps extends RecordDocumentsDeps {
  * @param since live queries are taken from then on
  */
 export async function checkGoldenSet(
-  deps: CheckGoldenSetDeps,
+  context: Context,
   pipeline: ProbedPipeline,
   queries: readonly GoldenQuery[],
   { relevanceLevel, since }: { readonly relevanceLevel: number; readonly since: Date },
   signal: AbortSignal,
 ) {
-  const labels = await probeStoredLabels(deps, pipeline, queries, relevanceLevel, signal);
-  const recorded = await recordJudgedDocuments(deps, pipeline, judgedDocuments(queries), signal);
+  const labels = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
+  const recorded = await recordJudgedDocuments(context, pipeline, judgedDocuments(queries), signal);
   const stale = labels.kind === 'probed' ? labels.labels : [];
   const gone = [...new Set(stale.map(({ documentId }) => documentId))];
-  const lost = await findLostDocuments(deps.documents, pipeline, gone, signal);
+  const lost = await findLostDocuments(context.db.golden.documents, pipeline, gone, signal);
   return {
     labels,
     problems: findJudgmentProblems(queries, relevanceLevel),
     lost,
     proposals: proposeLabels(stale, lost.anchors),
     recorded,
-    representativeness: await liveMixOf(deps.samples, pipeline, queries, since, signal),
+    representativeness: await liveMixOf(context.db.live.samples, pipeline, queries, since, signal),
   };
 }
 
@@ -63,21 +58,21 @@ export type CheckedSet = Awaited<ReturnType<typeof checkLatestVersion>>;
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
 export async function checkLatestVersion(
-  deps: CheckGoldenSetDeps & { readonly sets: GoldenSets; readonly baselines: GoldenBaselines },
+  context: Context,
   pipeline: WatchedPipeline,
   name: string,
   signal: AbortSignal,
 ) {
-  const set = await findVersion(deps.sets, name);
-  const queries = judgedQueries(await deps.sets.queries(set.name, set.version));
+  const set = await findVersion(context.db.golden.sets, name);
+  const queries = judgedQueries(await context.db.golden.sets.queries(set.name, set.version));
   if (queries.length === 0) {
     throw new RecalldError('golden_set_empty', `${set.name} version ${set.version} holds no judged queries.`);
   }
   const schedule = scheduleOf(pipeline, set.name);
   const { relevanceLevel } = schedule.settings;
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const since = new Date(now.getTime() - 7 * DAY_MS);
-  const check = await checkGoldenSet(deps, pipeline, queries, { relevanceLevel, since }, signal);
+  const check = await checkGoldenSet(context, pipeline, queries, { relevanceLevel, since }, signal);
   const answers = await sampleAnswers(pipeline, set.name, queries, signal);
   const use = { pipeline: pipeline.name, schedule, checks: ofKind(pipeline.checks, 'regression') };
   return {
@@ -87,7 +82,7 @@ export async function checkLatestVersion(
     /** What the retriever answers to some of its questions. */
     answers,
     /** What falls it can find, a sentence for each check. */
-    power: await powerOfSet(deps, use, queries.length, now),
+    power: await powerOfSet(context.db.golden.baselines, use, queries.length, now),
   };
 }
 
@@ -114,7 +109,7 @@ export interface SetUse {
  * @param queries of the set, which may be a newer version than the one that was pinned
  */
 export async function powerOfSet(
-  { baselines }: { readonly baselines: Pick<GoldenBaselines, 'pinned'> },
+  baselines: GoldenBaselines,
   { pipeline, schedule, checks }: SetUse,
   queries: number,
   now: Date,

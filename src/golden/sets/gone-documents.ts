@@ -1,5 +1,7 @@
 /** What became of judged documents that are no longer in the store: replaced or withdrawn, or lost. */
+
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
+import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { existingDocuments, type ProbedPipeline } from '../../index/probes/probes.ts';
 import { drawn } from '../../math/stats/random.ts';
@@ -13,7 +15,7 @@ import {
   probeLabels,
 } from '../rules/labels.ts';
 import type { GoldenDocuments } from '../sql/golden-sets.ts';
-import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';
+import { recordJudgedDocuments } from './record-judged-documents.ts';
 
 type Stored = Pick<ProbedPipeline, 'name' | 'store' | 'embedder'>;
 
@@ -110,7 +112,7 @@ async function fatesOf(
  * @param relevanceLevel minimum grade that counts as relevant
  */
 export async function probeStoredLabels(
-  deps: RecordDocumentsDeps,
+  context: Context,
   pipeline: Stored,
   queries: readonly GoldenQuery[],
   relevanceLevel: number,
@@ -120,8 +122,8 @@ export async function probeStoredLabels(
   const found = await existingDocuments(judged, pipeline.store, signal);
   if (found.kind === 'unknown') return found;
   const { existing } = found;
-  await recordJudgedDocuments(deps, pipeline, [...existing], signal);
+  await recordJudgedDocuments(context, pipeline, [...existing], signal);
   const gone = judged.filter((id) => !existing.has(id));
-  const fates = await fatesOf(deps.documents, pipeline, gone, judged.length, signal);
+  const fates = await fatesOf(context.db.golden.documents, pipeline, gone, judged.length, signal);
   return probeLabels(queries, existing, relevanceLevel, fates);
 }

@@ -1,6 +1,6 @@
 /** Labels that went stale, and what people accept in their place. */
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import {
   type Acceptance,
@@ -9,8 +9,8 @@ import {
   matchAcceptances,
   proposeLabels,
 } from '../rules/labels.ts';
-import type { GoldenDocuments, GoldenSets } from '../sql/golden-sets.ts';
-import { findPipeline, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
+import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
 import type { CheckedSet } from './check-golden-set.ts';
 import { findLostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
@@ -27,29 +27,21 @@ export interface FoundFixes {
 /** Longest that a person waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
-export interface LabelFixesDeps {
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly sets: GoldenSets;
-  /** The same, for what a person changes. */
-  readonly setsOf: (by: string) => GoldenSets;
-  readonly documents: GoldenDocuments;
-  readonly clock: Clock;
-}
-
 export type LabelFixes = ReturnType<typeof createLabelFixes>;
 
 /** Within the daemon, where a person looks for fixes on one page and accepts them with the next. */
-export function createLabelFixes({ pipelines, sets, setsOf, documents, clock }: LabelFixesDeps) {
+export function createLabelFixes(context: Context) {
+  const { pipelines, db, dbBy } = context;
   const find = async (name: string, goldenSet: string) => {
     const pipeline = findPipeline(pipelines, name);
-    const set = await findVersion(sets, goldenSet);
-    const queries = await sets.queries(set.name, set.version);
+    const set = await findVersion(db.golden.sets, goldenSet);
+    const queries = await db.golden.sets.queries(set.name, set.version);
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const { relevanceLevel } = scheduleOf(pipeline, goldenSet).settings;
-    const probe = await probeStoredLabels({ documents, clock }, pipeline, queries, relevanceLevel, signal);
+    const probe = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
     const labels = probe.kind === 'probed' ? probe.labels : [];
     const gone = [...new Set(labels.map(({ documentId }) => documentId))];
-    const lost = await findLostDocuments(documents, pipeline, gone, signal);
+    const lost = await findLostDocuments(db.golden.documents, pipeline, gone, signal);
     const gap = probe.kind === 'unknown' ? probe.reason : lost.gap;
     const proposals = proposeLabels(labels, lost.anchors);
     const found: FoundFixes = { version: set.version, proposals, gap, stale: gone.length };
@@ -88,7 +80,7 @@ export function createLabelFixes({ pipelines, sets, setsOf, documents, clock }: 
           `${goldenSet} or the store has changed since the proposals were made; look for them again.`,
         );
       }
-      await repairLabels(setsOf(by), { set, queries }, accepted);
+      await repairLabels(dbBy(by).golden.sets, { set, queries }, accepted);
     },
   };
 }

@@ -1,10 +1,11 @@
 /** How well golden sets stand for live traffic, and their scores with its mix. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../index/probes/probes.ts';
+import { gapNow, type ProbedPipeline, valueNow } from '../../index/probes/probes.ts';
 import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { matrixOf } from '../../math/vector/matrix.ts';
@@ -13,10 +14,8 @@ import { type GoldenSetVersion, goldenSegment, judgedQueries } from '../rules/go
 import { judgedDocuments } from '../rules/labels.ts';
 import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';
 import { scoreQueries } from '../rules/score-run.ts';
-import type { GoldenRuns } from '../sql/golden-runs.ts';
-import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';
+import { recordJudgedDocuments } from './record-judged-documents.ts';
 
 interface LiveMix extends Representativeness {
   readonly kind: 'measured';
@@ -101,11 +100,6 @@ function unknown(reason: UnknownMix['reason'], message: string): UnknownMix {
   return { kind: 'unknown', reason, message };
 }
 
-export interface GoldenUpkeepDeps extends RecordDocumentsDeps, Pick<ProbeDeps, 'measurements' | 'samples' | 'logger'> {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-}
-
 export const REPRESENTATIVENESS = 'golden_representativeness';
 /** Of the names of reweighted measures; the golden measure follows. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
@@ -120,15 +114,15 @@ const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'rec
  *   database_unreachable
  */
 export async function recordGoldenDocuments(
-  deps: GoldenUpkeepDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { set } of pipeline.golden) {
-    const latest = await deps.sets.latest(set);
+    const latest = await context.db.golden.sets.latest(set);
     if (latest === null) continue;
-    const judged = judgedDocuments(await deps.sets.queries(set, latest.version));
-    const { problem } = await recordJudgedDocuments(deps, pipeline, judged, signal);
+    const judged = judgedDocuments(await context.db.golden.sets.queries(set, latest.version));
+    const { problem } = await recordJudgedDocuments(context, pipeline, judged, signal);
     if (problem === null) continue;
     throw new RecalldError('store_unreachable', `The judged documents of ${set} could not be looked up: ${problem}`);
   }
@@ -143,23 +137,23 @@ export async function recordGoldenDocuments(
  * The segment is `golden_set=<name>`.
  */
 export async function measureGoldenRepresentativeness(
-  deps: GoldenUpkeepDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   signal: AbortSignal,
 ): Promise<void> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const since = new Date(now.getTime() - WEEK_MS);
   for (const { set } of pipeline.golden) {
-    const latest = await deps.sets.latest(set);
+    const latest = await context.db.golden.sets.latest(set);
     if (latest === null) continue;
-    const queries = judgedQueries(await deps.sets.queries(set, latest.version));
-    const mix = await liveMixOf(deps.samples, pipeline, queries, since, signal);
+    const queries = judgedQueries(await context.db.golden.sets.queries(set, latest.version));
+    const mix = await liveMixOf(context.db.live.samples, pipeline, queries, since, signal);
     const segment = goldenSegment(set);
     const outcomes =
       mix.kind === 'unknown'
         ? [gapNow(pipeline.name, REPRESENTATIVENESS, now, mix.reason, { message: mix.message })]
-        : [coverage(pipeline.name, mix, now), ...(await scores(deps, pipeline.name, latest, mix, queries, now))];
-    await deps.measurements.record(outcomes.map((outcome) => ({ ...outcome, segment })));
+        : [coverage(pipeline.name, mix, now), ...(await scores(context, pipeline.name, latest, mix, queries, now))];
+    await context.db.measurements.record(outcomes.map((outcome) => ({ ...outcome, segment })));
   }
 }
 
@@ -182,16 +176,16 @@ function coverage(pipeline: string, mix: LiveMix, now: Date): MeasurementOutcome
 }
 
 async function scores(
-  { runs }: GoldenUpkeepDeps,
+  { db }: Context,
   pipeline: string,
   set: GoldenSetVersion,
   mix: LiveMix,
   queries: Parameters<typeof scoreQueries>[0],
   now: Date,
 ): Promise<MeasurementOutcome[]> {
-  const [run] = await runs.list({ pipeline, goldenSet: set.name, status: 'completed', limit: 1 });
+  const [run] = await db.golden.runs.list({ pipeline, goldenSet: set.name, status: 'completed', limit: 1 });
   if (run === undefined || run.queriesTotal !== set.queries) return [];
-  const { keys, columns } = scoreQueries(queries, await runs.answers(run.id), run.settings);
+  const { keys, columns } = scoreQueries(queries, await db.golden.runs.answers(run.id), run.settings);
   const k = Math.max(...run.settings.cutoffs);
   return keys.flatMap((key, index) => {
     if (key.k !== k || !reweighted.has(key.measure)) return [];

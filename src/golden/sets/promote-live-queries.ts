@@ -1,15 +1,10 @@
 /** Turns live queries into questions for a person to judge. */
 
+import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import type { LiveCandidates, LiveSamples } from '../../live/sql/live-samples.ts';
 import { type ChosenQuery, chooseQueries, type SuggestedJudgment, suggestJudgments } from '../rules/promotion.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { liveMixOf } from './live-mix.ts';
-
-export interface PromoteDeps {
-  readonly candidates: LiveCandidates;
-  readonly samples: LiveSamples;
-}
 
 export interface PromotionRequest {
   readonly since: Date;
@@ -34,14 +29,14 @@ const DEPTH = 10;
 
 /** Never fails but by `signal` and by the database; a question that the retriever fails has what was shown alone. */
 export async function promoteLiveQueries(
-  deps: PromoteDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   { since, most, golden }: PromotionRequest,
   signal: AbortSignal,
   onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
 ) {
-  const candidates = await deps.candidates.read({ pipeline: pipeline.name, since, limit: CANDIDATES });
-  const uncovered = await uncoveredQueries(deps, pipeline, golden, since, signal);
+  const candidates = await context.db.live.candidates.read({ pipeline: pipeline.name, since, limit: CANDIDATES });
+  const uncovered = await uncoveredQueries(context, pipeline, golden, since, signal);
   const chosen = chooseQueries(candidates, { most, golden, uncovered });
   const promoted: Promoted[] = [];
   for (const query of chosen) {
@@ -57,14 +52,14 @@ export async function promoteLiveQueries(
 
 /** Ids of live queries in topics without a golden query; none where nobody can tell. */
 async function uncoveredQueries(
-  { samples }: PromoteDeps,
+  { db }: Context,
   pipeline: WatchedPipeline,
   golden: readonly GoldenQuery[],
   since: Date,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   if (golden.length === 0) return new Set();
-  const mix = await liveMixOf(samples, pipeline, golden, since, signal);
+  const mix = await liveMixOf(db.live.samples, pipeline, golden, since, signal);
   if (mix.kind === 'unknown') return new Set();
   const lacking = mix.topics.filter((topic) => topic.golden === 0);
   return new Set(lacking.flatMap(({ typical }) => typical.flatMap((row) => mix.live[row]?.id ?? [])));

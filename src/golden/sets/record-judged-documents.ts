@@ -1,13 +1,9 @@
 /** Stores the texts of judged documents while the store has them, so that they can be found again when they are gone. */
 
-import { type Clock, DAY_MS } from '../../core/time.ts';
+import type { Context } from '../../core/context.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
-import type { GoldenDocuments, SeenDocument } from '../sql/golden-sets.ts';
-
-export interface RecordDocumentsDeps {
-  readonly documents: GoldenDocuments;
-  readonly clock: Clock;
-}
+import type { SeenDocument } from '../sql/golden-sets.ts';
 
 /** Documents that are read in one pass; later passes read the others. */
 const READ = 2000;
@@ -28,12 +24,12 @@ export interface RecordedDocuments {
  * @param judged ids of the judged documents of a set
  */
 export async function recordJudgedDocuments(
-  { documents, clock }: RecordDocumentsDeps,
+  { db, clock }: Context,
   { name, store }: Pick<ProbedPipeline, 'name' | 'store'>,
   judged: readonly string[],
   signal: AbortSignal,
 ): Promise<RecordedDocuments> {
-  const before = await documents.seen(name, judged);
+  const before = await db.golden.documents.seen(name, judged);
   const now = clock.now();
   const unread = passOf(
     judged.filter((id) => !before.has(id)),
@@ -50,7 +46,7 @@ export async function recordJudgedDocuments(
     for (const { id, content } of answer.value)
       if (content !== null) texts.set(id, [...(texts.get(id) ?? []), content]);
     const seen = Array.from(texts, ([documentId, parts]): SeenDocument => ({ documentId, content: parts.join('\n') }));
-    await documents.record(name, seen, now);
+    await db.golden.documents.record(name, seen, now);
     known += seen.length;
   }
   return { judged: judged.length, known, problem };

@@ -1,38 +1,36 @@
 /** The job that keeps the incidents of pipelines, and probes the parts of a pipeline out of turn when one opens. */
+
 import { z } from 'zod';
+import type { Context } from '../../core/context.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from '../../index/probes/probe-parts.ts';
-import type { ProbeDeps, ProbedPipeline } from '../../index/probes/probes.ts';
+import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import { attemptEach, forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import { type DiagnoseDeps, keepIncident, PATIENCE_MS, pipelinesToLookAt } from './diagnose-pipeline.ts';
+import { keepIncident, PATIENCE_MS, pipelinesToLookAt } from './diagnose-pipeline.ts';
 
 /**
  * Measures the store, the embedder and the index now. A part that takes too long is left out: its own job measures it.
  *
  * @returns why parts could not be measured, and their measurements not stored
  */
-async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<readonly unknown[]> {
+async function probeParts(
+  context: Context,
+  pipeline: ProbedPipeline,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
   const { name, store, embedder } = pipeline;
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const probes = await Promise.allSettled([
-    store === null ? undefined : probeStore(deps, name, store, bounded),
-    embedder === null ? undefined : probeEmbedder(deps, name, embedder, bounded),
-    measureAnnRecall(deps, pipeline, bounded),
+    store === null ? undefined : probeStore(context, name, store, bounded),
+    embedder === null ? undefined : probeEmbedder(context, name, embedder, bounded),
+    measureAnnRecall(context, pipeline, bounded),
   ]);
   signal.throwIfAborted();
   const problems = probes.flatMap((probe) => (probe.status === 'rejected' ? [probe.reason] : []));
   if (!bounded.aborted) return problems;
-  deps.logger.warn('a part did not answer in time for a diagnosis', { pipeline: name });
+  context.logger.warn('a part did not answer in time for a diagnosis', { pipeline: name });
   return problems.filter((problem) => problem !== bounded.reason);
-}
-
-export interface DiagnosisJobDeps {
-  readonly diagnose: DiagnoseDeps;
-  /** Has receivers notified of what was diagnosed, without waiting for the schedule of that. */
-  readonly requestNotifications: () => Promise<void>;
-  readonly probes: ProbeDeps;
-  readonly pipelines: readonly WatchedPipeline[];
 }
 
 export const diagnoseAlarmsJob = defineJob({
@@ -46,17 +44,18 @@ export const diagnoseAlarmsJob = defineJob({
   timeoutMs: 300_000,
   retainSeconds: 600,
   cron: '5,20,35,50 * * * * *',
-  async handle({ diagnose, requestNotifications, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
+  async handle(context: Context, { pipeline: only }, signal) {
+    const { hooks, pipelines } = context;
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
-    const due = await pipelinesToLookAt(diagnose, asked);
+    const due = await pipelinesToLookAt(context, asked);
     if (due.length === 0) return;
     const probe = (pipeline: WatchedPipeline, until: AbortSignal): Promise<readonly unknown[]> =>
-      probeParts(probes, pipeline, until);
+      probeParts(context, pipeline, until);
     await attemptEach(
-      [() => forEachPipeline(due, signal, (one) => keepIncident(diagnose, one, probe, signal)), requestNotifications],
+      [() => forEachPipeline(due, signal, (one) => keepIncident(context, one, probe, signal)), hooks.notify],
       signal,
     );
   },
 });
 
-export const diagnosisJobs: readonly JobDefinition<DiagnosisJobDeps>[] = [diagnoseAlarmsJob];
+export const diagnosisJobs: readonly JobDefinition<Context>[] = [diagnoseAlarmsJob];

@@ -1,26 +1,18 @@
 /** Looks at a pipeline: what is in alarm, and what is likely behind it. */
 
-import { type CheckStore, readCheckStates } from '../../checks/check-store.ts';
+import { readCheckStates } from '../../checks/check-store.ts';
 import { ofKind } from '../../checks/rules/golden-checks.ts';
-import type { Logger } from '../../core/logger.ts';
-import { type Clock, DAY_MS, type TimeSpan } from '../../core/time.ts';
+import type { Context } from '../../core/context.ts';
+import { DAY_MS, type TimeSpan } from '../../core/time.ts';
 import type { DensityPlan } from '../../density/plan.ts';
-import type { TopicsTable } from '../../density/topics-table.ts';
-import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
+import type { StoredDensityState } from '../../density/watch-table.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
-import type { StoredRuns } from '../../golden/runs/stored-runs.ts';
-import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
-import type { ConfiguredParts, KnownPart } from '../../live/deployments/configured-parts.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
-import type { LiveWindows } from '../../live/sql/live-windows.ts';
-import type { Measurements } from '../../measures/measurements.ts';
-import type { IntervalOf } from '../../measures/rules/measurement.ts';
-import type { LagHistory } from '../../platform/threads/lag-history.ts';
+import type { KnownPart } from '../../live/deployments/configured-parts.ts';
 import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
 import { firstBadMeasurement } from './first-bad.ts';
-import type { Incidents, LookStored } from './incidents.ts';
+import type { LookStored } from './incidents.ts';
 import { changedMeasures } from './live-alarms.ts';
 import {
   observeCanary,
@@ -39,25 +31,6 @@ import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames }
 import type { Observations } from './rules/observations.ts';
 import { latestEnded, observeRun, type RunsAround, runsAround } from './runs-around.ts';
 
-export interface DiagnoseDeps extends StoredRuns {
-  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
-  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
-  readonly checkStore: Pick<CheckStore, 'standings'>;
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly deployments: Pick<Deployments, 'list'>;
-  readonly parts: Pick<ConfiguredParts, 'of'>;
-  readonly densityStates: Pick<WatchTable, 'find' | 'events'>;
-  readonly topics: Pick<TopicsTable, 'list' | 'names'>;
-  readonly incidents: Incidents;
-  readonly densityPlans: readonly DensityPlan[];
-  readonly intervalSeconds: IntervalOf;
-  /** Of the process that measures latencies; null in one that does not. */
-  readonly ownLag: Pick<LagHistory, 'lateShare' | 'queuedShare'> | null;
-  readonly windows: Pick<LiveWindows, 'latency95'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** Probes the parts of a pipeline now, ahead of their schedule. Never rejects: returns what went wrong. */
 type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
 
@@ -67,15 +40,15 @@ export const PATIENCE_MS = 30_000;
 
 /** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
 export async function pipelinesToLookAt(
-  deps: DiagnoseDeps,
+  context: Context,
   pipelines: readonly WatchedPipeline[],
 ): Promise<readonly WatchedPipeline[]> {
-  const [open, known] = await Promise.all([deps.incidents.open(), readAlarmFacts(deps)]);
+  const [open, known] = await Promise.all([context.db.incidents.open(), readAlarmFacts(context)]);
   return pipelines.filter((pipeline) => {
     const facts = factsOf(known, pipeline.name);
     return (
       open.some((incident) => incident.pipeline === pipeline.name) ||
-      alarmsOf(pipeline, facts, deps.clock.now()).length > 0 ||
+      alarmsOf(pipeline, facts, context.clock.now()).length > 0 ||
       lacksFirstLook(pipeline, facts)
     );
   });
@@ -90,30 +63,30 @@ export async function pipelinesToLookAt(
  * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
  */
 export async function keepIncident(
-  deps: DiagnoseDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   probeParts: ProbeParts,
   signal: AbortSignal,
 ): Promise<LookStored | null> {
-  const { clock, incidents, logger } = deps;
+  const { clock, db, logger } = context;
   const { name } = pipeline;
-  const open = await incidents.current(name);
-  const facts = await readPipelineFacts(deps, name);
+  const open = await db.incidents.current(name);
+  const facts = await readPipelineFacts(context, name);
   const alarms = ringing(pipeline, facts, open, clock.now());
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
     const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
     const because = closingReasonOf(open?.course ?? [], facts.parts);
-    if (await incidents.close(name, clock.now(), because, recoveriesOf(open?.course ?? [], facts)))
+    if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.course ?? [], facts)))
       logger.info('all alerts are resolved', { pipeline: name, because });
     throwAny(problems);
     return null;
   }
   const problems = open === null ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
-  const seen = open === null ? await readPipelineFacts(deps, name) : facts;
-  const diagnosis = await lookInto(deps, pipeline, { alarms, open, facts: seen });
-  const stored = await incidents.look(alarms, diagnosis, at, recoveriesOf(open?.course ?? [], seen));
+  const seen = open === null ? await readPipelineFacts(context, name) : facts;
+  const diagnosis = await lookInto(context, pipeline, { alarms, open, facts: seen });
+  const stored = await db.incidents.look(alarms, diagnosis, at, recoveriesOf(open?.course ?? [], seen));
   if (stored === 'opened' || stored === 'said') {
     const { cause, confidence, summary } = diagnosis;
     logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
@@ -127,13 +100,13 @@ function throwAny(problems: readonly unknown[]): void {
 }
 
 /** What is likely behind the alarms of a pipeline now, by what is stored; kept nowhere. Null when nothing is in alarm. */
-export async function diagnoseNow(deps: DiagnoseDeps, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
-  const open = await deps.incidents.current(pipeline.name);
-  const facts = await readPipelineFacts(deps, pipeline.name);
-  const alarms = ringing(pipeline, facts, open, deps.clock.now());
+export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
+  const open = await context.db.incidents.current(pipeline.name);
+  const facts = await readPipelineFacts(context, pipeline.name);
+  const alarms = ringing(pipeline, facts, open, context.clock.now());
   if (alarms.length === 0) return null;
-  const found = await lookInto(deps, pipeline, { alarms, open, facts });
-  return withTopicNames(found, await deps.topics.names(topicIdsIn(found)));
+  const found = await lookInto(context, pipeline, { alarms, open, facts });
+  return withTopicNames(found, await context.db.density.topics.names(topicIdsIn(found)));
 }
 
 function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alarm[] {
@@ -147,8 +120,8 @@ function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident
 }
 
 /** What is in alarm on a pipeline now, by what is stored; critical ones first. */
-export async function readAlarms(deps: DiagnoseDeps, pipeline: WatchedPipeline): Promise<Alarm[]> {
-  return alarmsOf(pipeline, factsOf(await readAlarmFacts(deps), pipeline.name), deps.clock.now());
+export async function readAlarms(context: Context, pipeline: WatchedPipeline): Promise<Alarm[]> {
+  return alarmsOf(pipeline, factsOf(await readAlarmFacts(context), pipeline.name), context.clock.now());
 }
 
 /** Whether a part that can be probed never was, although golden runs show that all is well. */
@@ -168,27 +141,27 @@ interface PipelineFacts extends AlarmFacts {
   readonly parts: readonly KnownPart[];
 }
 
-async function readPipelineFacts(deps: DiagnoseDeps, pipeline: string): Promise<PipelineFacts> {
+async function readPipelineFacts(context: Context, pipeline: string): Promise<PipelineFacts> {
   const [known, density, parts] = await Promise.all([
-    readAlarmFacts(deps),
-    deps.densityStates.find(pipeline),
-    deps.parts.of(pipeline),
+    readAlarmFacts(context),
+    context.db.density.watch.find(pipeline),
+    context.db.live.parts.of(pipeline),
   ]);
   return {
     ...factsOf(known, pipeline),
-    plan: deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null,
+    plan: context.densityPlans.find((one) => one.pipeline === pipeline) ?? null,
     density,
     parts,
   };
 }
 
 /** Of all pipelines. */
-async function readAlarmFacts(deps: DiagnoseDeps): Promise<AlarmFacts> {
-  const { runs, measurements, intervalSeconds, clock } = deps;
+async function readAlarmFacts(context: Context): Promise<AlarmFacts> {
+  const { db, intervalSeconds, clock } = context;
   const [latest, checks, measured] = await Promise.all([
-    runs.latest(),
-    readCheckStates(deps),
-    measurements.latest(clock.now()),
+    db.golden.runs.latest(),
+    readCheckStates(context),
+    db.measurements.latest(clock.now()),
   ]);
   return { latest, checks, measurements: measured, intervalSeconds };
 }
@@ -212,17 +185,17 @@ interface Ringing {
 }
 
 async function lookInto(
-  deps: DiagnoseDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   { alarms, open, facts }: Ringing,
 ): Promise<Diagnosis> {
   const { name } = pipeline;
-  const run = await latestEnded(deps, pipeline, alarms);
-  const firstBad = await firstBadMeasurement(deps, pipeline, facts, deps.clock.now());
+  const run = await latestEnded(context, pipeline, alarms);
+  const firstBad = await firstBadMeasurement(context, pipeline, facts, context.clock.now());
   const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
-  const around = run === null ? noRuns : await runsAround(deps, run, { regressions, firstBad, known });
-  const observed = await observe(deps, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
+  const around = run === null ? noRuns : await runsAround(context, run, { regressions, firstBad, known });
+  const observed = await observe(context, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
   const { title: _title, action: _action, ...found } = diagnose(observed);
   return {
     ...found,
@@ -245,12 +218,12 @@ interface Traced {
 }
 
 async function observe(
-  deps: DiagnoseDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   facts: PipelineFacts,
   { run, around, firstBad, openedAt }: Traced,
 ): Promise<Observations> {
-  const { clock, measurements } = deps;
+  const { clock, db } = context;
   const { name } = pipeline;
   const now = clock.now();
   const { measurements: measured, density, plan } = facts;
@@ -263,16 +236,16 @@ async function observe(
     await Promise.all([
       run === null
         ? null
-        : observeRun(deps, run, around, alarmed.key, await observeLevel(deps, run, alarmed, measured)),
-      observeLive(deps, measured, interval, now),
-      observeRelevance(measurements, measured, interval),
-      observeStore(measurements, measured, interval),
-      observeRecall(measurements, measured, interval),
-      observeCanary(measurements, measured, interval),
-      deps.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
-      observeDensity(deps.densityStates, name, density, measured),
-      plan === null ? null : observeTopics(deps.topics, name),
-      deps.runs.latestSentinels(),
+        : observeRun(context, run, around, alarmed.key, await observeLevel(db.golden.runs, run, alarmed, measured)),
+      observeLive(context, measured, interval, now),
+      observeRelevance(db.measurements, measured, interval),
+      observeStore(db.measurements, measured, interval),
+      observeRecall(db.measurements, measured, interval),
+      observeCanary(db.measurements, measured, interval),
+      context.db.live.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
+      observeDensity(context.db.density.watch, name, density, measured),
+      plan === null ? null : observeTopics(context.db.density.topics, name),
+      context.db.golden.runs.latestSentinels(),
     ]);
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
@@ -300,8 +273,8 @@ async function observe(
       sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFallen },
     ownWork: observeOwnWork(facts, observedRun, run, {
       now,
-      lateShare: run === null ? null : (deps.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),
-      queuedShare: run === null ? null : (deps.ownLag?.queuedShare(run.startedAt, run.finishedAt ?? now) ?? null),
+      lateShare: run === null ? null : (context.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),
+      queuedShare: run === null ? null : (context.ownLag?.queuedShare(run.startedAt, run.finishedAt ?? now) ?? null),
     }),
   };
 }
@@ -319,11 +292,11 @@ export interface PipelineDiagnosis {
 }
 
 /** @param only name of one pipeline; null for all of the config */
-export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Promise<readonly PipelineDiagnosis[]> {
+export async function readDiagnoses(context: Context, only: string | null): Promise<readonly PipelineDiagnosis[]> {
   const answers: PipelineDiagnosis[] = [];
-  for (const pipeline of deps.pipelines.filter(({ name }) => only === null || name === only)) {
-    const [latest] = await deps.incidents.list({ pipeline: pipeline.name, limit: 1 });
-    const found = await diagnoseNow(deps, pipeline);
+  for (const pipeline of context.pipelines.filter(({ name }) => only === null || name === only)) {
+    const [latest] = await context.db.incidents.list({ pipeline: pipeline.name, limit: 1 });
+    const found = await diagnoseNow(context, pipeline);
     answers.push({
       pipeline: pipeline.name,
       latest: latest ?? null,

@@ -1,21 +1,17 @@
 /** Onset: when the measures behind the firing alerts of a pipeline were first bad. */
-import type { CheckStore } from '../../checks/check-store.ts';
+
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS, type TimeSpan } from '../../core/time.ts';
 import type { StoredDensityState } from '../../density/watch-table.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { DropDetails } from '../../live/measure-feedback.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { isChanged } from '../../measures/rules/measure-change.ts';
 import { judgedMeasure } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
 import { changedWatched, feedbackDrop } from './live-alarms.ts';
-
-interface FirstBadDeps {
-  readonly measurements: Pick<Measurements, 'series'>;
-  readonly checkStore: Pick<CheckStore, 'standings'>;
-}
 
 /** How far back the onset is searched. */
 const MAX_BACK_MS = 7 * DAY_MS;
@@ -25,7 +21,7 @@ const MAX_BACK_MS = 7 * DAY_MS;
  * feedback came of; of several alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
  */
 export async function firstBadMeasurement(
-  { measurements, checkStore }: FirstBadDeps,
+  { db }: Context,
   { name: pipeline, thresholds }: WatchedPipeline,
   known: {
     /** Newest measurements of the pipeline. */
@@ -37,21 +33,21 @@ export async function firstBadMeasurement(
 ): Promise<TimeSpan | null> {
   const from = new Date(now.getTime() - MAX_BACK_MS);
   const until = new Date(now.getTime() + 1);
-  const standings = (await checkStore.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
+  const standings = (await db.checks.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
   const windows = await Promise.all(
     thresholds.map(async (check): Promise<TimeSpan | null> => {
       const standing = standings.find(({ name }) => name === thresholdCheckName(check));
       if (standing === undefined) return null;
       const { measure } = check;
       const segment = standing.segment ?? ALL_SEGMENT;
-      const values = await measurements.series({ pipeline, measure, segment }, from, until);
+      const values = await db.measurements.series({ pipeline, measure, segment }, from, until);
       const isWorse = judgedMeasure(measure).worse === 'above';
       return firstOfBad(values, ({ value }) => (isWorse ? value > standing.threshold : value < standing.threshold));
     }),
   );
   const changed = await Promise.all(
     changedWatched(known, now).map(async ({ measure, segment, range }) =>
-      firstOfBad(await measurements.series({ pipeline, measure, segment }, from, until), (value) =>
+      firstOfBad(await db.measurements.series({ pipeline, measure, segment }, from, until), (value) =>
         isChanged(value, range),
       ),
     ),

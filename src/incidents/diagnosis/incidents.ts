@@ -4,6 +4,7 @@
  */
 
 import type { Pool, PoolClient } from 'pg';
+import type { Context } from '../../core/context.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { topicsTable } from '../../density/topics-table.ts';
 import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
@@ -262,17 +263,10 @@ function courseOf(stored: unknown): AlarmCourse[] {
   }));
 }
 
-/** The open incidents -> metric samples, for the annotations of alerts. */
-interface DiagnosisGaugesDeps {
-  readonly incidents: Pick<Incidents, 'open'>;
-  /** Names of the pipelines of the config; what is stored of others is left out. */
-  readonly pipelines: readonly string[];
-}
-
 /** No cause before the second look: an alert that fires at once would carry a first guess for ever. */
-export async function readDiagnosisGauges({ incidents, pipelines }: DiagnosisGaugesDeps): Promise<GaugesAt> {
-  const watched = new Set(pipelines);
-  const samples = (await incidents.open())
+export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
+  const watched = new Set(pipelines.map(({ name }) => name));
+  const samples = (await db.incidents.open())
     .filter(({ pipeline, settledAt }) => watched.has(pipeline) && settledAt !== null)
     .map(({ pipeline, cause, confidence }) => sample('recalld_diagnosis_info', { pipeline, cause, confidence }, 1));
   return () => samples;

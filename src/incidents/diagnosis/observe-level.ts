@@ -13,7 +13,7 @@ import type { ObservedLevel } from './rules/observations.ts';
 
 /** @param latest of the pipeline */
 export async function observeLevel(
-  { runs }: { readonly runs: Pick<GoldenRuns, 'list' | 'scores'> },
+  runs: GoldenRuns,
   { id, pipeline, goldenSet }: GoldenRun,
   { key, floor }: Pick<Alarmed, 'key' | 'floor'>,
   latest: readonly LatestMeasurement[],

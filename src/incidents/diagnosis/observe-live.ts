@@ -1,5 +1,6 @@
 /** What is stored of the live traffic of a pipeline, now and before the alarm. */
 
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { LIVE_DROP } from '../../judging/measure-judged.ts';
@@ -42,10 +43,7 @@ export async function valueBefore(
 }
 
 export async function observeLive(
-  {
-    measurements,
-    windows,
-  }: { readonly measurements: Pick<Measurements, 'series'>; readonly windows: Pick<LiveWindows, 'latency95'> },
+  { db }: Context,
   latest: readonly LatestMeasurement[],
   interval: Interval,
   now: Date,
@@ -54,7 +52,7 @@ export async function observeLive(
     const newest = valueOf(latest, measure);
     if (newest === null) return null;
     const { value, ciLow, n } = newest;
-    return { value, ciLow: ciLow ?? value, n, before: await valueBefore(measurements, measure, interval) };
+    return { value, ciLow: ciLow ?? value, n, before: await valueBefore(db.measurements, measure, interval) };
   };
   // What is normal is learnt from weeks, and not from a window that may reach beyond the onset.
   const normalOf = new Map(
@@ -84,7 +82,7 @@ export async function observeLive(
     besideBefore('clicked_query_ratio'),
   ]);
   const feedback = observeDrop(latest) ?? ofFeedback(opinions, 'opinions') ?? ofFeedback(clicks, 'clicks');
-  const latency = await observeLatency(windows, interval, now);
+  const latency = await observeLatency(db.live.windows, interval, now);
   return { errors, empty, latency, results, characters, repeated, topQuery, mainLanguage, feedback };
 }
 

@@ -4,28 +4,22 @@
  */
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../../golden/rules/run.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
-import { readComparedSide, readForbiddenResults, type StoredRuns } from '../../golden/runs/stored-runs.ts';
-import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
-import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import { readComparedSide, readForbiddenResults } from '../../golden/runs/stored-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { Alarm } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
-
-interface DiagnosedRunsDeps {
-  readonly runs: Pick<GoldenRuns, 'find' | 'list' | 'checks' | 'outcomes' | 'comparisons'>;
-  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
-}
 
 /** Most runs that are looked through for a good one: two days of an hourly set. */
 const MAX_LOOKED_THROUGH = 48;
 
 /** The latest run that ended of the set in the worst alarm; else of the first set of the config, as a control. */
 export async function latestEnded(
-  { runs }: Pick<DiagnosedRunsDeps, 'runs'>,
+  { db }: Context,
   { name: pipeline, golden }: WatchedPipeline,
   alarms: readonly Alarm[],
 ): Promise<GoldenRun | null> {
@@ -33,7 +27,9 @@ export async function latestEnded(
   if (goldenSet === undefined) return null;
   // However many runs wait behind a slow retriever.
   const found = await Promise.all(
-    (['completed', 'void', 'failed'] as const).map((status) => runs.list({ pipeline, goldenSet, status, limit: 1 })),
+    (['completed', 'void', 'failed'] as const).map((status) =>
+      db.golden.runs.list({ pipeline, goldenSet, status, limit: 1 }),
+    ),
   );
   return found.flat().toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0] ?? null;
 }
@@ -62,13 +58,13 @@ export interface GoodBefore {
  * threshold was first passed that had to be passed several times.
  */
 export async function runsAround(
-  deps: DiagnosedRunsDeps,
+  context: Context,
   run: GoldenRun,
   { regressions, firstBad, known }: GoodBefore,
 ): Promise<RunsAround> {
   const { pipeline, goldenSet } = run;
-  const kept = known === null ? null : await deps.runs.find(known);
-  const runs = await deps.runs.list({
+  const kept = known === null ? null : await context.db.golden.runs.find(known);
+  const runs = await context.db.golden.runs.list({
     pipeline,
     goldenSet,
     status: 'completed',
@@ -78,10 +74,10 @@ export async function runsAround(
   if (kept !== null && kept.goldenSet === goldenSet && kept.id !== run.id) return splitAt(kept, runs);
   for (const candidate of runs) {
     const isBefore = firstBad === null || (candidate.finishedAt ?? candidate.startedAt) <= firstBad.from;
-    if (isBefore && (await isGood(deps, candidate, regressions))) return splitAt(candidate, runs);
+    if (isBefore && (await isGood(context, candidate, regressions))) return splitAt(candidate, runs);
   }
-  const pinned = await deps.baselines.pinned(pipeline, goldenSet);
-  const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
+  const pinned = await context.db.golden.baselines.pinned(pipeline, goldenSet);
+  const baseline = pinned === null ? null : await context.db.golden.runs.find(pinned.runId);
   const isUsable = baseline !== null && baseline.id !== run.id && baseline.startedAt < run.startedAt;
   return isUsable ? splitAt(baseline, runs) : { reference: null, bad: runs, earlier: [] };
 }
@@ -94,15 +90,11 @@ function splitAt(reference: GoldenRun, runs: readonly GoldenRun[]): RunsAround {
   };
 }
 
-async function isGood(
-  { runs }: DiagnosedRunsDeps,
-  run: GoldenRun,
-  regressions: readonly RegressionCheck[],
-): Promise<boolean> {
+async function isGood({ db }: Context, run: GoldenRun, regressions: readonly RegressionCheck[]): Promise<boolean> {
   const [checks, outcomes, comparisons] = await Promise.all([
-    runs.checks(run.id),
-    runs.outcomes(run.id),
-    runs.comparisons(run.id),
+    db.golden.runs.checks(run.id),
+    db.golden.runs.outcomes(run.id),
+    db.golden.runs.comparisons(run.id),
   ]);
   const fell = comparisons
     .filter(({ kind }) => kind === 'baseline')
@@ -127,17 +119,17 @@ const LOOKED_BACK = [0, 6, 23];
 const AS_BEFORE = 0.95;
 
 export async function observeRun(
-  deps: StoredRuns,
+  context: Context,
   run: GoldenRun,
   { reference, bad, earlier }: RunsAround,
   key: RunMetricKey | null,
   level: ObservedLevel | null,
 ): Promise<ObservedRun> {
   const [now, side, labels, forbidden] = await Promise.all([
-    readComparedSide(deps, run),
-    reference === null || reference.answersGoneAt !== null ? null : readComparedSide(deps, reference),
-    deps.runs.staleLabels(run.id),
-    readForbiddenResults(deps.runs, run),
+    readComparedSide(context, run),
+    reference === null || reference.answersGoneAt !== null ? null : readComparedSide(context, reference),
+    context.db.golden.runs.staleLabels(run.id),
+    readForbiddenResults(context.db.golden.runs, run),
   ]);
   const { probed, stale, lost } = run.labels;
   const seen: RunsSeen = {
@@ -156,10 +148,13 @@ export async function observeRun(
             version: reference.goldenSetVersion,
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
             goneBefore: goneOf(reference.labels),
-            stages: await readStages(deps, reference, run),
-            contexts: { before: await deps.runs.contexts(reference.id), now: await deps.runs.contexts(run.id) },
+            stages: await readStages(context, reference, run),
+            contexts: {
+              before: await context.db.golden.runs.contexts(reference.id),
+              now: await context.db.golden.runs.contexts(run.id),
+            },
           },
-    previous: bad[0] === undefined || bad[0].answersGoneAt !== null ? null : await readComparedSide(deps, bad[0]),
+    previous: bad[0] === undefined || bad[0].answersGoneAt !== null ? null : await readComparedSide(context, bad[0]),
     older: [],
   };
   const found = observedRun(seen);
@@ -168,7 +163,7 @@ export async function observeRun(
     ({ answersGoneAt }) => answersGoneAt === null,
   );
   const older = await Promise.all(
-    lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(deps, one) })),
+    lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),
   );
   return observedRun({ ...seen, older });
 }
@@ -177,7 +172,7 @@ function goneOf({ stale, lost }: RunLabels): number | null {
   return stale === null ? null : stale + (lost ?? 0);
 }
 
-async function readStages({ runs }: Pick<StoredRuns, 'runs'>, before: GoldenRun, now: GoldenRun) {
+async function readStages({ db }: Context, before: GoldenRun, now: GoldenRun) {
   if (before.stages === null || now.stages === null) return null;
-  return { before: await runs.stages(before.id), now: await runs.stages(now.id) };
+  return { before: await db.golden.runs.stages(before.id), now: await db.golden.runs.stages(now.id) };
 }

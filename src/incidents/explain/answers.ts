@@ -2,18 +2,18 @@
  * Questions and documents as they are asked for, the relevant documents that a golden run did not bring, and what is
  * told of each.
  */
+
 import type { Config } from '../../app/config/schema.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
-import { findRun, readComparedSide, type StoredRuns } from '../../golden/runs/stored-runs.ts';
-import type { GoldenDocuments, GoldenSets } from '../../golden/sql/golden-sets.ts';
+import { findRun, readComparedSide } from '../../golden/runs/stored-runs.ts';
+import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { ExplainTurns } from './explain-turns.ts';
 import {
   type AskedQuestion,
   type ExplainedPipeline,
-  type LookForDeps,
   lookAtVector,
   lookForDocuments,
   lookForHubs,
@@ -52,9 +52,6 @@ export interface ExplainedRun {
   readonly explained: readonly Explained[];
 }
 
-/** What explanations are made of. */
-export type ExplainDeps = LookForDeps & { readonly explainTurns: ExplainTurns };
-
 interface MissesWanted {
   /** Null: all questions of the run. */
   readonly queryId: string | null;
@@ -66,12 +63,12 @@ interface MissesWanted {
 
 /** @throws RecalldError run_unknown, query_unknown */
 export async function missesOfRun(
-  deps: StoredRuns,
+  context: Context,
   runId: string,
   { queryId, document, limit }: MissesWanted,
 ): Promise<{ readonly run: GoldenRun; readonly misses: number; readonly questions: readonly MissedQuestion[] }> {
-  const run = await findRun(deps.runs, runId);
-  const { queries, answers, settings } = await readComparedSide(deps, run);
+  const run = await findRun(context.db.golden.runs, runId);
+  const { queries, answers, settings } = await readComparedSide(context, run);
   if (queryId !== null && !queries.some(({ id }) => id === queryId))
     throw new RecalldError(
       'query_unknown',
@@ -103,7 +100,7 @@ export async function missesOfRun(
  * @throws RecalldError pipeline_unknown, key_lacks_scope
  */
 export async function assertKnownTags(
-  { pipelines, sets }: Pick<AnswerRequestDeps, 'pipelines'> & { readonly sets: Pick<GoldenSets, 'hasTags'> },
+  { pipelines, db }: Context,
   pipeline: string,
   tags: Readonly<Record<string, string>>,
 ): Promise<void> {
@@ -111,7 +108,7 @@ export async function assertKnownTags(
   if (names.length === 0) return;
   const { golden } = findPipeline(pipelines, pipeline);
   if (
-    await sets.hasTags(
+    await db.golden.sets.hasTags(
       golden.map(({ set }) => set),
       tags,
     )
@@ -136,7 +133,7 @@ export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string
  * @throws RecalldError retriever_busy; the reason of `signal`
  */
 export async function explainAll(
-  deps: ExplainDeps,
+  context: Context,
   pipeline: WatchedPipeline,
   questions: readonly MissedQuestion[],
   filters: readonly string[],
@@ -144,15 +141,15 @@ export async function explainAll(
 ): Promise<Explained[]> {
   const ids = [...new Set(questions.flatMap(({ documents }) => documents))];
   const asked = questions.flatMap(({ id }) => id ?? []);
-  const found = await deps.explainTurns.take(pipeline, signal, (throttled) =>
-    lookForDocuments(deps, throttled, ids, asked.length === 0 ? null : asked, signal),
+  const found = await context.explainTurns.take(context, pipeline, signal, (throttled) =>
+    lookForDocuments(context, throttled, ids, asked.length === 0 ? null : asked, signal),
   );
   const known = new Map(found.map((document) => [document.id, document]));
   const k = Math.max(0, ...questions.map(({ question }) => question.k));
-  const hubs = questions.length === 0 ? new Map<string, number>() : await lookForHubs(deps, pipeline.name, k);
+  const hubs = questions.length === 0 ? new Map<string, number>() : await lookForHubs(context, pipeline.name, k);
   const explained: Explained[] = [];
   for (const { id: queryId, question, documents } of questions) {
-    await deps.explainTurns.take(pipeline, signal, async (throttled) => {
+    await context.explainTurns.take(context, pipeline, signal, async (throttled) => {
       const seen = await lookForQuestion(throttled, question, { filters, hubs }, signal);
       const words = wordsIn(seen.asked);
       for (const document of documents.flatMap((id) => known.get(id) ?? []))
@@ -237,17 +234,12 @@ export interface ExplainRequest {
 
 type ExplainAnswer = Awaited<ReturnType<typeof answerRequest>>;
 
-export interface AnswerRequestDeps extends ExplainDeps, StoredRuns {
-  readonly config: Config;
-  readonly pipelines: readonly WatchedPipeline[];
-}
-
 /** @throws RecalldError usage, pipeline_unknown, run_unknown, query_unknown, retriever_busy */
-export async function answerRequest(deps: AnswerRequestDeps, request: ExplainRequest, signal: AbortSignal) {
-  const wanted = await wantedOf(deps, request);
-  const pipeline = findPipeline(deps.pipelines, wanted.pipeline);
-  const filters = filtersOf(deps.config, wanted.pipeline);
-  return { wanted, explained: await explainAll(deps, pipeline, wanted.questions, filters, signal) };
+export async function answerRequest(context: Context, request: ExplainRequest, signal: AbortSignal) {
+  const wanted = await wantedOf(context, request);
+  const pipeline = findPipeline(context.pipelines, wanted.pipeline);
+  const filters = filtersOf(context.config, wanted.pipeline);
+  return { wanted, explained: await explainAll(context, pipeline, wanted.questions, filters, signal) };
 }
 
 export interface Wanted {
@@ -258,10 +250,10 @@ export interface Wanted {
   readonly questions: readonly MissedQuestion[];
 }
 
-async function wantedOf(deps: StoredRuns, request: ExplainRequest): Promise<Wanted> {
+async function wantedOf(context: Context, request: ExplainRequest): Promise<Wanted> {
   const { pipeline, query, run: runId, queryId = null, document = null } = request;
   if (runId !== undefined && query === undefined) {
-    const { run, questions, misses } = await missesOfRun(deps, runId, { queryId, document, limit: request.limit });
+    const { run, questions, misses } = await missesOfRun(context, runId, { queryId, document, limit: request.limit });
     if (pipeline !== undefined && pipeline !== run.pipeline)
       throw usage(`The run ${runId} is of the pipeline ${run.pipeline}, not of ${pipeline}; leave --pipeline out.`);
     return { pipeline: run.pipeline, runId, misses, questions };

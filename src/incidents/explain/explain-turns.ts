@@ -1,7 +1,9 @@
 /** Explanations wait for their turn at a retriever, within the limits that golden runs of it share. */
+
 import { randomUUID } from 'node:crypto';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
-import { openThrottle, type Throttle, type ThrottleDeps } from '../../connectors/throttle/throttle.ts';
+import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { ExplainedPipeline } from './look-for.ts';
@@ -18,6 +20,7 @@ export interface ExplainTurns {
    * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
    */
   take<T>(
+    context: Context,
     pipeline: ExplainTurnPipeline,
     signal: AbortSignal,
     work: (pipeline: ExplainedPipeline) => Promise<T>,
@@ -34,16 +37,16 @@ interface Turns {
   readonly waiting: (() => void)[];
 }
 
-export function createExplainTurns(deps: ThrottleDeps, patienceMs = PATIENCE_MS): ExplainTurns {
+export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
   const open = new Map<string, Turns>();
 
-  const join = (pipeline: ExplainTurnPipeline): Turns => {
+  const join = (context: Context, pipeline: ExplainTurnPipeline): Turns => {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
     // A name of its own each time: the end of one gate must not end the next.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
-    const gate = openThrottle(deps, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
+    const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
     // Everyone who awaits it gets the reason; without a handler of its own a failure would end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
@@ -60,8 +63,8 @@ export function createExplainTurns(deps: ThrottleDeps, patienceMs = PATIENCE_MS)
   };
 
   return {
-    async take(pipeline, signal, work) {
-      const turns = join(pipeline);
+    async take(context, pipeline, signal, work) {
+      const turns = join(context, pipeline);
       turns.users += 1;
       try {
         await startTurn(turns, patience(pipeline.name, patienceMs, signal));

@@ -3,12 +3,10 @@
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
 import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
-import { type Clock, DAY_MS } from '../../core/time.ts';
-import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
-import type { RunReads } from '../../golden/sql/run-results.ts';
+import type { Context } from '../../core/context.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { hubsOf, type ReturnedDocuments } from '../../index/truth/rules/hubs.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
+import { hubsOf } from '../../index/truth/rules/hubs.ts';
 import type { Ranking } from './rules/outranked.ts';
 import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
 
@@ -179,32 +177,18 @@ function reasonOf(outcome: Exclude<StoreOutcome<unknown>, { readonly kind: 'ok' 
   return outcome.kind === 'unsupported' ? outcome.reason : outcome.message;
 }
 
-export interface LookForDeps {
-  readonly documents: Pick<GoldenDocuments, 'seen'>;
-  readonly runReads: Pick<RunReads, 'lastReturned'>;
-  readonly deployments: Pick<Deployments, 'list'>;
-  readonly returned: {
-    /** What live answers and the latest golden runs brought. */
-    documents(
-      window: { readonly pipeline: string; readonly since: Date; readonly k: number; readonly most: number },
-      ids: readonly string[],
-    ): Promise<ReturnedDocuments>;
-  };
-  readonly clock: Pick<Clock, 'now'>;
-}
-
 /** Live queries that are looked at for hubs. */
 const HUBS_MS = 7 * DAY_MS;
 const MAX_QUERIES = 5000;
 
 /** Documents that come back for far more questions than their share, with that share; none where few were asked. */
 export async function lookForHubs(
-  { returned, clock }: Pick<LookForDeps, 'returned' | 'clock'>,
+  { db, clock }: Context,
   pipeline: string,
   k: number,
 ): Promise<ReadonlyMap<string, number>> {
   const since = new Date(clock.now().getTime() - HUBS_MS);
-  const hubs = hubsOf(await returned.documents({ pipeline, since, k, most: MAX_QUERIES }, [])) ?? [];
+  const hubs = hubsOf(await db.index.returned.documents({ pipeline, since, k, most: MAX_QUERIES }, [])) ?? [];
   return new Map(hubs.map(({ id, share }) => [id, share]));
 }
 
@@ -215,7 +199,7 @@ export async function lookForHubs(
  * @throws the reason of `signal`, and of the database
  */
 export async function lookForDocuments(
-  { documents, runReads, deployments }: Pick<LookForDeps, 'documents' | 'runReads' | 'deployments'>,
+  { db }: Context,
   { name, store }: ExplainedPipeline,
   ids: readonly string[],
   asked: readonly string[] | null,
@@ -223,7 +207,10 @@ export async function lookForDocuments(
 ): Promise<SeenDocument[]> {
   const existing = store === null ? null : await store.existing(ids, signal);
   const stored = existing?.kind === 'ok' ? existing.value : null;
-  const [seen, returned] = await Promise.all([documents.seen(name, ids), runReads.lastReturned(name, ids, asked)]);
+  const [seen, returned] = await Promise.all([
+    db.golden.documents.seen(name, ids),
+    db.golden.runReads.lastReturned(name, ids, asked),
+  ]);
   return Promise.all(
     ids.map(async (id) => {
       const { content = null, seenAt = null } = seen.get(id) ?? {};
@@ -231,7 +218,9 @@ export async function lookForDocuments(
       const since = [seenAt, last?.at ?? null].flatMap((at) => at ?? []).toSorted((a, b) => Number(b) - Number(a))[0];
       const isGone = stored !== null && !stored.has(id);
       const changes =
-        isGone && since !== undefined ? await deployments.list({ pipeline: name, since, limit: MAX_CHANGES }) : [];
+        isGone && since !== undefined
+          ? await db.live.deployments.list({ pipeline: name, since, limit: MAX_CHANGES })
+          : [];
       return {
         id,
         isStored: stored?.has(id) ?? null,

@@ -1,10 +1,7 @@
 /** The job that notifies receivers. */
+import type { Context } from '../../core/context.ts';
 import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import { type NotifyDeps, notify } from './notify.ts';
-
-export interface NotificationJobDeps {
-  readonly notifications: NotifyDeps;
-}
+import { notify } from './notify.ts';
 
 export const sendNotificationsJob = defineCronJob({
   name: 'send-notifications',
@@ -12,7 +9,7 @@ export const sendNotificationsJob = defineCronJob({
   // 5 s behind the looks at causes: what a look confirms is sent with its cause.
   cron: '10,25,40,55 * * * * *',
   timeoutMs: 120_000,
-  handle: ({ notifications }: NotificationJobDeps, signal) => notify(notifications, signal),
+  handle: (context: Context, signal) => notify(context, signal),
 });
 
-export const notificationJobs: readonly JobDefinition<NotificationJobDeps>[] = [sendNotificationsJob];
+export const notificationJobs: readonly JobDefinition<Context>[] = [sendNotificationsJob];

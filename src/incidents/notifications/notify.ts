@@ -4,14 +4,10 @@
  */
 
 import type { Pool } from 'pg';
-import type { Logger } from '../../core/logger.ts';
-import type { Clock } from '../../core/time.ts';
-import type { Meter } from '../../platform/metrics/meter.ts';
+import type { Context } from '../../core/context.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
-import type { Incidents } from '../diagnosis/incidents.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Incident } from '../diagnosis/rules/incident.ts';
-import type { Receiver } from './receivers.ts';
 import {
   dueMessage,
   type IncidentToTell,
@@ -22,62 +18,51 @@ import {
   nextAttempt,
 } from './rules/message.ts';
 
-export interface NotifyDeps {
-  readonly incidents: Pick<Incidents, 'find'>;
-  readonly notifications: Notifications;
-  readonly receivers: readonly Receiver[];
-  /** Where browsers reach recalld; null when it is not configured. */
-  readonly consoleUrl: string | null;
-  readonly meter: Pick<Meter, 'increment'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /**
  * Records what is due, and sends what was recorded: a message survives the process that was about to send it. A receiver
  * that does not take a message is counted (`recalld_notifications_total`) and tried again, see `nextAttempt`.
  *
  * @throws what failed otherwise, after all messages were tried
  */
-export async function notify(deps: NotifyDeps, signal: AbortSignal): Promise<void> {
-  const { receivers, notifications, clock } = deps;
+export async function notify(context: Context, signal: AbortSignal): Promise<void> {
+  const { receivers, db, clock } = context;
   if (receivers.length === 0) return;
-  await addDue(deps);
-  await notifications.discardOutdated(clock.now());
-  const taken = await notifications.take(clock.now());
-  const sent = await Promise.allSettled(taken.map((one) => send(deps, one, signal)));
+  await addDue(context);
+  await db.notifications.discardOutdated(clock.now());
+  const taken = await db.notifications.take(clock.now());
+  const sent = await Promise.allSettled(taken.map((one) => send(context, one, signal)));
   const errors = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   if (errors.length > 0) throw new AggregateError(errors);
 }
 
-async function addDue({ notifications, receivers, clock }: NotifyDeps): Promise<void> {
+async function addDue({ db, receivers, clock }: Context): Promise<void> {
   const now = clock.now();
-  const found = await notifications.incidents(now);
+  const found = await db.notifications.incidents(now);
   if (found.length === 0) return;
-  const known = await notifications.about(found.map(({ id }) => id));
+  const known = await db.notifications.about(found.map(({ id }) => id));
   for (const incident of found) {
     for (const receiver of receivers) {
       const own = known.filter((one) => one.incidentId === incident.id && one.receiver === receiver.id);
       const event = dueMessage(incident, own, receiver, now);
-      if (event !== null) await notifications.add(incident.id, receiver.id, event, now);
+      if (event !== null) await db.notifications.add(incident.id, receiver.id, event, now);
     }
   }
 }
 
-async function send(deps: NotifyDeps, due: DueNotification, signal: AbortSignal): Promise<void> {
-  const { incidents, notifications, receivers, consoleUrl, meter, clock, logger } = deps;
+async function send(context: Context, due: DueNotification, signal: AbortSignal): Promise<void> {
+  const { db, receivers, config, meter, clock, logger } = context;
   const receiver = receivers.find(({ id }) => id === due.receiver);
-  const incident = await incidents.find(due.incidentId);
+  const incident = await db.incidents.find(due.incidentId);
   // The config may have lost who it was for.
-  if (receiver === undefined || incident === null) return notifications.giveUp(due.id, clock.now());
+  if (receiver === undefined || incident === null) return db.notifications.giveUp(due.id, clock.now());
   // It closed since this was recorded; the last message says all that is still true.
-  if (due.event !== 'closed' && incident.closedAt !== null) return notifications.discard(due.id);
+  if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
-  const problem = await receiver.send(messageOf(incident, due.event, consoleUrl), signal);
+  const problem = await receiver.send(messageOf(incident, due.event, config.alerts.console_base_url), signal);
   const now = clock.now();
   const told = { receiver: field, event: due.event, pipeline: incident.pipeline };
   if (problem === null) {
-    await notifications.sent(due.id, causeTold(incident), now);
+    await db.notifications.sent(due.id, causeTold(incident), now);
     meter.increment('recalld_notifications_total', { kind, outcome: 'sent' });
     logger.info('told of an incident', told);
     return;
@@ -86,10 +71,10 @@ async function send(deps: NotifyDeps, due: DueNotification, signal: AbortSignal)
   meter.increment('recalld_notifications_total', { kind, outcome: next === null ? 'given_up' : 'failed' });
   if (next === null) {
     logger.error('nobody could be told of an incident for an hour', { ...told, reason: problem });
-    return notifications.giveUp(due.id, now);
+    return db.notifications.giveUp(due.id, now);
   }
   logger.warn('could not tell of an incident', { ...told, reason: problem, next_attempt: next.toISOString() });
-  return notifications.retryAt(due.id, next);
+  return db.notifications.retryAt(due.id, next);
 }
 
 function causeTold({ settledAt, cause }: Incident): Incident['cause'] | null {

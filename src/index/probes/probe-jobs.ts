@@ -4,27 +4,16 @@
  */
 
 import type { SampledVectors, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { type StoreSnapshot, type StoreTraffic, storeShift } from '../../density/rules/store-snapshot.ts';
+import { type StoreTraffic, storeShift } from '../../density/rules/store-snapshot.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { type Matrix, matrixOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';
-import { gapNow, type ProbeDeps, type ProbedPipeline, type SnapshotsTable, valueNow } from './probes.ts';
-
-interface SnapshotDeps extends ProbeDeps {
-  readonly snapshots: SnapshotsTable;
-  readonly compute: {
-    /** What a sample of a store holds, and how that meets what people ask; null when no vector has a direction. */
-    describeStore(
-      sample: Matrix,
-      traffic: { readonly queries: Matrix; readonly weights: Float64Array },
-      signal: AbortSignal,
-    ): Promise<{ readonly snapshot: StoreSnapshot; readonly traffic: StoreTraffic | null } | null>;
-  };
-}
+import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 
 /** Vectors that are drawn from the store, whatever its size. */
 const SAMPLED_VECTORS = 2000;
@@ -39,28 +28,28 @@ const COPY = 1 - 1e-6;
  * `store_chunks_unasked_ratio`.
  */
 export async function snapshotStore(
-  deps: SnapshotDeps,
+  context: Context,
   pipeline: string,
   store: VectorStore,
   signal: AbortSignal,
 ): Promise<void> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const gap = (reason: string, message: string): Promise<void> =>
-    deps.measurements.record([gapNow(pipeline, 'store_sample_vectors', now, reason, { message })]);
+    context.db.measurements.record([gapNow(pipeline, 'store_sample_vectors', now, reason, { message })]);
   // Another seed each time, so that what one sample misses the next one may see.
   const seed = Math.floor(now.getTime() / 1000);
   const sampled = await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal);
   if (sampled.kind === 'unsupported') return gap('unsupported', sampled.reason);
   if (sampled.kind === 'failed') return gap('store_failed', sampled.message);
   const { value: sample } = sampled;
-  const { vectors: queries, weights } = await drawQueries(deps, pipeline, sample.vectors.columns, now);
-  const described = await deps.compute.describeStore(sample.vectors, { queries, weights }, signal);
+  const { vectors: queries, weights } = await drawQueries(context, pipeline, sample.vectors.columns, now);
+  const described = await context.compute.describeStore(sample.vectors, { queries, weights }, signal);
   if (described === null) return gap('store_empty', 'the store has no vectors with a direction');
   const { snapshot, traffic } = described;
-  const before = await deps.snapshots.latest(pipeline);
+  const before = await context.db.index.snapshots.latest(pipeline);
   const shift = before === null ? null : storeShift(before, snapshot);
   const copies = await countCopies(store, sample, signal);
-  await deps.snapshots.save({
+  await context.db.index.snapshots.save({
     ...snapshot,
     pipeline,
     takenAt: now,
@@ -70,7 +59,7 @@ export async function snapshotStore(
   });
   const value = (measure: string, of: number, n: number): MeasurementOutcome =>
     valueNow(pipeline, measure, now, { value: of, n });
-  await deps.measurements.record([
+  await context.db.measurements.record([
     value('store_sample_vectors', snapshot.rows, snapshot.rows),
     ...(shift === null
       ? []
@@ -91,13 +80,13 @@ export async function snapshotStore(
 
 /** Vectors of random live queries of the last day, as long as those of the store, and their weights. */
 async function drawQueries(
-  { samples }: SnapshotDeps,
+  { db }: Context,
   pipeline: string,
   dimensions: number,
   now: Date,
 ): Promise<{ readonly vectors: Matrix; readonly weights: Float64Array }> {
   const since = new Date(now.getTime() - DAY_MS);
-  const drawn = await samples.draw({ pipeline, since, limit: SAMPLED_QUERIES });
+  const drawn = await db.live.samples.draw({ pipeline, since, limit: SAMPLED_QUERIES });
   const usable = drawn.flatMap(({ embedding, probability }) =>
     embedding?.length === dimensions ? [{ embedding, weight: 1 / probability }] : [],
   );
@@ -150,12 +139,6 @@ function copiesMeasured(pipeline: string, now: Date, counted: Copies): Measureme
   });
 }
 
-export interface ProbeJobDeps {
-  readonly probes: ProbeDeps;
-  readonly snapshots: SnapshotDeps;
-  readonly pipelines: readonly ProbedPipeline[];
-}
-
 /** Runs what can only be done with a store, or with an embedder, for the pipelines that have one. */
 const withStore = (pipelines: readonly ProbedPipeline[]) =>
   pipelines.flatMap(({ name, store }) => (store === null ? [] : [{ name, store }]));
@@ -167,8 +150,10 @@ const probeStoresJob = defineCronJob({
   does: 'Counts the vectors of each store and records a deployment when the fingerprint of a store has changed.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
-  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
-    forEachPipeline(withStore(pipelines), signal, ({ name, store }) => probeStore(probes, name, store, signal)),
+  handle: (context: Context, signal) =>
+    forEachPipeline(withStore(context.pipelines), signal, ({ name, store }) =>
+      probeStore(context, name, store, signal),
+    ),
 });
 
 const probeEmbeddersJob = defineCronJob({
@@ -176,9 +161,9 @@ const probeEmbeddersJob = defineCronJob({
   does: 'Embeds the canary texts again and records a deployment when another model answers.',
   cron: '4-59/10 * * * *',
   timeoutMs: 540_000,
-  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
-    forEachPipeline(withEmbedder(pipelines), signal, ({ name, embedder }) =>
-      probeEmbedder(probes, name, embedder, signal),
+  handle: (context: Context, signal) =>
+    forEachPipeline(withEmbedder(context.pipelines), signal, ({ name, embedder }) =>
+      probeEmbedder(context, name, embedder, signal),
     ),
 });
 
@@ -188,8 +173,8 @@ const measureAnnRecallJob = defineCronJob({
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
-    forEachPipeline(pipelines, signal, (pipeline) => measureAnnRecall(probes, pipeline, signal)),
+  handle: (context: Context, signal) =>
+    forEachPipeline(context.pipelines, signal, (pipeline) => measureAnnRecall(context, pipeline, signal)),
 });
 
 const snapshotStoresJob = defineCronJob({
@@ -198,11 +183,13 @@ const snapshotStoresJob = defineCronJob({
   cron: '11 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  handle: ({ snapshots, pipelines }: ProbeJobDeps, signal) =>
-    forEachPipeline(withStore(pipelines), signal, ({ name, store }) => snapshotStore(snapshots, name, store, signal)),
+  handle: (context: Context, signal) =>
+    forEachPipeline(withStore(context.pipelines), signal, ({ name, store }) =>
+      snapshotStore(context, name, store, signal),
+    ),
 });
 
-export const probeJobs: readonly JobDefinition<ProbeJobDeps>[] = [
+export const probeJobs: readonly JobDefinition<Context>[] = [
   probeStoresJob,
   probeEmbeddersJob,
   measureAnnRecallJob,

@@ -2,6 +2,7 @@
 
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { canaryTexts, embeddingCanary } from '../../density/rules/measurement-change.ts';
 import { fingerprintOf } from '../../live/deployments/rules/deployment.ts';
@@ -9,7 +10,7 @@ import type { DrawnSample } from '../../live/sql/live-samples.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import { neighbourRecall } from '../../math/vector/nearest-neighbours.ts';
 import { steadySizeClass } from '../../math/vector/size-class.ts';
-import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
+import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 
 const MEASURE = 'ann_recall';
 
@@ -17,14 +18,14 @@ const MEASURE = 'ann_recall';
  * Measures `ann_recall`: the mean share of the k exact nearest neighbours that the approximate search returns, over
  * random live queries of the last day. The bounds are those of a mean over queries.
  */
-export async function measureAnnRecall(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
+export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall: settings } = pipeline;
   if (store === null || settings.queries === 0) return;
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const gap = (reason: string, message: string): Promise<void> =>
-    deps.measurements.record([gapNow(name, MEASURE, now, reason, { message })]);
+    context.db.measurements.record([gapNow(name, MEASURE, now, reason, { message })]);
   const since = new Date(now.getTime() - DAY_MS);
-  const drawn = await deps.samples.draw({ pipeline: name, since, limit: settings.queries });
+  const drawn = await context.db.live.samples.draw({ pipeline: name, since, limit: settings.queries });
   const { vectors, problem } = await vectorsOf(drawn, pipeline, signal);
   if (vectors.length === 0 && problem !== null) return gap('embedder_failed', problem);
   if (vectors.length === 0) return gap('no_vectors', 'no live query of the last day has a vector');
@@ -38,7 +39,7 @@ export async function measureAnnRecall(deps: ProbeDeps, pipeline: ProbedPipeline
   }
   if (recalls.length === 0) return gap('store_empty', 'the store has no vectors');
   const { mean, ciLow, ciHigh, ciMethod, n } = summarize(recalls, 'recall');
-  await deps.measurements.record([
+  await context.db.measurements.record([
     valueNow(name, MEASURE, now, { value: mean, n, ciLow, ciHigh, ciMethod, details: { k: settings.k } }),
   ]);
 }
@@ -85,26 +86,26 @@ async function compareSearches(
  * as a deployment. The first vectors stay what is compared with, so that the measure does not recover by itself.
  */
 export async function probeEmbedder(
-  deps: ProbeDeps,
+  context: Context,
   pipeline: string,
   embedder: Embedder,
   signal: AbortSignal,
 ): Promise<void> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const answer = await embedder.embed(canaryTexts, signal);
   if (answer.kind === 'failed') {
     const details = { message: answer.message };
-    deps.logger.warn('the canary texts could not be embedded', { pipeline, reason: answer.message });
-    await deps.measurements.record(
+    context.logger.warn('the canary texts could not be embedded', { pipeline, reason: answer.message });
+    await context.db.measurements.record(
       measures.map((measure) => gapNow(pipeline, measure, now, 'embedder_failed', details)),
     );
     return;
   }
   const { identity } = embedder;
-  if ((await deps.canaries.find(pipeline, identity)) === null) {
-    await deps.canaries.save(pipeline, identity, answer.vectors, now);
+  if ((await context.db.index.canaries.find(pipeline, identity)) === null) {
+    await context.db.index.canaries.save(pipeline, identity, answer.vectors, now);
   }
-  const stored = (await deps.canaries.find(pipeline, identity)) ?? answer.vectors;
+  const stored = (await context.db.index.canaries.find(pipeline, identity)) ?? answer.vectors;
   const canary = embeddingCanary(
     stored.map((vector, index) => ({
       stored: vector,
@@ -123,13 +124,13 @@ export async function probeEmbedder(
     fingerprint: fingerprintOf(traits),
     at: now,
   } as const;
-  const deployment = await deps.deployments.observe(observation);
+  const deployment = await context.db.live.deployments.observe(observation);
   if (deployment !== null) {
-    deps.logger.warn('the embedding model has changed', { pipeline, changes: deployment.changes });
+    context.logger.warn('the embedding model has changed', { pipeline, changes: deployment.changes });
   }
   const n = canary.cosines.length;
   const details = { verdict: canary.verdict, latency_ms: answer.latencyMs };
-  await deps.measurements.record([
+  await context.db.measurements.record([
     valueNow(pipeline, 'embedding_canary_median', now, { value: canary.median, n, details }),
     valueNow(pipeline, 'embedding_canary_least', now, { value: canary.least, n, details }),
   ]);
@@ -139,29 +140,29 @@ const measures = ['embedding_canary_median', 'embedding_canary_least'] as const;
 
 /** Measures `store_vectors` and records a deployment when the fingerprint of the store has changed. */
 export async function probeStore(
-  deps: ProbeDeps,
+  context: Context,
   pipeline: string,
   store: VectorStore,
   signal: AbortSignal,
 ): Promise<void> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const described = await store.describe(signal);
   if (described.kind !== 'ok') {
     const [reason, message] =
       described.kind === 'failed' ? ['store_failed', described.message] : ['unsupported', described.reason];
-    deps.logger.warn('the vector store could not be looked at', { pipeline, reason: message });
-    await deps.measurements.record([gapNow(pipeline, 'store_vectors', now, reason, { message })]);
+    context.logger.warn('the vector store could not be looked at', { pipeline, reason: message });
+    await context.db.measurements.record([gapNow(pipeline, 'store_vectors', now, reason, { message })]);
     return;
   }
   const { count, isExactCount, dimensions, metric, traits } = described.value;
   const all = {
     ...traits,
-    ...(await steadySize(deps, pipeline, count, traits)),
+    ...(await steadySize(context, pipeline, count, traits)),
     kind: store.kind,
     metric,
     ...(dimensions === null ? {} : { dimensions: String(dimensions) }),
   };
-  const deployment = await deps.deployments.observe({
+  const deployment = await context.db.live.deployments.observe({
     pipeline,
     part: 'index',
     fingerprint: fingerprintOf(all),
@@ -169,21 +170,21 @@ export async function probeStore(
     at: now,
   });
   if (deployment !== null) {
-    deps.logger.info('the vector store has changed', { pipeline, changes: deployment.changes });
+    context.logger.info('the vector store has changed', { pipeline, changes: deployment.changes });
   }
   const details = { is_exact: isExactCount, latency_ms: described.latencyMs };
-  await deps.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
+  await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
 /** The size class as it was last seen, while the count is near the boundary; nothing for a store without one. */
 async function steadySize(
-  { deployments }: ProbeDeps,
+  { db }: Context,
   pipeline: string,
   count: number,
   traits: StoreDescription['traits'],
 ): Promise<StoreDescription['traits']> {
   if (traits['size_class'] === undefined) return {};
-  const seen = await deployments.fingerprints();
+  const seen = await db.live.deployments.fingerprints();
   const last = seen.find((one) => one.pipeline === pipeline && one.part === 'index');
   return { size_class: steadySizeClass(count, last?.traits['size_class']) };
 }

@@ -3,18 +3,10 @@
 import type { Pool } from 'pg';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import type { Clock } from '../../core/time.ts';
 import type { StoreSnapshot } from '../../density/rules/store-snapshot.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
-import type { LiveSamples } from '../../live/sql/live-samples.ts';
-import {
-  type LatestMeasurement,
-  type MeasuredRows,
-  type Measurements,
-  valueSamples,
-} from '../../measures/measurements.ts';
+import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
 import {
   ageSeconds,
   type Measurement,
@@ -140,20 +132,11 @@ function toSnapshot({ dimensions, chunkShares, queryShares, ...row }: SnapshotRo
 
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
-interface ProbeGaugesDeps {
-  readonly deployments: Pick<Deployments, 'fingerprints'>;
-  /** Names of the pipelines of the config; what is stored of others is left out. */
-  readonly pipelines: readonly string[];
-}
-
 /** What is too old to trust is withheld. */
-export async function readProbeGauges(
-  { deployments, pipelines }: ProbeGaugesDeps,
-  { measurements }: MeasuredRows,
-): Promise<GaugesAt> {
-  const watched = new Set(pipelines);
+export async function readProbeGauges({ db, pipelines }: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
+  const watched = new Set(pipelines.map(({ name }) => name));
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
-  const infos = (await deployments.fingerprints())
+  const infos = (await db.live.deployments.fingerprints())
     .filter(({ pipeline }) => watched.has(pipeline))
     .map(({ pipeline, part, fingerprint }) => sample(infoOf[part], { pipeline, fingerprint }, 1));
   return (now) => [...own.flatMap((one) => probeSamples(one, now)), ...infos];
@@ -207,15 +190,6 @@ export async function existingDocuments(
     for (const id of answer.value) existing.add(id);
   }
   return { kind: 'probed', existing };
-}
-
-export interface ProbeDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly deployments: Deployments;
-  readonly measurements: Measurements;
-  readonly canaries: CanariesTable;
-  readonly samples: LiveSamples;
 }
 
 /** A pipeline with the parts that can be probed. */

@@ -3,9 +3,11 @@
  * bounded memory and from where it was when the process that read it ended; the store is held against it, and stored
  * vectors against those that the embedder makes of the stored texts now.
  */
+
 import { z } from 'zod';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoredChunk } from '../../connectors/stores/vector-store.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -24,7 +26,7 @@ import {
   PutOff,
 } from './looks.ts';
 import { measureIndex, measuresOfPhase } from './measure-index.ts';
-import type { IndexDeps, IndexPlan } from './plan.ts';
+import type { IndexPlan } from './plan.ts';
 import { type LookedAt, type Phase, phases, type Round } from './rounds-table.ts';
 import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { lookTwice } from './rules/looks.ts';
@@ -38,19 +40,19 @@ interface DrawnChunk {
 
 /** A handful, once an hour: embedding costs, and a sample may read the whole store. */
 async function compareModels(look: Look): Promise<void> {
-  const { deps, plan, round, save } = look;
+  const { context, plan, round, save } = look;
   const { embedder, embed, pipeline } = plan;
   if (embedder === null || embed === 0) return;
-  const last = await deps.indexRounds.lastTally(pipeline, 'other_model');
+  const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
-  let seed = Math.floor(deps.clock.now().getTime() / 1000);
+  let seed = Math.floor(context.clock.now().getTime() / 1000);
   const documents: LookedAt[] = [];
   // Of a day all draws count, the first of an hour too.
   await lookTwice(embed, async (n) => {
     const chunks = await drawChunks(look, n, seed);
     seed += 1;
     const foreign = await foreignAmong(look, embedder, chunks);
-    const segments = await deps.indexDocuments.segmentsOf(
+    const segments = await context.db.index.documents.segmentsOf(
       pipeline,
       chunks.map(({ id }) => id),
     );
@@ -62,7 +64,7 @@ async function compareModels(look: Look): Promise<void> {
   });
   await save({ looked: [{ kind: 'other_model', documents }], position: null });
   // Nobody can look at a chunk again by its id: what no draw of a day has met is as old as the measure.
-  await deps.indexRounds.forgetUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
+  await context.db.index.rounds.forgetUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
 }
 
 async function drawChunks({ plan, guest, signal }: Look, n: number, seed: number): Promise<readonly DrawnChunk[]> {
@@ -121,7 +123,7 @@ const MAX_ARRIVALS = 200;
  * @throws RecalldError as ManifestSource, and manifest_unreadable for one without a document
  */
 async function readManifest(
-  { indexDocuments: documents, indexRounds: rounds, clock, logger }: IndexDeps,
+  { db, clock, logger }: Context,
   { pipeline, manifest, tellsVersions }: Pick<IndexPlan, 'pipeline' | 'manifest' | 'tellsVersions'>,
   round: Round,
   keep: (position: unknown) => Promise<void>,
@@ -129,14 +131,17 @@ async function readManifest(
 ): Promise<void> {
   const before = round.position as ReadPosition | null;
   // Lines that a crash of the database has taken are read again.
-  const goesOn = before !== null && before.next !== null && (await documents.countLines(pipeline)) > 0;
-  if (!goesOn) await documents.forgetLines(pipeline);
+  const goesOn = before !== null && before.next !== null && (await db.index.documents.countLines(pipeline)) > 0;
+  if (!goesOn) await db.index.documents.forgetLines(pipeline);
   const read = goesOn ? new Date(before.since) : clock.now();
   let lines = goesOn ? before.lines : 0;
   try {
     for await (const part of manifest(goesOn ? before.next : null, signal)) {
       signal.throwIfAborted();
-      await documents.keepLines(pipeline, part.lines.filter(({ text }) => text.trim() !== '').map(readManifestLine));
+      await db.index.documents.keepLines(
+        pipeline,
+        part.lines.filter(({ text }) => text.trim() !== '').map(readManifestLine),
+      );
       lines += part.lines.length;
       await keep({ since: read.toISOString(), next: part.next, lines } satisfies ReadPosition);
     }
@@ -145,18 +150,18 @@ async function readManifest(
     if (!signal.aborted) await keep(null);
     throw error;
   }
-  if ((await documents.countLines(pipeline)) === 0) {
+  if ((await db.index.documents.countLines(pipeline)) === 0) {
     await keep(null);
     const problem = 'An index without documents would have nothing to lose: look why it is empty.';
     throw new RecalldError('manifest_unreadable', `The manifest of ${pipeline} names no document. ${problem}`);
   }
-  const change = await documents.accept(pipeline, {
+  const change = await db.index.documents.accept(pipeline, {
     read,
     before: round.readAt,
     mostArrivals: MAX_ARRIVALS,
     tellsVersions,
   });
-  await rounds.manifestRead(pipeline, read, change.documents);
+  await db.index.rounds.manifestRead(pipeline, read, change.documents);
   logger.info('the manifest of an index was read', { pipeline, ...change });
 }
 
@@ -179,61 +184,63 @@ const HELD_MS = 5 * MINUTE_MS;
  * @throws the reason of `signal` when it aborts, and RecalldError for a manifest that cannot be read or the database
  */
 export async function checkIndex(
-  deps: IndexDeps,
+  context: Context,
   plan: IndexPlan,
   signal: AbortSignal,
 ): Promise<'done' | 'put_off' | 'held'> {
-  const { indexRounds: rounds, clock, logger } = deps;
+  const { db, clock, logger } = context;
   const { pipeline } = plan;
   const now = clock.now();
-  const taken = await rounds.take(pipeline, now, new Date(now.getTime() + HELD_MS));
+  const taken = await db.index.rounds.take(pipeline, now, new Date(now.getTime() + HELD_MS));
   if (taken === null) return 'held';
   let round = taken;
-  const guest = createGuest(deps, plan, signal);
+  const guest = createGuest(context, plan, signal);
   try {
     for (;;) {
       signal.throwIfAborted();
       const { phase } = round;
       const { all, at } = (round.position ?? { all: false, at: null }) as RoundPosition;
       const look: Look = {
-        deps,
+        context,
         plan,
         round: { ...round, position: at },
         guest,
         signal,
         save: (step) =>
-          save(deps, round, phase, { ...step, position: { all, at: step.position } satisfies RoundPosition }),
+          save(context, round, phase, { ...step, position: { all, at: step.position } satisfies RoundPosition }),
       };
       const outcome = await runPhase(look, phase, all);
       if (outcome.kind === 'put_off') {
-        await deps.measurements.record(gapsOf(look, phase, outcome.why));
+        await context.db.measurements.record(gapsOf(look, phase, outcome.why));
         logger.warn('a round over an index was put off', { pipeline, phase, reason: outcome.why.message });
         return 'put_off';
       }
       const next = phases[phases.indexOf(phase) + 1];
       if (next === undefined) break;
       const position: RoundPosition = { all: outcome.all, at: null };
-      await save(deps, round, next, { position });
-      const readAt = phase === 'manifest' ? await rounds.lastRead(pipeline) : round.readAt;
+      await save(context, round, next, { position });
+      const readAt = phase === 'manifest' ? await db.index.rounds.lastRead(pipeline) : round.readAt;
       round = { ...round, phase: next, position, readAt };
     }
-    await rounds.end(pipeline, clock.now());
+    await db.index.rounds.end(pipeline, clock.now());
     return 'done';
   } catch (error) {
     if (error instanceof RecalldError && !signal.aborted) {
       const reason = error.code === 'manifest_unreadable' || error.kind === 'input' ? 'manifest_unreadable' : null;
       if (reason !== null)
-        await deps.measurements.record(phases.flatMap((phase) => gaps(deps, plan, phase, reason, error.message)));
+        await context.db.measurements.record(
+          phases.flatMap((phase) => gaps(context, plan, phase, reason, error.message)),
+        );
     }
     throw error;
   } finally {
-    await rounds.release(pipeline).catch(() => undefined);
+    await db.index.rounds.release(pipeline).catch(() => undefined);
   }
 }
 
-function save(deps: IndexDeps, round: Round, phase: Phase, step: Parameters<Look['save']>[0]): Promise<void> {
-  const now = deps.clock.now();
-  return deps.indexRounds.save(round, phase, step, now, new Date(now.getTime() + HELD_MS));
+function save(context: Context, round: Round, phase: Phase, step: Parameters<Look['save']>[0]): Promise<void> {
+  const now = context.clock.now();
+  return context.db.index.rounds.save(round, phase, step, now, new Date(now.getTime() + HELD_MS));
 }
 
 type PhaseOutcome =
@@ -247,25 +254,25 @@ async function runPhase(look: Look, phase: Phase, all: boolean): Promise<PhaseOu
   } catch (error) {
     if (!(error instanceof PutOff)) throw error;
     if (error.reason === 'store_failed' || error.reason === 'store_slow') return { kind: 'put_off', why: error };
-    await look.deps.measurements.record(gapsOf(look, phase, error));
+    await look.context.db.measurements.record(gapsOf(look, phase, error));
     return { kind: 'done', all };
   }
 }
 
 /** @returns whether all ids of the store are looked at in this round */
 async function doPhase(look: Look, phase: Phase, all: boolean): Promise<boolean> {
-  const { deps, plan, round, signal } = look;
+  const { context, plan, round, signal } = look;
   const keep = (position: unknown): Promise<void> => look.save({ position });
   switch (phase) {
     case 'strangers': {
       if (round.readAt !== null) return meetStrangers(look);
       // Before the first manifest everything would be a stranger.
-      await readManifest(deps, plan, round, keep, signal);
+      await readManifest(context, plan, round, keep, signal);
       return meetStrangers({ ...look, round: { ...round, position: null } });
     }
     case 'manifest':
-      await readManifest(deps, plan, round, keep, signal);
-      await deps.indexRounds.forgetGone(plan.pipeline);
+      await readManifest(context, plan, round, keep, signal);
+      await context.db.index.rounds.forgetGone(plan.pipeline);
       return all;
     case 'orphaned':
       await confirmOrphans(look);
@@ -283,17 +290,17 @@ async function doPhase(look: Look, phase: Phase, all: boolean): Promise<boolean>
       await compareModels(look);
       return all;
     case 'measures':
-      await measureIndex(deps, plan, round, all);
+      await measureIndex(context, plan, round, all);
       return all;
   }
 }
 
-function gapsOf({ deps, plan }: Look, phase: Phase, { reason, message }: PutOff): MeasurementOutcome[] {
-  return gaps(deps, plan, phase, reason, message);
+function gapsOf({ context, plan }: Look, phase: Phase, { reason, message }: PutOff): MeasurementOutcome[] {
+  return gaps(context, plan, phase, reason, message);
 }
 
-function gaps(deps: IndexDeps, plan: IndexPlan, phase: Phase, reason: string, message: string): MeasurementOutcome[] {
-  const now = deps.clock.now();
+function gaps(context: Context, plan: IndexPlan, phase: Phase, reason: string, message: string): MeasurementOutcome[] {
+  const now = context.clock.now();
   return (measuresOfPhase[phase] ?? []).map((measure) => ({
     kind: 'no_data',
     pipeline: plan.pipeline,
@@ -314,8 +321,8 @@ const DOCUMENTS_PER_CALL = 20;
 const MAX_VERSIONS = 200;
 
 async function followArrivals(look: Look): Promise<void> {
-  const { deps, plan, guest, signal } = look;
-  const waiting = await deps.indexDocuments.waiting(plan.pipeline, MAX_LOOKED_FOR);
+  const { context, plan, guest, signal } = look;
+  const waiting = await context.db.index.documents.waiting(plan.pipeline, MAX_LOOKED_FOR);
   const fresh = waiting.filter(({ version }) => version === null);
   const renewed = waiting.filter(({ version }) => version !== null).slice(0, MAX_VERSIONS);
   const looked: (Waiting & { readonly isThere: boolean })[] = [];
@@ -335,12 +342,7 @@ async function followArrivals(look: Look): Promise<void> {
       }),
     );
   }
-  if (looked.length > 0) await deps.indexDocuments.looked(plan.pipeline, looked, deps.clock.now());
-}
-
-export interface IndexJobDeps {
-  readonly indexTruth: IndexDeps;
-  readonly indexPlans: readonly IndexPlan[];
+  if (looked.length > 0) await context.db.index.documents.looked(plan.pipeline, looked, context.clock.now());
 }
 
 export const checkIndexJob = defineJob({
@@ -353,11 +355,12 @@ export const checkIndexJob = defineJob({
   timeoutMs: HOUR_MS,
   retainSeconds: 600,
   cron: null,
-  async handle({ indexTruth, indexPlans }: IndexJobDeps, { pipeline }, signal) {
+  async handle(context: Context, { pipeline }, signal) {
+    const { indexPlans } = context;
     const plan = indexPlans.find((one) => one.pipeline === pipeline);
     // The config may have another one by now.
-    if (plan !== undefined) await checkIndex(indexTruth, plan, signal);
+    if (plan !== undefined) await checkIndex(context, plan, signal);
   },
 });
 
-export const indexJobs: readonly JobDefinition<IndexJobDeps>[] = [checkIndexJob];
+export const indexJobs: readonly JobDefinition<Context>[] = [checkIndexJob];

@@ -5,9 +5,10 @@
 
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../../connectors/throttle/shared-rate.ts';
+import type { Context } from '../../core/context.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { ExpectedDocument } from './documents-table.ts';
-import type { IndexDeps, IndexPlan } from './plan.ts';
+import type { IndexPlan } from './plan.ts';
 import { type LookedAt, type Round, type Step, tallied } from './rounds-table.ts';
 import { isSuperseded, questionOf, segmentTags } from './rules/findings.ts';
 import { drawnPlace, FIRST_PLACE, hasSlowedDown, lookTwice } from './rules/looks.ts';
@@ -35,13 +36,12 @@ interface Guest {
 /** Latencies of a kind of call are compared among themselves. */
 const KEPT_LATENCIES = 1000;
 
-export function createGuest(
-  deps: Pick<IndexDeps, 'limits' | 'clock'>,
-  { pipeline, callsPerSecond }: IndexPlan,
-  signal: AbortSignal,
-): Guest {
+export function createGuest(context: Context, { pipeline, callsPerSecond }: IndexPlan, signal: AbortSignal): Guest {
   // A pipeline name has no space, so that this is the rate of no retriever.
-  const pace = createSharedRate(deps, { name: `${pipeline} index`, perSecond: () => callsPerSecond });
+  const pace = createSharedRate(
+    { limits: context.db.limits, clock: context.clock },
+    { name: `${pipeline} index`, perSecond: () => callsPerSecond },
+  );
   const latencies = new Map<string, number[]>();
   return {
     turn: () => pace(signal),
@@ -63,7 +63,7 @@ export function createGuest(
 
 /** One phase of a round, at work. */
 export interface Look {
-  readonly deps: IndexDeps;
+  readonly context: Context;
   readonly plan: IndexPlan;
   readonly round: Round;
   readonly guest: Guest;
@@ -89,8 +89,8 @@ export async function inStore({ plan, guest, signal }: Look, ids: readonly strin
 }
 
 /** What changed since then may still be on its way. */
-function settledUntil({ deps, plan }: Look): Date {
-  return new Date(deps.clock.now().getTime() - plan.lateAfterMs);
+function settledUntil({ context, plan }: Look): Date {
+  return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
 
 interface Place {
@@ -105,10 +105,10 @@ export async function lookForMissing(look: Look, all: boolean): Promise<void> {
 }
 
 async function lookUpAll(look: Look): Promise<void> {
-  const { deps, plan, round, save } = look;
+  const { context, plan, round, save } = look;
   let at = (round.position as Place | null) ?? FIRST_PLACE;
   for (;;) {
-    const documents = await deps.indexDocuments.after(plan.pipeline, at, settledUntil(look), IDS_PER_CALL);
+    const documents = await context.db.index.documents.after(plan.pipeline, at, settledUntil(look), IDS_PER_CALL);
     const last = documents.at(-1);
     if (last === undefined) return;
     at = { place: last.place, id: last.id };
@@ -117,8 +117,8 @@ async function lookUpAll(look: Look): Promise<void> {
 }
 
 async function lookUpSome(look: Look): Promise<void> {
-  const { deps, plan, save } = look;
-  const before = await deps.indexRounds.findings(plan.pipeline, 'missing', LOOKED_AT_AGAIN);
+  const { context, plan, save } = look;
+  const before = await context.db.index.rounds.findings(plan.pipeline, 'missing', LOOKED_AT_AGAIN);
   const again = await lookedUp(look, before);
   const first: Awaited<ReturnType<typeof lookedUp>>[] = [];
   const drawn = await lookTwice(plan.probe, async (n) => {
@@ -136,13 +136,13 @@ function isWrong(document: { readonly isWrong: boolean }): boolean {
 
 /** Some that should be in the store, each as likely as any other. */
 async function drawDocuments(look: Look, n: number): Promise<readonly ExpectedDocument[]> {
-  const { deps, plan } = look;
+  const { context, plan } = look;
   const until = settledUntil(look);
   const start = { place: drawnPlace(Math.random()), id: '' };
-  const documents = await deps.indexDocuments.after(plan.pipeline, start, until, n);
+  const documents = await context.db.index.documents.after(plan.pipeline, start, until, n);
   if (documents.length === n) return documents;
   // The order has no end: behind the last place comes the first.
-  const more = await deps.indexDocuments.after(plan.pipeline, FIRST_PLACE, until, n - documents.length);
+  const more = await context.db.index.documents.after(plan.pipeline, FIRST_PLACE, until, n - documents.length);
   return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
 }
 
@@ -181,7 +181,7 @@ export async function meetStrangers(look: Look): Promise<boolean> {
 }
 
 async function meetAll(look: Look): Promise<void> {
-  const { plan, guest, round, deps, signal, save } = look;
+  const { plan, guest, round, context, signal, save } = look;
   let from = (round.position as ListPosition | null)?.from ?? null;
   for (;;) {
     const page = await guest
@@ -189,8 +189,8 @@ async function meetAll(look: Look): Promise<void> {
       .catch(async (error: unknown) => {
         // A place that the store has forgotten is no place to go on from.
         if (from !== null && error instanceof PutOff && error.reason === 'store_failed') {
-          await deps.indexRounds.forgetTallies(round, 'orphaned');
-          await deps.indexRounds.forgetSuspects(plan.pipeline);
+          await context.db.index.rounds.forgetTallies(round, 'orphaned');
+          await context.db.index.rounds.forgetSuspects(plan.pipeline);
           await save({ position: null });
         }
         throw error;
@@ -206,11 +206,11 @@ async function meetAll(look: Look): Promise<void> {
 }
 
 async function meetSome(look: Look): Promise<void> {
-  const { plan, guest, deps, round, signal, save } = look;
-  const last = await deps.indexRounds.lastTally(plan.pipeline, 'orphaned');
+  const { plan, guest, context, round, signal, save } = look;
+  const last = await context.db.index.rounds.lastTally(plan.pipeline, 'orphaned');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * SAMPLE_MS) return;
   // Another seed each time, so that what one sample misses the next one may see.
-  let seed = Math.floor(deps.clock.now().getTime() / 1000);
+  let seed = Math.floor(context.clock.now().getTime() / 1000);
   let drawn: readonly string[] = [];
   const met = new Map<string, number>();
   await lookTwice(plan.probe, async (n) => {
@@ -231,8 +231,8 @@ async function meetSome(look: Look): Promise<void> {
 }
 
 /** What was met, by the segments that the manifest last gave; ids that it never named have none. */
-async function metOf({ deps, plan }: Look, ids: readonly string[]): Promise<ReturnType<typeof tallied>> {
-  const segments = await deps.indexDocuments.segmentsOf(plan.pipeline, ids);
+async function metOf({ context, plan }: Look, ids: readonly string[]): Promise<ReturnType<typeof tallied>> {
+  const segments = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
   return tallied(
     'orphaned',
     ids.map((id) => ({ segment: segments.get(id) ?? null, n: 1, found: 0 })),
@@ -240,15 +240,15 @@ async function metOf({ deps, plan }: Look, ids: readonly string[]): Promise<Retu
 }
 
 async function strangersOf(look: Look, ids: readonly string[]): Promise<readonly string[]> {
-  const { deps, plan } = look;
-  const expected = await deps.indexDocuments.expected(plan.pipeline, ids, settledUntil(look));
+  const { context, plan } = look;
+  const expected = await context.db.index.documents.expected(plan.pipeline, ids, settledUntil(look));
   return ids.filter((id) => !expected.has(id));
 }
 
 /** Holds the strangers, and the orphans of before, against the manifest and the store as they are now. */
 export async function confirmOrphans(look: Look): Promise<void> {
-  const { deps, plan, save } = look;
-  const before = await deps.indexRounds.findings(plan.pipeline, 'orphaned', LOOKED_AT_AGAIN);
+  const { context, plan, save } = look;
+  const before = await context.db.index.rounds.findings(plan.pipeline, 'orphaned', LOOKED_AT_AGAIN);
   const again = await orphansAmong(
     look,
     before.map(({ id }) => id),
@@ -256,11 +256,11 @@ export async function confirmOrphans(look: Look): Promise<void> {
   const documents = before.map(({ id, segment }) => ({ id, segment, isWrong: again.has(id) }));
   await save({ looked: [{ kind: 'orphaned', documents, uncounted: true }], position: null });
   for (;;) {
-    const suspects = await deps.indexRounds.suspects(plan.pipeline, IDS_PER_CALL);
+    const suspects = await context.db.index.rounds.suspects(plan.pipeline, IDS_PER_CALL);
     if (suspects.length === 0) return;
     const ids = suspects.map(({ id }) => id);
     const orphans = await orphansAmong(look, ids);
-    const segments = await deps.indexDocuments.segmentsOf(plan.pipeline, ids);
+    const segments = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
     const named = ids.map((id) => ({ id, segment: segments.get(id) ?? null, isWrong: orphans.has(id) }));
     const found = suspects.map(({ id, times }) => ({
       segment: segments.get(id) ?? null,
@@ -289,9 +289,9 @@ type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
 
 /** Looks at as many documents as a probe has, drawn anew, and again at those that were found before. */
 export async function lookAtChunks(look: Look): Promise<void> {
-  const { deps, plan, save } = look;
-  const found = await deps.indexRounds.findings(plan.pipeline, 'superseded', LOOKED_AT_AGAIN);
-  const counts = await deps.indexDocuments.chunkCounts(
+  const { context, plan, save } = look;
+  const found = await context.db.index.rounds.findings(plan.pipeline, 'superseded', LOOKED_AT_AGAIN);
+  const counts = await context.db.index.documents.chunkCounts(
     plan.pipeline,
     found.map(({ id }) => id),
   );
@@ -341,9 +341,9 @@ function superseded(
 
 /** Asks the retriever for the start of the text of some, as a user would who has it before him. */
 async function lookWhatIsRetrieved(look: Look, documents: readonly ExpectedDocument[], chunks: Chunks): Promise<void> {
-  const { deps, plan, save, signal, guest } = look;
+  const { context, plan, save, signal, guest } = look;
   if (plan.retrieve === 0) return;
-  const before = await deps.indexRounds.findings(plan.pipeline, 'unretrievable', plan.retrieve);
+  const before = await context.db.index.rounds.findings(plan.pipeline, 'unretrievable', plan.retrieve);
   const ask = async (one: Pick<ExpectedDocument, 'id' | 'segment'>, own: Chunks): Promise<LookedAt[]> => {
     const text = questionOf((own.get(one.id) ?? []).map(({ content }) => content));
     if (text === null) return [];

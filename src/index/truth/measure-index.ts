@@ -3,14 +3,15 @@
  * is withheld.
  */
 
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
 import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/meter.ts';
 import type { FollowedChange } from './documents-table.ts';
-import type { IndexDeps, IndexPlan } from './plan.ts';
-import type { Phase, Round, RoundsTable } from './rounds-table.ts';
+import type { IndexPlan } from './plan.ts';
+import type { Phase, Round } from './rounds-table.ts';
 import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
 import { type Arrival, bySegments, lagOf, shareOf, type Tally } from './rules/looks.ts';
 
@@ -56,12 +57,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
 const MIN_ARRIVALS = 20;
 
 /** @param all whether every document was looked at */
-export async function measureIndex(
-  { indexRounds: rounds, indexDocuments: documents, measurements, clock }: IndexDeps,
-  plan: IndexPlan,
-  round: Round,
-  all: boolean,
-): Promise<void> {
+export async function measureIndex({ db, clock }: Context, plan: IndexPlan, round: Round, all: boolean): Promise<void> {
   const { pipeline, maxSegments } = plan;
   const now = clock.now();
   const dayAgo = new Date(now.getTime() - DAY_MS);
@@ -72,12 +68,12 @@ export async function measureIndex(
     measuredAt: now,
   };
   const outcomes: MeasurementOutcome[] = [];
-  const counts = await rounds.countFindings(pipeline);
+  const counts = await db.index.rounds.countFindings(pipeline);
   for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [
     FindingKind,
     (typeof shareOfKind)['missing'],
   ][]) {
-    const tallies = await rounds.tallies(pipeline, kind, ofDay ? dayAgo : round.startedAt);
+    const tallies = await db.index.rounds.tallies(pipeline, kind, ofDay ? dayAgo : round.startedAt);
     const wasAll = all && (kind === 'missing' || kind === 'orphaned');
     const known = counts.get(kind);
     for (const { segment, ...tally } of bySegments(tallies, maxSegments)) {
@@ -88,8 +84,8 @@ export async function measureIndex(
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
   }
-  outcomes.push(...lagsOf(await documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
-  await measurements.record(outcomes);
+  outcomes.push(...lagsOf(await db.index.documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
+  await db.measurements.record(outcomes);
 }
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
@@ -194,14 +190,8 @@ function ofAllDocuments(latest: readonly LatestMeasurement[], measure: string, n
   return found === undefined || found.gap !== null || isTooOld(found, now) ? null : found.newest;
 }
 
-interface IndexGaugesDeps {
-  readonly indexRounds: Pick<RoundsTable, 'standings'>;
-  /** Of the pipelines whose config has `index`; what is stored of others is left out. */
-  readonly plans: readonly Pick<IndexPlan, 'pipeline' | 'lateAfterMs'>[];
-}
-
 export async function readIndexGauges(
-  { indexRounds, plans }: IndexGaugesDeps,
+  { db, indexPlans: plans }: Context,
   { measurements }: MeasuredRows,
 ): Promise<GaugesAt> {
   const pipelines = plans.map(({ pipeline }) => pipeline);
@@ -209,7 +199,7 @@ export async function readIndexGauges(
   const own = measurements.filter(
     ({ pipeline, measure }) => pipelines.includes(pipeline) && indexMeasureNames.includes(measure),
   );
-  const standings = (await indexRounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
+  const standings = (await db.index.rounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
   const late = plans.map(({ pipeline, lateAfterMs }) =>
     sample('recalld_index_late_after_seconds', { pipeline }, lateAfterMs / 1000),
   );

@@ -4,15 +4,9 @@ import type { Config } from '../../app/config/schema.ts';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
-import type { ThrottleLimits } from '../../connectors/throttle/limits.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { Clock } from '../../core/time.ts';
 import { type Cron, longestGapSeconds } from '../../math/schedule/occurrences.ts';
-import type { Measurements } from '../../measures/measurements.ts';
 import { durationMs } from '../../platform/config/times.ts';
-import type { DocumentsTable } from './documents-table.ts';
 import { createManifestSource, type ManifestSource } from './manifest.ts';
-import type { RoundsTable } from './rounds-table.ts';
 
 export interface IndexPlan {
   readonly pipeline: string;
@@ -33,15 +27,6 @@ export interface IndexPlan {
   /** Whether the store tells the version of the document that a chunk was made of. */
   readonly tellsVersions: boolean;
   readonly maxSegments: number;
-}
-
-export interface IndexDeps {
-  readonly indexDocuments: DocumentsTable;
-  readonly indexRounds: RoundsTable;
-  readonly measurements: Pick<Measurements, 'record'>;
-  readonly limits: Pick<ThrottleLimits, 'reserve'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 type Parts = Pick<IndexPlan, 'retriever' | 'embedder'> & { readonly name: string; readonly store: VectorStore | null };

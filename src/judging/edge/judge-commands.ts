@@ -136,17 +136,16 @@ async function withJudged(
 }
 
 async function runRound({ settings, store, options }: JudgedWork): Promise<void> {
-  const { config, logger, signal } = settings;
+  const { config, signal } = settings;
   const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
   const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
     const [plan] = createJudgingPlans(config, [pipeline]);
     if (plan === undefined) return null;
     // What a command counts is shown by nobody.
-    const meter = { increment: () => undefined };
+    const meter = { increment: () => undefined, set: () => undefined, observe: () => undefined };
     try {
       // Scores go to the tracing platform with the next round of the daemon.
-      const deps = { ...store, otlp: null, clock: systemClock, logger, meter, hashKey };
-      return await judgePipeline(deps, plan, signal, 0);
+      return await judgePipeline({ ...store, otlp: null, meter, hashKey }, plan, signal, 0);
     } finally {
       plan.judge?.close?.();
     }

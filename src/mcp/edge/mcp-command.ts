@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Command } from 'commander';
-import { commandSettings, withWatchedStore } from '../../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
 import { createMcpServer } from '../tools.ts';
 
@@ -18,9 +18,8 @@ export function mcpCommand(command: Command, signal: AbortSignal): Command {
     .addHelpText('after', HELP)
     .action(async ({ config: file }: { readonly config?: string }) => {
       const settings = commandSettings(file, signal);
-      const { config } = settings;
-      await withWatchedStore(settings, async (store) => {
-        const server = serveStdio(() => createMcpServer({ ...store, config, choosesTags: true }, version));
+      await withCommandStore(settings, async (store) => {
+        const server = serveStdio(() => createMcpServer(store, version, true));
         try {
           await once(process.stdin, 'close', { signal });
         } finally {

@@ -2,12 +2,12 @@
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Context } from '../../core/context.ts';
 import type { ExplainBudget } from '../../incidents/explain/explain-budget.ts';
 import { personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { type ApiScope, allows } from '../../platform/access/credentials.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
-import type { McpDeps } from '../tools.ts';
 
 export const mcpEndpoints: readonly Endpoint[] = [
   {
@@ -24,18 +24,18 @@ export const mcpEndpoints: readonly Endpoint[] = [
 export interface McpRouteDeps {
   readonly authentication: AuthenticationSettings;
   readonly explainBudget: ExplainBudget;
-  readonly mcp: Omit<McpDeps, 'choosesTags'>;
+  readonly context: Context;
 }
 
 export function addMcp(
   app: FastifyInstance,
-  { authentication, explainBudget, mcp }: McpRouteDeps,
+  { authentication, explainBudget, context }: McpRouteDeps,
   version: string,
 ): void {
   let opening: Promise<OpenMcp> | null = null;
   app.addHook('onClose', async () => (await opening)?.handler.close());
   app.post('/v1/mcp', { preParsing: requireScope('read', authentication) }, async (request, reply) => {
-    opening ??= openHandler(mcp, version);
+    opening ??= openHandler(context, version);
     const { handler, explainedBy } = await opening;
     const explained = explainedBy(request.body);
     if (explained > 0) explainBudget.spend(personOf(request), explained);
@@ -59,14 +59,14 @@ function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo }
 type OpenMcp = Awaited<ReturnType<typeof openHandler>>;
 
 /** Loaded by the first call: most daemons are never asked, and it would take a tenth of a second of every start. */
-async function openHandler(mcp: McpRouteDeps['mcp'], version: string) {
+async function openHandler(context: Context, version: string) {
   const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),
     import('../tools.ts'),
   ]);
   const handler = createMcpHandler(({ authInfo }) => {
     const choosesTags = authInfo === undefined || allows(authInfo.scopes as ApiScope[], 'admin');
-    return createMcpServer({ ...mcp, choosesTags }, version);
+    return createMcpServer(context, version, choosesTags);
   });
   return {
     handler,

@@ -3,17 +3,26 @@
  * metric.
  */
 
+import { readCheckGauges } from '../../checks/check-store.ts';
+import type { Context } from '../../core/context.ts';
 import { queryOutcomes, type RunStatus } from '../../core/model.ts';
-import type { Clock } from '../../core/time.ts';
+import { readDensityGauges, readTopicGauges } from '../../density/gauges.ts';
+import { readExperimentGauges } from '../../experiments/gauges.ts';
+import { liveMixGauges, readScheduleGauges } from '../../golden/gauges.ts';
 import type { RunDifference } from '../../golden/rules/compare-golden-runs.ts';
 import { type GainMeasure, gainMeasures, type RunLabels, type SegmentScore } from '../../golden/rules/run.ts';
 import { type GoldenMeasure, goldenMeasures } from '../../golden/rules/score-run.ts';
-import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { readDiagnosisGauges } from '../../incidents/diagnosis/incidents.ts';
+import { readProbeGauges } from '../../index/probes/probes.ts';
+import { readIndexGauges } from '../../index/truth/measure-index.ts';
+import { judgingGauges } from '../../judging/gauges.ts';
+import { feedbackGauges, liveGauges } from '../../live/publish-live.ts';
 import { finiteOrNull } from '../../math/stats/descriptive.ts';
-import { boundedSamples, type MeasuredRows, type Measurements } from '../../measures/measurements.ts';
-import { type IntervalOf, isRunTooOld } from '../../measures/rules/measurement.ts';
+import { boundedSamples, type MeasuredRows } from '../../measures/measurements.ts';
+import { isRunTooOld } from '../../measures/rules/measurement.ts';
+import { changeGauges } from '../../measures/watch-changes.ts';
 import {
   type GaugeSample,
   type GaugesAt,
@@ -22,7 +31,6 @@ import {
   type StoredGaugesAt,
   sample,
 } from '../../platform/metrics/meter.ts';
-import type { JobQueue } from '../../platform/queue/job-queue.ts';
 
 /** Rows that several parts are made of, read once. */
 interface SharedRows extends MeasuredRows {
@@ -32,36 +40,52 @@ interface SharedRows extends MeasuredRows {
 
 const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
 
-export interface PublishDeps {
-  readonly runs: Pick<GoldenRuns, 'latest'>;
-  readonly measurements: Pick<Measurements, 'latest'>;
-  readonly queue: JobQueue;
-  readonly clock: Clock;
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly intervalSeconds: IntervalOf;
-  /** What is told beside golden runs: when they are due, what feedback, live traffic and probes came to, how checks stand. */
-  readonly parts: readonly ((rows: SharedRows) => GaugesAt | Promise<GaugesAt>)[];
-}
+/** Gauges beside those of golden runs: when runs are due, and what each subject has measured. */
+type GaugesOfSubject = (context: Context, rows: SharedRows) => GaugesAt | Promise<GaugesAt>;
+
+const gaugesOfSubjects: readonly GaugesOfSubject[] = [
+  readScheduleGauges,
+  (context, rows) => feedbackGauges(liveOf(context), rows),
+  (context, rows) => liveGauges(liveOf(context), rows),
+  (context, rows) => changeGauges({ pipelines: namesOf(context), intervalSeconds: context.intervalSeconds }, rows),
+  readProbeGauges,
+  readDensityGauges,
+  ({ judgingPlans }, rows) => judgingGauges(judgingPlans, rows),
+  readIndexGauges,
+  readTopicGauges,
+  readDiagnosisGauges,
+  readExperimentGauges,
+  ({ pipelines }, rows) => liveMixGauges(pipelines, rows),
+  readCheckGauges,
+];
+
+const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
+
+/** Values are trusted by the schedule of the job that takes them. */
+const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
 /**
  * Reads the rows behind every stored gauge, one table after the other, since nobody waits for it and it shares the
  * connections of those who are waited for. Pipelines that the config no longer has are left out.
  */
-export async function readStoredGauges(deps: PublishDeps): Promise<StoredGaugesAt> {
-  const latest = await deps.runs.latest();
-  const rows = { runs: latest, measurements: await deps.measurements.latest(deps.clock.now()) };
-  const queues = await deps.queue.counts();
+export async function readStoredGauges(
+  context: Context,
+  subjects: readonly GaugesOfSubject[] = gaugesOfSubjects,
+): Promise<StoredGaugesAt> {
+  const latest = await context.db.golden.runs.latest();
+  const rows = { runs: latest, measurements: await context.db.measurements.latest(context.clock.now()) };
+  const queues = await context.queue.counts();
   const parts: GaugesAt[] = [];
-  for (const read of deps.parts) parts.push(await read(rows));
-  const watched = new Set(deps.pipelines.map((pipeline) => pipeline.name));
+  for (const read of subjects) parts.push(await read(context, rows));
+  const watched = new Set(context.pipelines.map((pipeline) => pipeline.name));
   const fixed = [
-    ...deps.pipelines.flatMap((pipeline) => configSamples(pipeline, deps)),
+    ...context.pipelines.flatMap((pipeline) => configSamples(pipeline, context)),
     ...queues.map(({ queue, state, count }) => sample('recalld_queue_jobs', { queue, state }, count)),
   ];
   return (now) => {
     const runs = latest
       .filter((run) => watched.has(run.pipeline))
-      .map((run) => gaugesOfRun(run, deps.intervalSeconds(run.pipeline, run.goldenSet), now));
+      .map((run) => gaugesOfRun(run, context.intervalSeconds(run.pipeline, run.goldenSet), now));
     return {
       current: [...runs.flatMap(({ current }) => current), ...fixed, ...parts.flatMap((part) => part(now))],
       kept: runs.flatMap(({ kept }) => kept),
@@ -154,7 +178,7 @@ function segmentSizes(scores: readonly SegmentScore[]): (readonly [string, numbe
 }
 
 /** What is known without any run, so that a set that never ran is seen to be missing. */
-function configSamples({ name, golden }: WatchedPipeline, { intervalSeconds }: PublishDeps): GaugeSample[] {
+function configSamples({ name, golden }: WatchedPipeline, { intervalSeconds }: Context): GaugeSample[] {
   return golden.flatMap(({ set }) => {
     const interval = intervalSeconds(name, set);
     const labels = { pipeline: name, golden_set: set };

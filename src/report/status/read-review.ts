@@ -1,38 +1,20 @@
 /** Reads what a weekly review of one pipeline is about: scores, incidents and causes, coverage, golden sets, pages. */
 
 import { ofKind } from '../../checks/rules/golden-checks.ts';
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import type { DensityPlan } from '../../density/plan.ts';
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
 import type { TopicWindow, UncoveredTopic } from '../../density/rules/uncovered-topic.ts';
-import type { TopicsTable } from '../../density/topics-table.ts';
-import type { DensityEvent, WatchTable } from '../../density/watch-table.ts';
+import type { DensityEvent } from '../../density/watch-table.ts';
 import type { StoredComparison } from '../../golden/rules/compare-golden-runs.ts';
 import { type GoldenSetVersion, goldenSegment } from '../../golden/rules/golden-set.ts';
 import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
 import { REPRESENTATIVENESS } from '../../golden/sets/live-mix.ts';
-import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
-import type { GoldenSets } from '../../golden/sql/golden-sets.ts';
-import type { HistoricRun, RunReads } from '../../golden/sql/run-results.ts';
+import type { HistoricRun } from '../../golden/sql/run-results.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { Incidents } from '../../incidents/diagnosis/incidents.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
-import type { Measurements } from '../../measures/measurements.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
-
-export interface ReadReviewDeps {
-  readonly incidents: Pick<Incidents, 'list'>;
-  readonly measurements: Pick<Measurements, 'series'>;
-  readonly runs: Pick<GoldenRuns, 'find' | 'scores' | 'comparisons'>;
-  readonly runReads: Pick<RunReads, 'history'>;
-  readonly sets: Pick<GoldenSets, 'latest'>;
-  readonly topics: Pick<TopicsTable, 'list' | 'windows' | 'texts'>;
-  readonly deployments: Pick<Deployments, 'list'>;
-  readonly densityStates: Pick<WatchTable, 'find' | 'events'>;
-  readonly densityPlans: readonly DensityPlan[];
-}
 
 export interface ReviewRequest {
   readonly pipeline: WatchedPipeline;
@@ -105,19 +87,19 @@ const MAX_TOPICS = 20;
 /** Of each list; a review of a week with more has another problem than its report. */
 const MAX_LISTED = 1_000;
 
-export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): Promise<Review> {
+export async function readReview(context: Context, request: ReviewRequest): Promise<Review> {
   const { from, until, showsText } = request;
   const pipeline = request.pipeline.name;
-  const plan = deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
+  const plan = context.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
   const [sets, incidents, density, uncovered, events, state, topics, deployments] = await Promise.all([
-    Promise.all(request.pipeline.golden.map(({ set }) => readSet(deps, request, set))),
-    deps.incidents.list({ pipeline, during: { from, until }, limit: MAX_LISTED }),
-    deps.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
-    deps.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
-    deps.densityStates.events({ pipeline, limit: MAX_LISTED }),
-    deps.densityStates.find(pipeline),
-    readTopics(deps, request),
-    deps.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
+    Promise.all(request.pipeline.golden.map(({ set }) => readSet(context, request, set))),
+    context.db.incidents.list({ pipeline, during: { from, until }, limit: MAX_LISTED }),
+    context.db.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
+    context.db.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
+    context.db.density.watch.events({ pipeline, limit: MAX_LISTED }),
+    context.db.density.watch.find(pipeline),
+    readTopics(context, request),
+    context.db.live.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
   ]);
   const isFull = (list: readonly unknown[]): boolean => list.length === MAX_LISTED;
   return {
@@ -144,14 +126,14 @@ export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): 
 }
 
 async function readSet(
-  deps: ReadReviewDeps,
+  context: Context,
   { pipeline, from, until }: ReviewRequest,
   goldenSet: string,
 ): Promise<ReviewedSet> {
   const [version, runs, representativeness] = await Promise.all([
-    deps.sets.latest(goldenSet),
-    deps.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MAX_RUNS }),
-    deps.measurements.series(
+    context.db.golden.sets.latest(goldenSet),
+    context.db.golden.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MAX_RUNS }),
+    context.db.measurements.series(
       { pipeline: pipeline.name, measure: REPRESENTATIVENESS, segment: goldenSegment(goldenSet) },
       from,
       until,
@@ -162,34 +144,38 @@ async function readSet(
     goldenSet,
     version,
     runs,
-    last: last === undefined ? null : await readLast(deps, last.runId),
+    last: last === undefined ? null : await readLast(context, last.runId),
     representativeness: representativeness.at(-1) ?? null,
     floors: new Map(ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [measure, below])),
   };
 }
 
-async function readLast(deps: ReadReviewDeps, runId: string): Promise<ReviewedSet['last']> {
+async function readLast(context: Context, runId: string): Promise<ReviewedSet['last']> {
   const [run, scores, comparisons] = await Promise.all([
-    deps.runs.find(runId),
-    deps.runs.scores(runId),
-    deps.runs.comparisons(runId),
+    context.db.golden.runs.find(runId),
+    context.db.golden.runs.scores(runId),
+    context.db.golden.runs.comparisons(runId),
   ]);
   if (run === null) return null;
   return { run, scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
 }
 
 async function readTopics(
-  deps: ReadReviewDeps,
+  context: Context,
   { pipeline: { name: pipeline }, until, showsText }: ReviewRequest,
 ): Promise<ReviewedTopic[]> {
-  const topics = await deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS });
+  const topics = await context.db.density.topics.list({
+    pipeline,
+    states: ['open', 'acknowledged'],
+    limit: MAX_TOPICS,
+  });
   return Promise.all(
     topics
       .filter(({ firstSeen }) => firstSeen < until)
       .map(async (topic) => {
         const [windows, texts] = await Promise.all([
-          deps.topics.windows(topic.id),
-          showsText ? deps.topics.texts(pipeline, topic.examples) : new Map<string, string>(),
+          context.db.density.topics.windows(topic.id),
+          showsText ? context.db.density.topics.texts(pipeline, topic.examples) : new Map<string, string>(),
         ]);
         return { topic, windows, texts };
       }),

@@ -1,16 +1,14 @@
 /** Reads what is stored of pipelines and says how each stands, and all at one glance. */
-import { type ReadChecksDeps, statesOf } from '../../checks/check-store.ts';
+import { statesOf } from '../../checks/check-store.ts';
+import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
-import type { GoldenBaseline, GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import type { GoldenBaseline } from '../../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { Incidents } from '../../incidents/diagnosis/incidents.ts';
 import { isCorrected } from '../../judging/gauges.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
-import type { Measurements } from '../../measures/measurements.ts';
 import {
   type GoldenSetStatus,
   type PipelineStatus,
@@ -21,14 +19,6 @@ import {
 
 const DEPLOYMENTS_MS = 7 * DAY_MS;
 const MAX_DEPLOYMENTS = 100;
-
-export interface ReadStatusDeps extends ReadChecksDeps, Pick<StatusFacts, 'intervalSeconds' | 'liveIntervalSeconds'> {
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly measurements: Pick<Measurements, 'latest'>;
-  readonly runs: Pick<GoldenRuns, 'latest' | 'list'>;
-  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
-  readonly deployments: Pick<Deployments, 'list'>;
-}
 
 /** The runs behind the scores of a golden set. */
 export interface GoldenSetRuns {
@@ -47,54 +37,50 @@ export interface DetailedStatus extends PipelineStatus {
 }
 
 /** How every pipeline of the config stands, in its order. */
-export async function readStatuses(deps: ReadStatusDeps): Promise<readonly PipelineStatus[]> {
-  const now = deps.clock.now();
-  const facts = await readFacts(deps, now);
-  return deps.pipelines.map((pipeline) => pipelineStatus(pipeline, facts, now));
+export async function readStatuses(context: Context): Promise<readonly PipelineStatus[]> {
+  const now = context.clock.now();
+  const facts = await readFacts(context, now);
+  return context.pipelines.map((pipeline) => pipelineStatus(pipeline, facts, now));
 }
 
 /** How one pipeline stands, with what is needed to look further. */
-export async function readStatus(deps: ReadStatusDeps, pipeline: WatchedPipeline): Promise<DetailedStatus> {
-  const at = deps.clock.now();
+export async function readStatus(context: Context, pipeline: WatchedPipeline): Promise<DetailedStatus> {
+  const at = context.clock.now();
   const [facts, deployments] = await Promise.all([
-    readFacts(deps, at),
-    deps.deployments.list({
+    readFacts(context, at),
+    context.db.live.deployments.list({
       pipeline: pipeline.name,
       since: new Date(at.getTime() - DEPLOYMENTS_MS),
       limit: MAX_DEPLOYMENTS,
     }),
   ]);
   const status = pipelineStatus(pipeline, facts, at);
-  const runs = await Promise.all(status.golden.map(({ goldenSet }) => readRuns(deps, pipeline.name, goldenSet)));
+  const runs = await Promise.all(status.golden.map(({ goldenSet }) => readRuns(context, pipeline.name, goldenSet)));
   return { ...status, at, runs, deployments };
 }
 
-async function readFacts(deps: ReadStatusDeps, now: Date): Promise<StatusFacts> {
-  const { intervalSeconds, liveIntervalSeconds } = deps;
+async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
+  const { intervalSeconds, liveIntervalSeconds } = context;
   const [latest, measurements, standings] = await Promise.all([
-    deps.runs.latest(),
-    deps.measurements.latest(now),
-    deps.checkStore.standings(),
+    context.db.golden.runs.latest(),
+    context.db.measurements.latest(now),
+    context.db.checks.standings(),
   ]);
   return {
     latest,
     // What the model said alone is no news once people have corrected it, and would only grow old.
     measurements: measurements.filter((one) => !isCorrected(one, measurements)),
-    checks: statesOf(deps, standings, now),
+    checks: statesOf(context, standings, now),
     intervalSeconds,
     liveIntervalSeconds,
   };
 }
 
-async function readRuns(
-  { runs, baselines }: ReadStatusDeps,
-  pipeline: string,
-  goldenSet: string,
-): Promise<GoldenSetRuns> {
+async function readRuns({ db }: Context, pipeline: string, goldenSet: string): Promise<GoldenSetRuns> {
   const [[latest], [latestCompleted], baseline] = await Promise.all([
-    runs.list({ pipeline, goldenSet, limit: 1 }),
-    runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 }),
-    baselines.pinned(pipeline, goldenSet),
+    db.golden.runs.list({ pipeline, goldenSet, limit: 1 }),
+    db.golden.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 }),
+    db.golden.baselines.pinned(pipeline, goldenSet),
   ]);
   return { goldenSet, latest: latest ?? null, latestCompleted: latestCompleted ?? null, baseline };
 }
@@ -104,17 +90,12 @@ export type OverviewJson = Awaited<ReturnType<typeof readOverview>>[number];
 
 const RUNS_OF_TREND = 20;
 
-export interface ReadOverviewDeps extends ReadStatusDeps {
-  readonly runs: ReadStatusDeps['runs'] & Pick<GoldenRuns, 'scores'>;
-  readonly incidents: Pick<Incidents, 'open'>;
-}
-
-export async function readOverview(deps: ReadOverviewDeps) {
-  const [statuses, open] = await Promise.all([readStatuses(deps), deps.incidents.open()]);
+export async function readOverview(context: Context) {
+  const [statuses, open] = await Promise.all([readStatuses(context), context.db.incidents.open()]);
   const overview = [];
   for (const status of statuses) {
     const { pipeline, state, reasons, unknowns, golden } = status;
-    const sets = await Promise.all(golden.map((set) => goldenSet(deps.runs, pipeline, set)));
+    const sets = await Promise.all(golden.map((set) => goldenSet(context.db.golden.runs, pipeline, set)));
     const summary = standingIncident(status, open)?.summary ?? null;
     const sentences = reasons.map(({ sentence }) => sentence);
     overview.push({

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { type CommandSettings, commandSettings, withWatchedStore } from '../../app/commands/command-store.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -33,14 +33,14 @@ const assets = path.join(import.meta.dirname, '../../../src/report/console/asset
 /**
  * Reads the review and writes it as one HTML file.
  *
- * @throws RecalldError file_unwritable, and as withWatchedStore
+ * @throws RecalldError file_unwritable, and as withCommandStore
  */
 async function writeReport(settings: CommandSettings, request: ReportRequest): Promise<Review> {
   const { pipeline, from, until, out, force } = request;
   const now = systemClock.now();
   const privacy = settings.config.pipelines.find(({ name }) => name === pipeline)?.privacy;
   const showsText = privacy?.text !== 'hash';
-  const review = await withWatchedStore(settings, (store) => {
+  const review = await withCommandStore(settings, (store) => {
     const watched = store.pipelines.find(({ name }) => name === pipeline);
     if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not watched.`);
     return readReview(store, { pipeline: watched, from, until, showsText });

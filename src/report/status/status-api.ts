@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Dependencies } from '../../app/dependencies.ts';
 import { readCheckStates } from '../../checks/check-store.ts';
 import {
   type ChecksDeps,
@@ -14,6 +13,7 @@ import {
   transitionListQuery,
   transitionSchema,
 } from '../../checks/edge/routes.ts';
+import type { Context } from '../../core/context.ts';
 import { metricsOf } from '../../golden/runs/score-json.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentListQuery } from '../../incidents/diagnosis/edge/routes.ts';
@@ -104,21 +104,21 @@ const withheld = { value: null, ciLow: null, ciHigh: null, ciMethod: null, n: nu
 /** Composes what the HTTP API says of how things stand. */
 type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;
 
-export function createStatusApi(dependencies: Dependencies): StatusApi {
-  const { config, pipelines, clock, traffic } = dependencies;
+export function createStatusApi(context: Context): StatusApi {
+  const { db, config, pipelines, clock } = context;
   const sources = createLivePlans(config);
   return {
     clock,
-    checkStore: dependencies.checkStore,
+    checkStore: db.checks,
     assertPipeline: (name) => void findPipeline(pipelines, name),
-    readStatuses: () => readStatuses(dependencies),
-    readStatus: async (name) => readStatus(dependencies, findPipeline(pipelines, name)),
-    readCheckStates: () => readCheckStates(dependencies),
+    readStatuses: () => readStatuses(context),
+    readStatus: async (name) => readStatus(context, findPipeline(pipelines, name)),
+    readCheckStates: () => readCheckStates(context),
     async summarizeFeedback(name, window) {
       if (name !== null) findPipeline(pipelines, name);
       const summaries: FeedbackSummary[] = [];
       for (const source of sources.filter(({ pipeline }) => name === null || pipeline === name))
-        summaries.push(await summarizeFeedback(traffic, source, window));
+        summaries.push(await summarizeFeedback(db.live.traffic, source, window));
       return summaries;
     },
   };

@@ -1,6 +1,6 @@
 /** `recalld status`: how every pipeline stands, at one glance. */
 import type { Command } from 'commander';
-import { commandSettings, withWatchedStore } from '../../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { type ConfiguredOptions, printJson, printLine, sparkline as trend, withConfig } from '../../cli/output.ts';
 import { duration } from '../../core/format.ts';
@@ -12,7 +12,7 @@ import { type OverviewJson, readOverview } from './read-status.ts';
 
 export function statusCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld status').action(async ({ config, json }: ConfiguredOptions) => {
-    const overview = await withWatchedStore(commandSettings(config, signal), readOverview);
+    const overview = await withCommandStore(commandSettings(config, signal), readOverview);
     if (json === true) printJson(overview);
     else printLine(terminalText(contentOf(overview), systemClock.now()));
     if (overview.some(({ state }) => state !== 'ok')) process.exitCode = EXIT_CHECK_FAILED;

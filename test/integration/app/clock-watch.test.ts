@@ -1,4 +1,5 @@
 /** A clock that is wrong beside a real database: no run is started by it, and no tick is called missed. */
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
 import { startScheduler } from '../../../src/app/jobs.ts';
@@ -11,6 +12,7 @@ import { clockSkew } from '../../../src/math/schedule/clock-skew.ts';
 import { latestOccurrence } from '../../../src/math/schedule/occurrences.ts';
 import { createPool, lookAtClocks } from '../../../src/platform/postgres/pool.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
@@ -70,19 +72,18 @@ it('a clock two hours ahead starts no runs and calls none missed; set right, it 
   const schedule = new MemorySchedule();
   let ids = 0;
   const scheduler = startScheduler({
-    sets,
-    runs,
-    rotations: createGoldenRotations(pool),
-    ticks,
-    clock,
-    newRunId: () => `run-${(ids += 1)}`,
+    ...contextOf({
+      db: { golden: { sets, runs, rotations: createGoldenRotations(pool), ticks } },
+      clock,
+      newRunId: () => `run-${(ids += 1)}`,
+      queue: new MemoryJobQueue(),
+      logger,
+      meter,
+      indexPlans: [],
+      pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: HOURLY })] })],
+    }),
     schedule,
-    queue: new MemoryJobQueue(),
-    logger,
-    meter,
     clockWatch,
-    indexPlans: [],
-    pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: HOURLY })] })],
   });
   onTestFinished(() => scheduler.stop());
   const tick = (): void => schedule.fire(HOURLY.expression, latestOccurrence(HOURLY, clock.now()));

@@ -1,10 +1,11 @@
 /** Every job of the catalogue, with everything behind it that the daemon has, while its tables are gone. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { openDependencies } from '../../../src/app/dependencies.ts';
-import { type JobDeps, jobCatalogue } from '../../../src/app/jobs.ts';
-import { createJobDeps } from '../../../src/app/workers.ts';
+import { jobCatalogue } from '../../../src/app/jobs.ts';
 import { createCleanupStack } from '../../../src/core/cleanup-stack.ts';
+import type { Context } from '../../../src/core/context.ts';
 import { systemClock } from '../../../src/core/system-clock.ts';
 import { createJobRunner } from '../../../src/platform/queue/job-queue.ts';
 import { createDatabase, type OwnDatabase, queryDatabase, urlOf } from '../../support/database.ts';
@@ -41,14 +42,14 @@ const full = (name: string): string => `
 `;
 
 let database: OwnDatabase;
-let jobDeps: JobDeps;
+let jobDeps: Context;
 const cleanups = createCleanupStack(silentLogger);
 
 beforeAll(async () => {
   database = await createDatabase();
   const config = parseConfig(configOf(urlOf(database.connection)), 'recalld.yaml', {}, () => '');
   const settings = { config, name: 'a test', logger: silentLogger, cleanups };
-  jobDeps = createJobDeps(await openDependencies({ ...settings, signal: new AbortController().signal }));
+  jobDeps = await openDependencies({ ...settings, signal: new AbortController().signal });
   await queryDatabase(database.connection, 'drop schema public cascade');
 });
 

@@ -1,4 +1,5 @@
 /** A daily golden run whose database is stopped over its tick: it runs late and once, or is noted as missed. */
+
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startScheduler, type Ticks } from '../../../src/app/jobs.ts';
@@ -13,6 +14,7 @@ import { createPool } from '../../../src/platform/postgres/pool.ts';
 import { openJobQueue } from '../../../src/platform/queue/bullmq.ts';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
@@ -42,19 +44,25 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
   const start = (): void => {
     schedule = new MemorySchedule();
     ticks = startScheduler({
-      sets: createGoldenSets(pool),
-      runs: createGoldenRuns(pool),
-      rotations: createGoldenRotations(pool),
-      ticks: createGoldenTicks(pool),
-      clock: { ...systemClock, now: () => now },
-      newRunId: () => `run-${(ids += 1)}`,
+      ...contextOf({
+        db: {
+          golden: {
+            sets: createGoldenSets(pool),
+            runs: createGoldenRuns(pool),
+            rotations: createGoldenRotations(pool),
+            ticks: createGoldenTicks(pool),
+          },
+        },
+        clock: { ...systemClock, now: () => now },
+        newRunId: () => `run-${(ids += 1)}`,
+        queue,
+        logger,
+        meter,
+        indexPlans: [],
+        pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: { expression: DAILY, timezone: 'UTC' } })] })],
+      }),
       schedule,
-      queue,
-      logger,
-      meter,
       clockWatch: aRightClock,
-      indexPlans: [],
-      pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: { expression: DAILY, timezone: 'UTC' } })] })],
     });
   };
   const tickOf = (number: number): void => {

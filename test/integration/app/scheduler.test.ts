@@ -7,6 +7,7 @@ import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import type { GoldenSchedule } from '../../../src/golden/watched-pipeline.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';
@@ -38,19 +39,18 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
   const start = async (): Promise<MemorySchedule> => {
     const schedule = new MemorySchedule();
     const ticks = startScheduler({
-      sets,
-      runs,
-      rotations: createGoldenRotations(pool),
-      ticks: createGoldenTicks(pool),
-      clock,
-      newRunId: () => `${pipeline}-${++ids}`,
+      ...contextOf({
+        db: { golden: { sets, runs, rotations: createGoldenRotations(pool), ticks: createGoldenTicks(pool) } },
+        clock,
+        newRunId: () => `${pipeline}-${++ids}`,
+        queue,
+        logger,
+        meter: new MemoryMeter(),
+        indexPlans: [],
+        pipelines: [aWatchedPipeline({ name: pipeline, golden })],
+      }),
       schedule,
-      queue,
-      logger,
-      meter: new MemoryMeter(),
       clockWatch: aRightClock,
-      indexPlans: [],
-      pipelines: [aWatchedPipeline({ name: pipeline, golden })],
     });
     replicas.push({ schedule, ticks });
     await stored(ticks);

@@ -8,6 +8,7 @@ import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { aFailedAnswer, anAnswer, aWatchedPipeline, documents, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { anEnd, putRun } from '../../support/golden-runs.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
@@ -37,21 +38,20 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
   const checkStore = createCheckStore(database.pool);
   const [measurements, logger] = [createMeasurements(database.pool), new MemoryLogger()];
   const [runs, sets] = [createGoldenRuns(database.pool), createGoldenSets(database.pool)];
-  const deps = {
+  const deps = contextOf({
     pipelines,
     densityPlans: [],
-    densityStates: { all: async () => new Map() },
-    runs,
-    sets,
-    baselines: createGoldenBaselines(database.pool),
-    rotations: { list: async () => [] },
-    measurements,
-    checkStore,
+    db: {
+      density: { watch: { all: async () => new Map() } },
+      golden: { runs, sets, baselines: createGoldenBaselines(database.pool), rotations: { list: async () => [] } },
+      measurements,
+      checks: checkStore,
+    },
     clock,
     logger,
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
-  };
+  });
   /** The gauges of the check, those that are not 0. */
   const shown = async () =>
     (await readCheckGauges(deps))(clock.now())
@@ -114,7 +114,7 @@ describe('the checks of live traffic', () => {
     const { clock, deps, checkStore, measure } = aWorld([named]);
     const evaluate = async (check: ThresholdCheck, value: number) => {
       await measure(value);
-      await evaluateChecks({ ...deps, pipelines: [aWatchedPipeline({ thresholds: [check] })] });
+      await evaluateChecks(contextOf(deps, { pipelines: [aWatchedPipeline({ thresholds: [check] })] }));
       await clock.advance(300_000);
     };
     await evaluate(named, 0.01);
@@ -141,7 +141,7 @@ describe('the checks of live traffic', () => {
     await measure(0.01);
     await evaluateChecks(deps);
     const other: ThresholdCheck = { ...errors, name: 'service', measure: 'zero_results_ratio' };
-    await evaluateChecks({ ...deps, pipelines: [aWatchedPipeline({ thresholds: [other] })] });
+    await evaluateChecks(contextOf(deps, { pipelines: [aWatchedPipeline({ thresholds: [other] })] }));
     expect(await checkStore.standings()).toMatchObject([{ measure: 'zero_results_ratio', before: null, value: null }]);
   });
 
@@ -153,7 +153,7 @@ describe('the checks of live traffic', () => {
       const answers = Array.from({ length: 100 }, (_, n) =>
         n < failed ? aFailedAnswer({ queryId: `q${n}` }) : anAnswer({ queryId: `q${n}` }),
       );
-      await putRun(deps, { startedAt: now }, { answers, end: anEnd({ finishedAt: now, checks: [] }) });
+      await putRun(deps.db.golden, { startedAt: now }, { answers, end: anEnd({ finishedAt: now, checks: [] }) });
       const window = { windowStart: new Date(now.getTime() - 5_400_000), windowEnd: now, measuredAt: now };
       const bounds = { value, ciLow: value * 0.8, ciHigh: value * 1.2, n: 1000 };
       await measurements.record([aMeasurement({ measure: 'error_ratio', ...bounds, ...window })]);
@@ -193,7 +193,7 @@ describe('the checks of a retriever', () => {
       aFailedAnswer({ queryId: 'b' }),
       anAnswer({ queryId: 'c' }),
     ];
-    await putRun(deps, { startedAt: NOON }, { answers, end: anEnd({ finishedAt: NOON }) });
+    await putRun(deps.db.golden, { startedAt: NOON }, { answers, end: anEnd({ finishedAt: NOON }) });
     await evaluateChecks(deps);
     await evaluateChecks(deps);
     const series = { pipeline: 'docs', measure: 'retriever_error_ratio', segment: 'golden_set=faq' };
@@ -210,14 +210,14 @@ describe('the stability of answers', () => {
     const { clock, deps, measurements, checkStore } = aWorld([check]);
     const ran = (minutes: number, answers: readonly QueryAnswer[]) => {
       const at = new Date(NOON.getTime() + minutes * 60_000);
-      return putRun(deps, { startedAt: at }, { answers, end: anEnd({ finishedAt: at }) });
+      return putRun(deps.db.golden, { startedAt: at }, { answers, end: anEnd({ finishedAt: at }) });
     };
     const answer = (queryId: string, ids: string) => anAnswer({ queryId, documents: documents(...ids.split('')) });
     const right = [answer('q1', 'abc'), answer('q2', 'def')];
     const pinned = await ran(0, [...right, aFailedAnswer({ queryId: 'q3', outcome: 'timeout' })]);
     await ran(1, [...right, answer('q3', 'x')]);
     await ran(2, [answer('q1', 'abc'), aFailedAnswer({ queryId: 'q2' })]);
-    await deps.baselines.pin(
+    await deps.db.golden.baselines.pin(
       { pipeline: 'docs', goldenSet: 'faq', runId: pinned.id, note: null, noise: {}, pinnedAt: NOON },
       'somebody',
     );
@@ -263,7 +263,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
         return checkStore.advance(steps);
       },
     };
-    await evaluateChecks({ ...deps, checkStore: slow });
+    await evaluateChecks(contextOf(deps, { db: { checks: slow } }));
     expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical', revision: 3 }]);
     expect(await checkStore.transitions({ limit: 10 })).toHaveLength(2);
     expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
@@ -282,14 +282,14 @@ describe('two workers that evaluate the same checks at the same time', () => {
       async advance(steps: Parameters<typeof checkStore.advance>[0]) {
         if (isFirst) {
           isFirst = false;
-          const earlier = { ...deps, measurements: { ...measurements, latest: async () => [] } };
+          const earlier = contextOf(deps, { db: { measurements: { ...measurements, latest: async () => [] } } });
           await evaluateChecks(earlier);
         }
         return checkStore.advance(steps);
       },
     };
     await measure(0.2);
-    await evaluateChecks({ ...deps, checkStore: overtaken });
+    await evaluateChecks(contextOf(deps, { db: { checks: overtaken } }));
     expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical' }]);
   });
 });
@@ -299,9 +299,9 @@ describe('the checks of one pipeline', () => {
     const { deps, checkStore, measure } = aWorld();
     await measure(0.01);
     const pipelines = [...deps.pipelines, aWatchedPipeline({ name: 'wiki', thresholds: [errors] })];
-    await evaluateChecks({ ...deps, pipelines }, ['docs']);
+    await evaluateChecks(contextOf(deps, { pipelines }), ['docs']);
     expect((await checkStore.standings()).map(({ pipeline }) => pipeline)).toEqual(['docs']);
-    await evaluateChecks({ ...deps, pipelines });
+    await evaluateChecks(contextOf(deps, { pipelines }));
     expect((await checkStore.standings()).map(({ pipeline }) => pipeline)).toEqual(['docs', 'wiki']);
   });
 });

@@ -27,7 +27,7 @@ describe('queries of the baseline that are asked again', () => {
   }
 
   async function measured() {
-    const latest = await stream.deps.measurements.latest(stream.clock.now());
+    const latest = await stream.deps.db.measurements.latest(stream.clock.now());
     return latest.find(({ measure }) => measure === 'repeat_density') ?? null;
   }
 

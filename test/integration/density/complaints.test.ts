@@ -1,12 +1,15 @@
 /** Negative feedback on live queries in a real database -> what people complain about, and what others liked. */
+
 import { expect, it } from 'vitest';
-import { densityTasks } from '../../../src/density/compute.ts';
-import { complaintsTable, findComplaints } from '../../../src/density/find-complaints.ts';
+import { createDb } from '../../../src/app/database.ts';
+import { computeOfCommands } from '../../../src/density/compute.ts';
+import { findComplaints } from '../../../src/density/find-complaints.ts';
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { rowOf } from '../../../src/math/vector/matrix.ts';
 import { documents, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aLiveSample, aStoredClick } from '../../support/live-rows.ts';
 import { aStoredFeedback } from '../../support/live-traffic.ts';
@@ -70,8 +73,8 @@ it('a topic of negative feedback has a name, its share, examples, failures, and 
   await traffic.record({ samples, counts: [], levels: [] });
   await traffic.recordFeedback(feedback);
 
-  const deps = { table: complaintsTable(database.pool), cluster: densityTasks.findComplaints };
-  const found = await findComplaints(deps, 'docs', from);
+  const deps = contextOf({ reads: createDb(database.pool), compute: computeOfCommands });
+  const found = await findComplaints(deps, 'docs', from, new AbortController().signal);
   if (found.kind !== 'topics') throw new Error('There were too few queries.');
   expect(found).toMatchObject({ negative: UNHAPPY, others: CONTENT });
   const [topic, ...others] = found.topics;
@@ -82,6 +85,6 @@ it('a topic of negative feedback has a name, its share, examples, failures, and 
   expect(topic?.empty).toBeGreaterThan(0);
   expect(topic?.liked).toEqual([`doc of topic ${LEAVE}`]);
 
-  const none = await findComplaints(deps, 'docs', NOON);
+  const none = await findComplaints(deps, 'docs', NOON, new AbortController().signal);
   expect(none).toMatchObject({ kind: 'insufficient_data', of: 'negative', have: 0 });
 });

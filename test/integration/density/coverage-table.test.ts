@@ -1,17 +1,18 @@
 /** Coverage of live queries on a real database: who measures what, once, whatever happens to whom. */
+
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDb } from '../../../src/app/database.ts';
 import { erase } from '../../../src/app/erasure/erase.ts';
-import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
+import type { Context } from '../../../src/core/context.ts';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
-import { densityTables } from '../../../src/density/context.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
-import { admitLiveQueries, type MeasureCoverageDeps, measureCoverage } from '../../../src/density/measure-coverage.ts';
+import { admitLiveQueries, measureCoverage } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
-import { createDeployments } from '../../../src/live/deployments/deployments.ts';
 import { createTrafficReads } from '../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { NOON } from '../../support/builders.ts';
+import { type ContextParts, contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aSample } from '../../support/live-traffic.ts';
@@ -55,34 +56,25 @@ beforeEach(async () => {
   store = new MemoryVectorStore(chunks);
 });
 
-function deps(plan: Partial<DensityPlan> = {}, parts: Partial<MeasureCoverageDeps> = {}): MeasureCoverageDeps {
-  return {
-    tables: densityTables(database.pool),
-    limits: createThrottleLimits(database.pool),
-    meter: new MemoryMeter(),
-    deployments: createDeployments(database.pool),
-    clock,
-    logger: silentLogger,
-    plans: [
-      {
-        pipeline: 'docs',
-        store,
-        embedder: null,
-        windowMs: HOUR,
-        graceMs: 10 * MINUTE,
-        maxPerSecond: 1000,
-        budget: { count: 1, periodMs: 365 * DAY },
-        monitors: 1,
-        needs: { days: 14, sessions: 2000 },
-        segmentKeys: [],
-        maxSegments: 10,
-        severity: null,
-        checkName: 'density drift',
-        ...plan,
-      },
-    ],
-    ...parts,
+function deps(plan: Partial<DensityPlan> = {}, parts: ContextParts = {}): Context {
+  const one: DensityPlan = {
+    pipeline: 'docs',
+    store,
+    embedder: null,
+    windowMs: HOUR,
+    graceMs: 10 * MINUTE,
+    maxPerSecond: 1000,
+    budget: { count: 1, periodMs: 365 * DAY },
+    monitors: 1,
+    needs: { days: 14, sessions: 2000 },
+    segmentKeys: [],
+    maxSegments: 10,
+    severity: null,
+    checkName: 'density drift',
+    ...plan,
   };
+  const db = createDb(database.pool);
+  return contextOf({ db, meter: new MemoryMeter(), clock, logger: silentLogger, densityPlans: [one] }, parts);
 }
 
 const ask = (...samples: readonly Partial<LiveSample>[]) =>
@@ -95,13 +87,13 @@ const ask = (...samples: readonly Partial<LiveSample>[]) =>
   });
 
 /** As the job does it in one minute. @returns how often another worker was called */
-async function measure(own: MeasureCoverageDeps): Promise<number> {
+async function measure(context: Context): Promise<number> {
   let calls = 0;
   const requestHelper = async (): Promise<void> => {
     calls += 1;
   };
-  await admitLiveQueries(own);
-  await measureCoverage(own, { endsAt: new Date(clock.now().getTime() + MINUTE), requestHelper }, never);
+  await admitLiveQueries(context);
+  await measureCoverage(context, { endsAt: new Date(clock.now().getTime() + MINUTE), requestHelper }, never);
   return calls;
 }
 
@@ -258,7 +250,7 @@ describe('what was admitted', () => {
   it('keeps its chance until it is measured, however much room there is then', async () => {
     await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
     const meter = new MemoryMeter();
-    await admitLiveQueries(deps({ maxPerSecond: 1 }, { meter }));
+    await admitLiveQueries(deps({ maxPerSecond: 1 }, contextOf({ meter })));
     expect(meter.increments).toMatchObject([{ name: 'recalld_density_left_out_total', value: 600 }]);
     expect(await coverage.admissions()).toMatchObject([{ pipeline: 'docs', level: 2, leftOut: 600 }]);
     clock.set(after(12 * MINUTE));
@@ -308,7 +300,9 @@ describe('the budget of searches', () => {
     };
     await admitLiveQueries(deps({ maxPerSecond: 20 }));
     const round = { endsAt: after(11 * MINUTE), requestHelper: async () => undefined };
-    await Promise.all([1, 2].map(() => measureCoverage(deps({ maxPerSecond: 20 }, { clock: patient }), round, never)));
+    await Promise.all(
+      [1, 2].map(() => measureCoverage(deps({ maxPerSecond: 20 }, contextOf({ clock: patient })), round, never)),
+    );
     // Forty turns, 50 ms apart, are two seconds, whoever takes them; the bookings themselves took some of it.
     expect(Math.max(...waits)).toBeGreaterThan(1000);
     expect(waits.every((ms) => ms < 2100)).toBe(true);

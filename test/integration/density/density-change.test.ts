@@ -1,6 +1,8 @@
 /** A change of what query density is measured with is a new reference, and never an alarm. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../src/connectors/embedders/embedder.ts';
+import { probeParts } from '../../../src/density/observe-change.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { useDatabase } from '../../support/database.ts';
 import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
@@ -69,7 +71,7 @@ describe('another embedding model', () => {
     const { density_before: before, density_after: after } = again?.details ?? {};
     expect(Number(after) / Number(before)).toBeCloseTo(1, 2);
     expect(rest).toEqual([]);
-    expect((await stream.deps.tables.watch.find('docs'))?.state.phase).toMatchObject({
+    expect((await stream.deps.db.density.watch.find('docs'))?.state.phase).toMatchObject({
       kind: 'watching',
       baselineVersion: 2,
     });
@@ -102,23 +104,23 @@ describe('another index of the same model', () => {
       details: { kept: true, mean_overlap: 1, mean_score_change: 0 },
     });
     expect(rest).toEqual([]);
-    expect((await stream.deps.tables.watch.find('docs'))?.state.phase).toMatchObject({ baselineVersion: 1 });
+    expect((await stream.deps.db.density.watch.find('docs'))?.state.phase).toMatchObject({ baselineVersion: 1 });
   }, 60_000);
 
   it('says nothing of coverage while the store does not answer', async () => {
-    const before = (await stream.deps.tables.watch.find('docs'))?.state.closedMs;
+    const before = (await stream.deps.db.density.watch.find('docs'))?.state.closedMs;
     stream.store.traits = { index: 'ivf' };
     const now = stream.clock.now();
     stream.clock.set(new Date(now.getTime() + HOUR));
-    await stream.deps.probeParts(stream.plan, new AbortController().signal);
+    await probeParts(stream.deps, stream.plan, new AbortController().signal);
     stream.clock.set(now);
     stream.store.failure = 'it is down';
     await stream.run(8, 12, COVERED, 4);
-    expect((await stream.deps.tables.watch.find('docs'))?.state.closedMs).toBe(before);
+    expect((await stream.deps.db.density.watch.find('docs'))?.state.closedMs).toBe(before);
     stream.store.failure = null;
     await stream.run(4, 12, COVERED, 4);
     expect((await stream.events()).at(-1)).toMatchObject({ kind: 'reset', details: { kept: true } });
-    expect((await stream.deps.tables.watch.find('docs'))?.state.closedMs).toBeGreaterThan(before ?? 0);
+    expect((await stream.deps.db.density.watch.find('docs'))?.state.closedMs).toBeGreaterThan(before ?? 0);
   }, 60_000);
 
   it('replays the baseline when they find something else', async () => {

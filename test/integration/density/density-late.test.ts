@@ -63,12 +63,12 @@ function receivedAt(now: Date, samples: readonly LiveSample[]): LiveSample[] {
 
 /** Without the time at which each was measured. */
 async function sums(stream: WatchedStream) {
-  const windows = await stream.deps.tables.watch.windows('docs', new Date(0));
+  const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
   return windows.map((window) => ({ ...window, measuredMs: null }));
 }
 
 async function density(stream: WatchedStream) {
-  const latest = await stream.deps.measurements.latest(stream.clock.now());
+  const latest = await stream.deps.db.measurements.latest(stream.clock.now());
   const found = latest.find(({ measure, segment }) => measure === 'query_density' && segment === 'all');
   return found?.newest ?? null;
 }
@@ -83,7 +83,7 @@ describe('a day of the same traffic', () => {
     await watchDay(lateWindows.stream, WATCHED_HOURS, 0);
     expect(await sums(lateWindows.stream)).toEqual(await sums(inOrder.stream));
     const [one, other] = await Promise.all(
-      [inOrder, lateWindows].map(({ stream }) => stream.deps.tables.watch.find('docs')),
+      [inOrder, lateWindows].map(({ stream }) => stream.deps.db.density.watch.find('docs')),
     );
     expect(other?.state).toEqual(one?.state);
     const told = async ({ stream }: { readonly stream: WatchedStream }) =>

@@ -1,12 +1,13 @@
 /** Weeks of live traffic through the jobs that watch its query density: what pages, what does not. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCheckStore, readCheckGauges } from '../../../src/checks/check-store.ts';
+import { createDb } from '../../../src/app/database.ts';
+import { readCheckGauges } from '../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import { readDensityGauges } from '../../../src/density/gauges.ts';
 import { requestRebaseline } from '../../../src/density/learn-baseline.ts';
-import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
-import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
 
@@ -32,21 +33,15 @@ function useStream(make: (pool: ReturnType<typeof useDatabase>['pool']) => Watch
 }
 
 async function gauges({ stream, database }: ReturnType<typeof useStream>): Promise<Record<string, number>> {
-  const checks = {
-    ...stream.deps,
+  const checks = contextOf(stream.deps, {
     pipelines: [aWatchedPipeline({ name: stream.plan.pipeline, golden: [] })],
-    densityPlans: stream.deps.plans,
-    densityStates: stream.deps.tables.watch,
-    runs: createGoldenRuns(database.pool),
-    baselines: createGoldenBaselines(database.pool),
-    rotations: { list: async () => [] },
-    checkStore: createCheckStore(database.pool),
+    db: { golden: createDb(database.pool).golden },
     intervalSeconds: () => null,
     liveIntervalSeconds: 300,
-  };
+  });
   await evaluateChecks(checks);
   const now = stream.deps.clock.now();
-  const measurements = await stream.deps.measurements.latest(now);
+  const measurements = await stream.deps.db.measurements.latest(now);
   const density = await readDensityGauges(stream.deps, { measurements });
   const samples = [...density(now), ...(await readCheckGauges(checks))(now)];
   return Object.fromEntries(
@@ -141,7 +136,7 @@ describe('chunks of a topic that are deleted', () => {
     expect(pages[0]?.details['lost_chunks']).toMatchObject({ missing: expect.any(Number) });
     expect(events.filter(({ kind }) => kind === 'reset')).toEqual([]);
     // Each window once, one after the other.
-    const windows = await stream.deps.tables.watch.windows('docs', new Date(0));
+    const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
     const starts = windows.map(({ startMs }) => startMs);
     expect(new Set(starts).size).toBe(starts.length);
     expect(starts.every((start, i) => i === 0 || start - (starts[i - 1] ?? 0) === 4 * HOUR)).toBe(true);
@@ -156,7 +151,7 @@ describe('chunks of a topic that are deleted', () => {
     const { stream } = used;
     const since = stream.clock.now();
     await requestRebaseline(
-      { watch: stream.deps.tables.watch, clock: stream.clock },
+      { watch: stream.deps.db.density.watch, clock: stream.clock },
       { pipeline: 'docs', reason: 'the product is gone', since, by: 'ann' },
     );
     expect(await gauges(used)).toMatchObject({
@@ -188,14 +183,14 @@ describe('a late sample', () => {
     await stream.run(3 * 24 + 8, 12, COVERED, 4);
     const start = stream.clock.now();
     await stream.run(8, 12, COVERED, 4);
-    const windows = await stream.deps.tables.watch.windows('docs', new Date(0));
-    const state = await stream.deps.tables.watch.find('docs');
+    const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
+    const state = await stream.deps.db.density.watch.find('docs');
     const late = stream
       .samples(start, 50, evenly([7]))
       .map((sample) => ({ ...sample, receivedAt: stream.clock.now() }));
     await stream.ask(late);
     await stream.work();
-    expect(await stream.deps.tables.watch.windows('docs', new Date(0))).toEqual(windows);
-    expect((await stream.deps.tables.watch.find('docs'))?.revision).toBe(state?.revision);
+    expect(await stream.deps.db.density.watch.windows('docs', new Date(0))).toEqual(windows);
+    expect((await stream.deps.db.density.watch.find('docs'))?.revision).toBe(state?.revision);
   }, 120_000);
 });

@@ -4,6 +4,7 @@ import type { WatchingPhase } from '../../../src/density/rules/watch-state.ts';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
 import { valueNow } from '../../../src/index/probes/probes.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 
 const database = useDatabase();
@@ -26,7 +27,11 @@ async function hasOutgrown(daily: readonly (number | null)[], baseline: number):
   const watch = { find: async () => stored, events: async () => [] };
   const clock = { now: () => NOW, monotonicMs: () => 0, sleep: async () => {} };
   const request = { pipeline, segment: 'all', from: new Date(0), until: NOW };
-  const told = await describeDensity({ watch, measurements, clock, checkOf: async () => null, plans: [] }, request);
+  const told = await describeDensity(
+    contextOf({ db: { density: { watch }, measurements }, clock, densityPlans: [] }),
+    request,
+    null,
+  );
   return told.outgrew_baseline;
 }
 

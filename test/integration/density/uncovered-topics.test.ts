@@ -36,7 +36,7 @@ describe('a topic that people begin to ask about', () => {
     expect(await gauge(stream())).toEqual([]);
     await stream().run(24, 24, COVERED, 4);
     await stream().detectTopics();
-    expect(await stream().deps.tables.topics.list(unclosed)).toEqual([]);
+    expect(await stream().deps.db.density.topics.list(unclosed)).toEqual([]);
     expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 0]]);
   }, 120_000);
 
@@ -44,7 +44,7 @@ describe('a topic that people begin to ask about', () => {
     await stream().run(24, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
     stream().workers = 3;
     await stream().detectTopics();
-    const [topic, ...others] = await stream().deps.tables.topics.list(unclosed);
+    const [topic, ...others] = await stream().deps.db.density.topics.list(unclosed);
     expect(others).toEqual([]);
     expect(topic).toMatchObject({ cause: 'new_demand', state: 'open', lostChunks: [] });
     expect(topic?.label.toSorted()).toEqual(['leave', 'parental']);
@@ -56,25 +56,25 @@ describe('a topic that people begin to ask about', () => {
     expect(density).toBeLessThan(0.2);
     expect(topic?.segments.map(([segment]) => segment)).toEqual(['language=en']);
     expect(topic?.nearest).toHaveLength(5);
-    const texts = await stream().deps.tables.topics.texts('docs', examples);
+    const texts = await stream().deps.db.density.topics.texts('docs', examples);
     expect([...texts.values()].filter((text) => text.includes('parental leave')).length).toBeGreaterThan(5);
     expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 1]]);
   }, 120_000);
 
   it('loses the examples that are erased', async () => {
-    const [topic] = await stream().deps.tables.topics.list(unclosed);
+    const [topic] = await stream().deps.db.density.topics.list(unclosed);
     const [first = '', ...others] = topic?.examples ?? [];
     const query = { kind: 'query', id: first, idHash: 'hash of the id' } as const;
     await erase(stream().pool, query, 'somebody', stream().clock.now());
-    expect((await stream().deps.tables.topics.list(unclosed))[0]?.examples).toEqual(others);
+    expect((await stream().deps.db.density.topics.list(unclosed))[0]?.examples).toEqual(others);
   });
 
   it('changes nothing when a look is repeated, and is followed by the next one', async () => {
-    const before = await stream().deps.tables.topics.list(unclosed);
+    const before = await stream().deps.db.density.topics.list(unclosed);
     await stream().detectTopics();
-    expect(await stream().deps.tables.topics.list(unclosed)).toEqual(before);
+    expect(await stream().deps.db.density.topics.list(unclosed)).toEqual(before);
     const id = before[0]?.id ?? '';
-    await stream().deps.tables.topics.setState(
+    await stream().deps.db.density.topics.setState(
       id,
       'acknowledged',
       'A page is being written.',
@@ -84,11 +84,11 @@ describe('a topic that people begin to ask about', () => {
 
     await stream().run(12, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
     await stream().detectTopics();
-    const after = await stream().deps.tables.topics.list(unclosed);
+    const after = await stream().deps.db.density.topics.list(unclosed);
     expect(after.map((topic) => [topic.id, topic.state, topic.firstSeen])).toEqual([
       [id, 'acknowledged', before[0]?.firstSeen],
     ]);
-    expect(await stream().deps.tables.topics.windows(id)).toHaveLength(2);
+    expect(await stream().deps.db.density.topics.windows(id)).toHaveLength(2);
   }, 120_000);
 
   it('closes by itself when the store was given the topic', async () => {
@@ -97,7 +97,7 @@ describe('a topic that people begin to ask about', () => {
       await stream().run(24, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
       await stream().detectTopics();
     }
-    expect(await stream().deps.tables.topics.list(unclosed)).toEqual([]);
+    expect(await stream().deps.db.density.topics.list(unclosed)).toEqual([]);
     expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 0]]);
   }, 120_000);
 
@@ -117,7 +117,7 @@ describe('a topic whose chunks are deleted', () => {
     stream().store.hold(stream().chunksOf([0, 1, 2, 3, 5]));
     await stream().run(24, 24, COVERED, 4);
     await stream().detectTopics();
-    const topics = await stream().deps.tables.topics.list(unclosed);
+    const topics = await stream().deps.db.density.topics.list(unclosed);
     expect(topics.map(({ cause }) => cause)).toContain('lost_content');
     const lost = topics.flatMap(({ lostChunks }) => lostChunks);
     expect(lost.length).toBeGreaterThan(5);

@@ -1,9 +1,7 @@
 /** Drawn live queries that a shadow is asked too, over a real database and a judge behind a real endpoint. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RetrieverRequest } from '../../../src/connectors/retrievers/retriever.ts';
-import { createThrottleLimits } from '../../../src/connectors/throttle/limits.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
-import type { ExperimentContext } from '../../../src/experiments/context.ts';
 import { shadowText } from '../../../src/experiments/edge/commands.ts';
 import { experimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
@@ -11,14 +9,11 @@ import { judgeShadows } from '../../../src/experiments/judge-shadows.ts';
 import { readShadow } from '../../../src/experiments/read-reports.ts';
 import { type LivePair, sumPairs } from '../../../src/experiments/rules/live-pairs.ts';
 import { createInterimAnalyses, judgedSeries } from '../../../src/experiments/sql/interim-analyses.ts';
-import { createShadowAnswers } from '../../../src/experiments/sql/shadow-answers.ts';
-import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import type { Shadow } from '../../../src/golden/watched-pipeline.ts';
 import { readTimeRange } from '../../../src/report/console/links.ts';
 import { renderPage } from '../../../src/report/console/render.tsx';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { documentOf, JudgingWorld, PIPELINE } from '../../support/judging-world.ts';
 
@@ -73,24 +68,15 @@ function aJudgedShadow(brings: (question: string) => Brings | null, parts: Parti
   };
   const analyses = createInterimAnalyses(database.pool);
   const key = { pipeline: PIPELINE, experiment: 'next', fingerprint: 'f1' };
-  const deps = {
-    ...world.deps,
-    analyses,
-    shadowAnswers: createShadowAnswers(database.pool),
-    sets: createGoldenSets(database.pool),
-    runs: createGoldenRuns(database.pool),
-    ticks: createGoldenTicks(database.pool),
-    limits: createThrottleLimits(database.pool),
+  const context = contextOf(world.deps, {
     variantPlans: [],
     pipelines: [aWatchedPipeline({ name: PIPELINE, golden: [], shadows: [shadow] })],
     holder: 'me',
-  };
-  // No golden set is asked here.
-  const context = deps as typeof deps & ExperimentContext;
+  });
   return {
     asked,
     round: (maxCostPerDay = 1000) =>
-      judgeShadows({ ...context, judgingPlans: [{ ...world.plan, maxCostPerDay }] }, signal),
+      judgeShadows(contextOf(context, { judgingPlans: [{ ...world.plan, maxCostPerDay }] }), signal),
     days: () => analyses.days(key, judgedSeries(DEPTH)),
     saveDay: (day: string, pairs: readonly LivePair[]) =>
       analyses.saveDay(key, judgedSeries(DEPTH), sumPairs(day, pairs, 2), NOON),

@@ -1,17 +1,16 @@
 /** A shadow beside a pipeline over a real database: asked after the pipeline, within its limits, and told what it is. */
+
 import { describe, expect, it } from 'vitest';
 import { followWithShadows } from '../../../src/experiments/ask-golden.ts';
 import { askShadows } from '../../../src/experiments/ask-live.ts';
-import type { ExperimentContext } from '../../../src/experiments/context.ts';
 import { readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
 import { readShadow } from '../../../src/experiments/read-reports.ts';
-import { createInterimAnalyses } from '../../../src/experiments/sql/interim-analyses.ts';
-import { createShadowAnswers } from '../../../src/experiments/sql/shadow-answers.ts';
 import { runGoldenSet } from '../../../src/golden/runs/run-golden-set.ts';
 import type { Shadow, WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { aSchedule, aWatchedPipeline, documents, goldenQueries, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';
 import { aLiveSample } from '../../support/live-rows.ts';
@@ -63,18 +62,14 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
   let now = NOON;
   const clock = { ...world.deps.clock, now: () => now };
   const started: string[] = [];
-  const deps = {
-    ...world.deps,
+  const context = contextOf(world.deps, {
     clock,
-    analyses: createInterimAnalyses(database.pool),
-    shadowAnswers: createShadowAnswers(database.pool),
+    judgingPlans: [],
     pipelines: [pipeline],
     variantPlans: [],
     meter: new MemoryMeter(),
-    resume: async ({ id }: { id: string }) => void started.push(id),
-  };
-  // Nothing is judged here.
-  const context = deps as typeof deps & ExperimentContext;
+    hooks: { resume: async ({ id }: { id: string }) => void started.push(id) },
+  });
   world.answerWith(right);
   return {
     deps: context,
@@ -96,7 +91,7 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
       const id = started.pop();
       const beside = id === undefined ? null : await world.runs.find(id);
       if (beside === null) return null;
-      await runGoldenSet(deps, beside, shadow.asked, signal);
+      await runGoldenSet(context, beside, shadow.asked, signal);
       await followWithShadows(context, beside, shadow.asked, signal);
       return beside.id;
     },
@@ -124,7 +119,7 @@ describe('on the golden set a shadow', () => {
     expect(comparisons).toMatchObject([
       { source: 'golden:faq', evidence: { state: 'enough' }, difference: 0, n: QUESTIONS, test: { runs: 2 } },
     ]);
-    const latest = await world.deps.runs.list({ pipeline: world.pipeline.name, limit: 10 });
+    const latest = await world.deps.db.golden.runs.list({ pipeline: world.pipeline.name, limit: 10 });
     expect(latest.map(({ pipeline }) => pipeline)).toEqual(Array(3).fill(world.pipeline.name));
   });
 

@@ -1,20 +1,18 @@
 /** Days of live queries with a variant, in a real database: what was kept by chance and by rule, clicked, said and graded. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ExperimentContext } from '../../../src/experiments/context.ts';
+import { createDb } from '../../../src/app/database.ts';
 import { experimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
 import type { VariantPlan } from '../../../src/experiments/plan.ts';
 import { readVariants } from '../../../src/experiments/read-reports.ts';
-import { createInterimAnalyses } from '../../../src/experiments/sql/interim-analyses.ts';
 import { sumDays } from '../../../src/experiments/sum-arms.ts';
-import { createJudgedTable } from '../../../src/judging/judged-table.ts';
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
-import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { readTimeRange } from '../../../src/report/console/links.ts';
 import { renderPage } from '../../../src/report/console/render.tsx';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aLiveSample, aStoredClick } from '../../support/live-rows.ts';
@@ -98,17 +96,15 @@ async function aDay(
 function aWorld(parts: Partial<VariantPlan> = {}) {
   const plan = aPlan(parts);
   const clock = new HandClock(NOON);
-  const deps = {
-    windows: createLiveWindows(database.pool),
-    judged: createJudgedTable(database.pool),
-    analyses: createInterimAnalyses(database.pool),
+  const db = createDb(database.pool);
+  const context = contextOf({
+    db,
+    reads: db,
     clock,
-    measurementRetentionDays: 400,
+    config: { storage: { measurement_retention_days: 400 } },
     pipelines: [],
     variantPlans: [plan],
-  };
-  // Nothing is asked of a shadow here.
-  const context = deps as unknown as ExperimentContext;
+  });
   return {
     /** At noon so many days later. */
     async sumAfter(days: number): Promise<void> {

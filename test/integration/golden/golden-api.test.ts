@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
+import { createDb } from '../../../src/app/database.ts';
 import { RecalldError } from '../../../src/core/errors.ts';
 import { startRun } from '../../../src/golden/edge/golden-routes.ts';
 import { runGoldenSetJob } from '../../../src/golden/golden-jobs.ts';
-import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { newRunId } from '../../../src/golden/runs/run-golden-set.ts';
 import { aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
@@ -15,29 +15,24 @@ const database = useDatabase();
 
 async function parts() {
   const { pool } = database;
-  const sets = createGoldenSets(pool);
-  await sets.add(aNewGoldenSet(), NOON);
-  return {
-    sets,
-    runs: createGoldenRuns(pool),
-    rotations: createGoldenRotations(pool),
-    clock: new SteerableClock(),
-    queue: new MemoryJobQueue(),
-    logger: silentLogger,
-    pipelines: [aWatchedPipeline()],
-  };
+  const db = createDb(pool);
+  await db.golden.sets.add(aNewGoldenSet(), NOON);
+  const queue = new MemoryJobQueue();
+  const clock = new SteerableClock();
+  const context = contextOf({ db, clock, queue, logger: silentLogger, newRunId, pipelines: [aWatchedPipeline()] });
+  return { context, queue, runs: db.golden.runs };
 }
 
 it('a run by hand is stored and handed to the workers', async () => {
-  const deps = await parts();
-  const run = await startRun(deps, 'docs', 'faq');
+  const { context, queue } = await parts();
+  const run = await startRun(context, 'docs', 'faq');
   expect(run).toMatchObject({ pipeline: 'docs', goldenSet: 'faq', trigger: 'manual', status: 'running' });
-  expect(deps.queue.jobs).toEqual([{ job: runGoldenSetJob.name, payload: { run_id: run.id }, id: run.id }]);
+  expect(queue.jobs).toEqual([{ job: runGoldenSetJob.name, payload: { run_id: run.id }, id: run.id }]);
 });
 
 it('a run by hand is kept when the queue is away, so that it is taken as soon as it is back', async () => {
-  const deps = await parts();
-  deps.queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
-  const run = await startRun(deps, 'docs', 'faq');
-  expect((await deps.runs.abandoned()).map(({ id }) => id)).toContain(run.id);
+  const { context, queue, runs } = await parts();
+  queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
+  const run = await startRun(context, 'docs', 'faq');
+  expect((await runs.abandoned()).map(({ id }) => id)).toContain(run.id);
 });

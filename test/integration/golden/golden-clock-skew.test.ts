@@ -1,7 +1,9 @@
 /** Schedulers whose clocks differ, over one database: each tick has one run, and none counts as missed. */
+
 import { describe, expect, it } from 'vitest';
 import { tickFullRun } from '../../../src/golden/runs/tick-golden-set.ts';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { anEnd } from '../../support/golden-runs.ts';
 import { aGoldenWorld } from '../../support/golden-world.ts';
@@ -33,7 +35,7 @@ describe('two schedulers, one of them with a clock that is wrong', () => {
       );
       for (const { plannedAt, isDown } of ticks.toSorted((a, b) => a.atMs - b.atMs)) {
         if (isDown) continue;
-        const deps = { ...world.deps, clock: { ...world.deps.clock, now: () => plannedAt } };
+        const deps = contextOf(world.deps, { clock: { ...world.deps.clock, now: () => plannedAt } });
         for (const id of await tickFullRun(deps, world.pipeline, world.golden, plannedAt))
           await world.runs.finish(id, anEnd({ finishedAt: plannedAt }));
       }

@@ -1,20 +1,19 @@
 /** The jobs of golden runs on PostgreSQL, for a worker that watches the pipeline `docs`. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createDb } from '../../../src/app/database.ts';
+import type { Hooks } from '../../../src/core/context.ts';
 import { systemClock as clock } from '../../../src/core/system-clock.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/core/time.ts';
-import { type GoldenJobDeps, goldenJobs } from '../../../src/golden/golden-jobs.ts';
+import { goldenJobs } from '../../../src/golden/golden-jobs.ts';
 import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
 import type { NewRun } from '../../../src/golden/rules/run.ts';
 import { newRunId } from '../../../src/golden/runs/run-golden-set.ts';
-import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
-import { createGoldenBatches } from '../../../src/golden/sql/golden-batches.ts';
-import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
-import { createGoldenDocuments, createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
-import { createDeployments } from '../../../src/live/deployments/deployments.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createJobRunner } from '../../../src/platform/queue/job-queue.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { putRun } from '../../support/golden-runs.ts';
 import { silentLogger as logger } from '../../support/log.ts';
@@ -36,43 +35,31 @@ beforeEach(async () => {
 async function aWorker(parts: Partial<NewRun> = {}) {
   const sets = createGoldenSets(database.pool);
   const runs = createGoldenRuns(database.pool);
-  const rotations = createGoldenRotations(database.pool);
-  const deployments = createDeployments(database.pool);
   const startedAt = new Date();
   const deadlineAt = new Date(startedAt.getTime() + MINUTE_MS);
   const { id } = await putRun({ runs, sets }, { startedAt, deadlineAt, ...parts });
   const retriever = new MemoryRetriever(clock, () => ['doc-1']);
   const pipeline = aWatchedPipeline({ retriever });
   const resumed: string[] = [];
-  const resume: GoldenJobDeps['recover']['resume'] = async (run) => void resumed.push(run.id);
-  const isWatched = (name: string): boolean => name === pipeline.name;
+  const resume: Hooks['resume'] = async (run) => void resumed.push(run.id);
   /** Of which pipelines checks were judged, and how the run stood then. */
   const evaluated: unknown[] = [];
-  const jobDeps: GoldenJobDeps = {
-    sets,
-    runs,
-    rotations,
-    documents: createGoldenDocuments(database.pool),
-    deployments,
+  const jobDeps = contextOf({
+    db: { ...createDb(database.pool), limits: limitsOfOne(clock) },
     statistics,
-    baselines: createGoldenBaselines(database.pool),
-    batches: createGoldenBatches(database.pool),
-    limits: limitsOfOne(clock),
     queue: new MemoryJobQueue(),
-    escalate: { runs, ticks: createGoldenTicks(database.pool), clock, logger, newRunId, resume },
-    rotate: { sets, runs, rotations, deployments, clock, logger },
-    recover: { runs, clock, logger, isWatched, resume },
-    // Texts of documents and the mix of live traffic are not looked at.
-    goldenUpkeep: null as never,
-    pipelines: [pipeline],
-    findPipeline: (name) => (isWatched(name) ? pipeline : null),
-    evaluateChecks: async (names) => void evaluated.push([names, (await runs.find(id))?.status]),
-    followWithShadows: async () => undefined,
-    lookAt: async () => undefined,
     clock,
     logger,
+    newRunId,
     holder: 'me',
-  };
+    pipelines: [pipeline],
+    hooks: {
+      resume,
+      evaluateChecks: async (names) => void evaluated.push([names, (await runs.find(id))?.status]),
+      followWithShadows: async () => undefined,
+      diagnose: async () => undefined,
+    },
+  });
   const shutdown = new AbortController();
   const run = createJobRunner({
     jobs: goldenJobs,

@@ -1,9 +1,11 @@
 /** A pinned run with its reruns, the generations of the index after it, and what later runs are judged by. */
+
 import { expect, it } from 'vitest';
+import type { Context } from '../../../src/core/context.ts';
 import { statisticsOfCommands } from '../../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { pinRun } from '../../../src/golden/runs/pin-baseline.ts';
-import { compareRunsById, type GoldenStore, knowledgeOf } from '../../../src/golden/runs/stored-runs.ts';
+import { compareRunsById, knowledgeOf } from '../../../src/golden/runs/stored-runs.ts';
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
@@ -16,6 +18,7 @@ import {
   documents,
   goldenQueries,
 } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aDifference, anEnd, aRun, floor, minutes, ndcg, nine } from '../../support/golden-runs.ts';
 
@@ -25,13 +28,17 @@ const queries = goldenQueries(40);
 
 /** Everything of one pipeline; `run` stores a completed run that missed some queries. */
 async function aWorld(pipeline: string) {
-  const store: GoldenStore = {
-    runs: createGoldenRuns(database.pool),
-    sets: createGoldenSets(database.pool),
-    baselines: createGoldenBaselines(database.pool),
+  const store: Context = contextOf({
+    db: {
+      golden: {
+        runs: createGoldenRuns(database.pool),
+        sets: createGoldenSets(database.pool),
+        baselines: createGoldenBaselines(database.pool),
+      },
+    },
     statistics: statisticsOfCommands,
-  };
-  await store.sets.add(aNewGoldenSet({ name: 'faq', queries }), nine);
+  });
+  await store.db.golden.sets.add(aNewGoldenSet({ name: 'faq', queries }), nine);
   const deployments = createDeployments(database.pool);
   const run = async (
     minute: number,
@@ -41,8 +48,8 @@ async function aWorld(pipeline: string) {
   ): Promise<GoldenRun> => {
     const settings = aRunSettings({ cutoffs: [10], segmentKeys: [] });
     const made = aRun({ pipeline, startedAt: minutes(minute), deadlineAt: minutes(minute + 10), settings });
-    await store.runs.create(made);
-    await store.runs.saveAnswers(
+    await store.db.golden.runs.create(made);
+    await store.db.golden.runs.saveAnswers(
       made.id,
       queries.map(({ id }, n) =>
         failed.includes(n)
@@ -50,8 +57,8 @@ async function aWorld(pipeline: string) {
           : anAnswer({ queryId: id, documents: documents(missed.includes(n) ? 'x' : `d${n + 1}`) }),
       ),
     );
-    await store.runs.finish(made.id, anEnd({ finishedAt: minutes(minute + 1), ...end }));
-    const stored = await store.runs.find(made.id);
+    await store.db.golden.runs.finish(made.id, anEnd({ finishedAt: minutes(minute + 1), ...end }));
+    const stored = await store.db.golden.runs.find(made.id);
     if (stored === null) throw new Error('the run is gone');
     return stored;
   };
@@ -127,7 +134,7 @@ it('days are learned by the last run of each that was no clear regression, up to
   // Nobody looked on the third day.
   await run(3 * day, [], against(pinned, -0.02));
   await run(4 * day, [], against(pinned, 0.03));
-  const baseline = await store.baselines.pinned('daily', 'faq');
+  const baseline = await store.db.golden.baselines.pinned('daily', 'faq');
   const known = baseline === null ? null : await knowledgeOf(store, baseline, pinned, minutes(4 * day + 60));
   expect(known?.accepted).toEqual({ unit: 'day', differences: { all: { 'ndcg@10': [0.01, -0.02] } } });
 });
@@ -139,7 +146,7 @@ it('generations of the index are learned by the last run of each that was no cle
   const pinned = await run(2);
   await pinRun(store, pinned, aPin(4), never);
   const knownAt = async (minute: number) => {
-    const baseline = await store.baselines.pinned('rebuilt', 'faq');
+    const baseline = await store.db.golden.baselines.pinned('rebuilt', 'faq');
     return baseline === null ? null : knowledgeOf(store, baseline, pinned, minutes(minute));
   };
   await run(6, [], against(pinned, -0.5));
@@ -199,7 +206,7 @@ it('a baseline learns its noise from clean runs alone and says which runs it lef
     [checked.id]: `it failed the check ${floor.name}`,
     [troubled.id]: `incident ${incident.rows[0]?.id} was open`,
   });
-  expect((await store.baselines.pinned('clean', 'faq'))?.leftOut).toEqual(report.baseline.leftOut);
+  expect((await store.db.golden.baselines.pinned('clean', 'faq'))?.leftOut).toEqual(report.baseline.leftOut);
 
   const fallen = await run(50, [7, 8, 9]);
   const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
@@ -212,14 +219,14 @@ it('the noise stays unknown with fewer than three clean runs', async () => {
   await run(5);
   const pinned = await run(10);
   expect(await pinRun(store, pinned, aPin(12), never)).toMatchObject({ runs: 1, baseline: { noise: {} } });
-  expect(await store.baselines.means(pinned.id)).toBeNull();
+  expect(await store.db.golden.baselines.means(pinned.id)).toBeNull();
 });
 
 it('a run with failed queries is pinned on request alone, and the report says that they count 0', async () => {
   const { store, run } = await aWorld('failing');
   const failing = await run(0, [], {}, [1, 2]);
   await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_doubtful' });
-  expect(await store.baselines.pinned('failing', 'faq')).toBeNull();
+  expect(await store.db.golden.baselines.pinned('failing', 'faq')).toBeNull();
   const report = await pinRun(store, failing, { ...aPin(2), withFailures: true }, never);
   expect(report.doubts).toEqual(['2 of 40 queries of this run failed; they count 0.']);
 });
@@ -257,7 +264,7 @@ it('days of an incident, with failures or with a failed check are not accepted a
     checks: [{ ...floor, verdict: 'warning', isBeyond: true }],
   });
   await run(4 * day, [], against(pinned, -0.02));
-  const baseline = await store.baselines.pinned('troubled', 'faq');
+  const baseline = await store.db.golden.baselines.pinned('troubled', 'faq');
   const known = baseline === null ? null : await knowledgeOf(store, baseline, pinned, minutes(5 * day + 60));
   expect(known?.accepted).toEqual({ unit: 'day', differences: { all: { 'ndcg@10': [0.01, -0.02] } } });
 });

@@ -181,7 +181,7 @@ it('grades what users got first, and spends no more than the day has', async () 
   await world.round(undefined, { maxCostPerDay });
   expect(await world.count("judged_queries where state = 'graded'")).toBe(drawn);
   expect(await world.count("deeper_pools where state = 'open'")).toBeGreaterThan(0);
-  const { today } = await world.deps.spending.spent('docs', world.clock.now());
+  const { today } = await world.deps.db.judging.spending.spent('docs', world.clock.now());
   expect(today).toBeLessThanOrEqual(maxCostPerDay);
   later(20);
   await world.round();

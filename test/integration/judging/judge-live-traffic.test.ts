@@ -1,11 +1,13 @@
 /** Live queries that are drawn, graded by a model behind a real endpoint, corrected by people, and measured. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDb, flatTables } from '../../../src/app/database.ts';
+import { createDb } from '../../../src/app/database.ts';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
 import { readStatus } from '../../../src/report/status/read-status.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hang, inTurn, status, tooManyRequests } from '../../support/fault-server.ts';
 import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '../../support/judging-world.ts';
@@ -52,10 +54,10 @@ describe('a round', () => {
     await world.hourOf(world.samples(400));
     await world.round();
     const shown = async (): Promise<string[]> => {
-      const tables = flatTables(createDb(database.pool));
+      const db = createDb(database.pool);
       const every = { intervalSeconds: () => 3600, liveIntervalSeconds: 3600 };
       const pipeline = aWatchedPipeline({ name: 'docs' });
-      const deps = { ...tables, ...every, pipelines: [pipeline], densityPlans: [], clock: world.clock };
+      const deps = contextOf({ db }, every, { pipelines: [pipeline], densityPlans: [], clock: world.clock });
       const { measurements } = await readStatus(deps, pipeline);
       return measurements.map(({ measure }) => measure);
     };
@@ -245,7 +247,7 @@ describe('a judge', () => {
     world = await JudgingWorld.start(database.pool, { maxCostPerDay: 0.02 });
     await world.hourOf(world.samples(1000));
     for (let round = 0; round < 3; round++) await world.round();
-    const { today } = await world.deps.spending.spent('docs', world.clock.now());
+    const { today } = await world.deps.db.judging.spending.spent('docs', world.clock.now());
     expect(today).toBeLessThanOrEqual(0.02);
     expect(today).toBeCloseTo(world.total('recalld_judge_cost_dollars_total'), 9);
     expect(world.total('recalld_judge_unaffordable_queries_total')).toBeGreaterThan(50);

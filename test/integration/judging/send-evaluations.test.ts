@@ -31,7 +31,7 @@ async function sendingTo(...answers: Parameters<typeof startOtlpReceiver>) {
   const config = { url: receiver.url, headers: {}, timeout_ms: 5000, retries: 0 };
   const otlp = createOtlpEndpoint(config, { version: '1.2.3', startedAt: world.clock.now() });
   onTestFinished(() => otlp.close());
-  Object.assign(world.deps, { otlp });
+  Object.assign(world.deps, { otlp, config: { metrics: { otlp: { send: ['evaluations'] } } } });
   return receiver;
 }
 

@@ -17,7 +17,7 @@ const queue = () => createReviewQueue(database.pool);
 const progress = (person: string) => queue().progress(PIPELINE, person, world.clock.now());
 const next = (person: string): Promise<ReviewedQuery[]> => queue().next(PIPELINE, person, world.clock.now(), 1000);
 const give = (person: string, query: ReviewedQuery | undefined, grade: number | null, of = 3) =>
-  world.deps.judged.recordPeople(
+  world.deps.db.judging.judged.recordPeople(
     PIPELINE,
     (query?.documents ?? [])
       .slice(0, of)
@@ -101,7 +101,7 @@ it('how well two people agree is measured, of what both graded', async () => {
       // One grade too much for every document that has nothing to do with the question.
       return { queryId: query.id, documentId, grade: quality === 0 ? 1 : quality };
     });
-    await world.deps.judged.recordPeople(PIPELINE, grades, { by: 'ben', person: 'ben' }, world.clock.now());
+    await world.deps.db.judging.judged.recordPeople(PIPELINE, grades, { by: 'ben', person: 'ben' }, world.clock.now());
   }
   await world.round();
   const agreement = (await world.latest('people_agreement'))?.newest;

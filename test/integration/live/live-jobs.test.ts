@@ -1,47 +1,40 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createCheckStore } from '../../../src/checks/check-store.ts';
-import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
-import { createIncidents } from '../../../src/incidents/diagnosis/incidents.ts';
-import { type LiveJobDeps, liveJobs } from '../../../src/live/live-jobs.ts';
-import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import type { Config } from '../../../src/app/config/schema.ts';
+import { createDb } from '../../../src/app/database.ts';
+import type { Context } from '../../../src/core/context.ts';
+import { liveJobs } from '../../../src/live/live-jobs.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { createAuditLog } from '../../../src/platform/access/audit-log.ts';
-import { createConsoleSessions } from '../../../src/platform/access/credentials.ts';
 import { NOON } from '../../support/builders.ts';
+import { type ContextParts, contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aLiveSample } from '../../support/live-rows.ts';
 import { anEmbeddingFragment } from '../../support/live-traffic.ts';
+import { silentLogger } from '../../support/log.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
 
 const database = useDatabase();
 const minutes = (count: number) => hours(count / 60);
 const days = (count: number) => hours(24 * count);
-let deps: LiveJobDeps;
+let deps: Context;
 
 beforeEach(async () => {
   const { pool } = database;
-  deps = {
+  deps = contextOf({
+    db: createDb(pool),
     clock: new HandClock(NOON),
-    traffic: createLiveTraffic(pool, 'a'),
-    runs: createGoldenRuns(pool),
-    measurements: createMeasurements(pool),
-    diagnose: { incidents: createIncidents(pool) },
-    checkStore: createCheckStore(pool),
-    retentionDays: async () => new Map([['docs', 30]]),
-    forgetEndedParts: async () => undefined,
-    measurementRetentionDays: 400,
-    auditLog: createAuditLog(pool),
-    auditRetentionDays: 730,
-    consoleSessions: createConsoleSessions(pool),
-    measureLive: { plans: [] } as unknown as LiveJobDeps['measureLive'],
-    measureFeedback: {} as unknown as LiveJobDeps['measureFeedback'],
-  };
-  await deps.traffic.createPartitions(NOON);
+    logger: silentLogger,
+    config: {
+      pipelines: [{ name: 'docs', privacy: { retention_days: 30 } }],
+      storage: { measurement_retention_days: 400, audit_retention_days: 730 },
+    },
+    livePlans: [],
+  });
+  await deps.db.live.traffic.createPartitions(NOON);
 });
 
-const run = async (name: string, parts: Partial<LiveJobDeps> = {}) =>
-  liveJobs.find((job) => job.name === name)?.handle({ ...deps, ...parts }, {}, new AbortController().signal);
+const run = async (name: string, parts: ContextParts = {}) =>
+  liveJobs.find((job) => job.name === name)?.handle(contextOf(deps, parts), {}, new AbortController().signal);
 
 async function partitionsOf(...tables: readonly string[]): Promise<string[]> {
   const { rows } = await database.pool.query<{ name: string }>(
@@ -55,7 +48,7 @@ describe('the jobs of live traffic', () => {
   it('close minutes that have been over for a minute', async () => {
     const levels = [-3, -2, -1].map((at) => ({ pipeline: 'docs', minute: minutes(at), level: 2 }));
     const samples = levels.map(({ minute }, i) => aLiveSample({ id: `q${i}`, unitHash: 0.05, receivedAt: minute }));
-    await deps.traffic.record({ samples, counts: [], levels });
+    await deps.db.live.traffic.record({ samples, counts: [], levels });
     await run('close-sampling-minutes');
     const { rows } = await database.pool.query('select id, level from live_queries order by id');
     expect(rows).toEqual([
@@ -67,14 +60,14 @@ describe('the jobs of live traffic', () => {
 
   it('let go of what spans told of queries that did not come', async () => {
     const held = [-11, -9].map((at) => anEmbeddingFragment({ spanId: `of ${at}`, receivedAt: minutes(at) }));
-    await deps.traffic.holdFragments(held);
+    await deps.db.live.traffic.holdFragments(held);
     await run('release-trace-fragments');
     const { rows } = await database.pool.query('select span_id from trace_fragments');
     expect(rows).toEqual([{ span_id: 'of -9' }]);
   });
 
   it('make room for the days to come, and drop what is past its retention', async () => {
-    await deps.traffic.createPartitions(days(-40));
+    await deps.db.live.traffic.createPartitions(days(-40));
     const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
     await createMeasurements(database.pool).record(past.map(aMeasurement));
     await run('keep-partitions');
@@ -86,7 +79,7 @@ describe('the jobs of live traffic', () => {
     const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
     await createMeasurements(database.pool).record(past.map(aMeasurement));
     const prune = () => Promise.reject(new Error('a partition is locked'));
-    const locked = { traffic: { ...deps.traffic, prune } };
+    const locked = { db: { live: { traffic: { ...deps.db.live.traffic, prune } } } };
     await expect(run('keep-partitions', locked)).rejects.toThrow('a partition is locked');
     expect(await partitionsOf('measurements')).not.toContain('measurements_202509');
   });
@@ -99,7 +92,7 @@ describe('the jobs of live traffic', () => {
       outcome: 'ok' as const,
       queries: 10,
     }));
-    await deps.traffic.record({ samples: [], counts, levels: [] });
+    await deps.db.live.traffic.record({ samples: [], counts, levels: [] });
     const stored = async () => {
       const { rows } = await database.pool.query<{ minute: Date; queries: string }>(
         'select minute, queries from live_query_counts order by minute',
@@ -107,7 +100,9 @@ describe('the jobs of live traffic', () => {
       return rows.map(({ minute, queries }) => [(minute.getTime() - old) / 60_000, Number(queries)]);
     };
     for (const _round of [1, 2]) {
-      await run('keep-partitions', { retentionDays: async () => new Map([['docs', 100]]) });
+      await run('keep-partitions', {
+        config: { pipelines: [{ name: 'docs', privacy: { retention_days: 100 } }] } as unknown as Config,
+      });
       expect(await stored()).toEqual([
         [0, 30],
         [60, 10],
@@ -119,7 +114,7 @@ describe('the jobs of live traffic', () => {
 
   it('make room before they drop anything', async () => {
     const prune = () => Promise.reject(new Error('nothing can be dropped'));
-    const later = { clock: new HandClock(days(20)), traffic: { ...deps.traffic, prune } };
+    const later = { clock: new HandClock(days(20)), db: { live: { traffic: { ...deps.db.live.traffic, prune } } } };
     await expect(run('keep-partitions', later)).rejects.toThrow('nothing can be dropped');
     expect(await partitionsOf('live_queries', 'measurements')).toEqual(
       expect.arrayContaining(['live_queries_20261210', 'live_queries_20261213', 'measurements_202612']),

@@ -1,4 +1,5 @@
 /** The job `measure-live-traffic` over two hundred pipelines, each with a window of live queries. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/core/system-clock.ts';
 import { liveJobs } from '../../../src/live/live-jobs.ts';
@@ -8,6 +9,7 @@ import { createLiveWindows, type LiveWindows } from '../../../src/live/sql/live-
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { PipelinesFailedError } from '../../../src/platform/queue/for-each-pipeline.ts';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { hours } from '../../support/measurements.ts';
@@ -45,14 +47,13 @@ function aRound(windows: Partial<LiveWindows> = {}) {
     keepsAll: true,
   }));
   const clock = { ...systemClock, now: () => NOON };
-  const deps = {
-    windows: { ...stored, ...windows },
-    measurements,
+  const deps = contextOf({
+    db: { live: { windows: { ...stored, ...windows } }, measurements },
     clock,
     logger: silentLogger,
-    plans,
-    mostSamples: 1000,
-  };
+    livePlans: plans,
+    maxSamples: 1000,
+  });
   const errorRatios = async () =>
     (await measurements.latest(NOON)).filter(({ measure, segment }) => measure === 'error_ratio' && segment === 'all');
   return { stored, errorRatios, run: () => measureLiveTraffic(deps, new AbortController().signal) };

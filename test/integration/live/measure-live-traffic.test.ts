@@ -1,4 +1,5 @@
 /** Traffic of which everything is known goes through sampling and PostgreSQL; the measures must find it again. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { QueryOutcome } from '../../../src/core/model.ts';
 import { measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
@@ -11,6 +12,7 @@ import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
 import { documents, NOON } from '../../support/builders.ts';
+import { contextOf as testContext } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aLiveSample, aStoredClick } from '../../support/live-rows.ts';
 import { silentLogger } from '../../support/log.ts';
@@ -169,7 +171,13 @@ describe.each([
     }));
     const windows = createLiveWindows(database.pool);
     const measurements = createMeasurements(database.pool);
-    const deps = { windows, measurements, clock, logger: silentLogger, plans, mostSamples };
+    const deps = testContext({
+      db: { live: { windows }, measurements },
+      clock,
+      logger: silentLogger,
+      livePlans: plans,
+      maxSamples: mostSamples,
+    });
     let isOver = false;
     const work = measureLiveTraffic(deps, new AbortController().signal).finally(() => {
       isOver = true;

@@ -6,6 +6,7 @@ import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aStoredClick, liveSamples } from '../../support/live-rows.ts';
@@ -38,7 +39,13 @@ function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) 
   };
   const measurements = createMeasurements(database.pool);
   const abort = new AbortController();
-  const deps = { windows, measurements, clock, logger: new MemoryLogger(), plans, mostSamples: 1000 };
+  const deps = contextOf({
+    db: { live: { windows }, measurements },
+    clock,
+    logger: new MemoryLogger(),
+    livePlans: plans,
+    maxSamples: 1000,
+  });
   const latest = async () => (await measurements.latest(clock.now())).filter((one) => one.pipeline === pipeline);
   return {
     clock,

@@ -1,4 +1,5 @@
 /** From what people said in a window to the gauges of feedback. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureFeedback } from '../../../src/live/measure-feedback.ts';
 import type { LivePlan } from '../../../src/live/measure-live-traffic.ts';
@@ -8,6 +9,7 @@ import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import type { GaugeSample } from '../../../src/platform/metrics/meter.ts';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aSample, aStoredFeedback } from '../../support/live-traffic.ts';
@@ -51,7 +53,7 @@ async function gaugesAt(
   };
   const clock = new HandClock(NOON);
   const falseAlarms = { count: 1, periodMs: 90 * 24 * HOUR };
-  const deps = { traffic, measurements, clock, plans: [plan], falseAlarms };
+  const deps = contextOf({ db: { live: { traffic }, measurements }, clock, livePlans: [plan], falseAlarms });
   await measureFeedback(deps, new AbortController().signal);
   const settings = { pipelines: [watched ?? pipeline], intervalSeconds: 300 };
   const gauges = feedbackGauges(settings, { measurements: await measurements.latest(NOON) });

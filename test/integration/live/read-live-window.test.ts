@@ -4,6 +4,7 @@ import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aStoredClick, liveSamples } from '../../support/live-rows.ts';
 import { recordLog } from '../../support/log.ts';
@@ -25,7 +26,11 @@ async function aReader(
   await traffic.recordFeedback(clicks.map((click, index) => aStoredClick({ id: `f${index}`, ...click, pipeline })));
   const { logger, entries } = recordLog();
   const abort = new AbortController();
-  const deps = { windows: createLiveWindows(database.pool), logger, mostSamples };
+  const deps = contextOf({
+    db: { live: { windows: createLiveWindows(database.pool) } },
+    logger,
+    maxSamples: mostSamples,
+  });
   const window = { pipeline, from: hours(-24), until: NOON };
   const read = (keys: readonly string[] = []) => readLiveWindow(deps, window, keys, abort.signal);
   return { pipeline, entries, abort, read };

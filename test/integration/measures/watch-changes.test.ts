@@ -1,8 +1,12 @@
 /** From stored measurements to the gauges that say which measure left its normal range. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Config } from '../../../src/app/config/schema.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
-import { changeGauges, type WatchChangesDeps, watchChangesJob } from '../../../src/measures/watch-changes.ts';
+import { changeGauges, watchChangesJob } from '../../../src/measures/watch-changes.ts';
 import { NOON } from '../../support/builders.ts';
+import type { ContextParts } from '../../support/context.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
@@ -13,12 +17,7 @@ const HOUR = 3_600_000;
 beforeEach(() => database.pool.query('truncate measurements, latest_measurements, measurement_gaps'));
 
 /** Values of hourly windows, the last of which ended at noon. */
-async function gaugesOf(
-  values: readonly number[],
-  measure: string,
-  parts: Partial<WatchChangesDeps> = {},
-  segment = 'all',
-) {
+async function gaugesOf(values: readonly number[], measure: string, parts: ContextParts = {}, segment = 'all') {
   const measurements = createMeasurements(database.pool);
   await measurements.record(
     values.map((value, i) => {
@@ -35,16 +34,16 @@ async function gaugesOf(
       });
     }),
   );
-  const watchChanges: WatchChangesDeps = {
-    measurements,
-    clock: new HandClock(NOON),
-    plans: [{ pipeline: 'docs', windowMs: HOUR, checked: [] }],
-    incidentsOf: async () => [],
-    deploymentsOf: async () => [],
-    falseAlarms: { count: 1, periodMs: 90 * 24 * HOUR },
-    ...parts,
-  };
-  await watchChangesJob.handle({ watchChanges }, {}, new AbortController().signal);
+  const context = contextOf(
+    {
+      db: { measurements, incidents: { list: async () => [] }, live: { deployments: { list: async () => [] } } },
+      clock: new HandClock(NOON),
+      config: { pipelines: [{ name: 'docs', live: { window: '1h' }, checks: [] }] },
+      falseAlarms: { count: 1, periodMs: 90 * 24 * HOUR },
+    },
+    parts,
+  );
+  await watchChangesJob.handle(context, {}, new AbortController().signal);
   const settings = { pipelines: ['docs'], intervalSeconds: () => 3600 };
   return changeGauges(settings, { measurements: await measurements.latest(NOON) });
 }
@@ -69,9 +68,13 @@ describe('the gauges of watched measures', () => {
 
   it('learn nothing from hours with an open incident', async () => {
     const values = [...usual, ...usual.map(() => 3), 3];
-    const incidentsOf = async () => [{ from: hours(-30), until: NOON }];
+    const list = async () => [
+      { openedAt: hours(-30), closedAt: null, course: [{ alert: 'RecalldQualityRegression' }] },
+    ];
     expect(shown(await gaugesOf(values, 'results_per_answer'))).toMatchObject({ recalld_measure_changed: 0 });
-    expect(shown(await gaugesOf(values, 'results_per_answer', { incidentsOf }))).toMatchObject({
+    expect(
+      shown(await gaugesOf(values, 'results_per_answer', { db: { incidents: { list } } } as unknown as ContextParts)),
+    ).toMatchObject({
       recalld_measure_changed: 1,
       recalld_measure_normal: 10,
     });
@@ -79,8 +82,9 @@ describe('the gauges of watched measures', () => {
 
   it('are absent for measures with an alert of their own, and while the past is too short', async () => {
     expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'error_ratio'))).toEqual({});
-    const plans = [{ pipeline: 'docs', windowMs: HOUR, checked: ['context_repeated_ratio'] }];
-    expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'context_repeated_ratio', { plans }))).toEqual({});
+    const checks = [{ measure: 'context_repeated_ratio' }];
+    const config = { pipelines: [{ name: 'docs', live: { window: '1h' }, checks }] } as unknown as Config;
+    expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'context_repeated_ratio', { config }))).toEqual({});
     await database.pool.query('truncate measurements, latest_measurements');
     expect(shown(await gaugesOf([10, 10, 10, 3], 'results_per_answer'))).toEqual({});
   });
@@ -98,7 +102,12 @@ describe('the gauges of watched measures', () => {
     const better = await gaugesOf([...usual.map(() => 0.6), 0.98], 'rbo', {}, 'golden_set=faq');
     expect(shown(better)).toMatchObject({ recalld_measure_changed: 0 });
     await database.pool.query('truncate measurements, latest_measurements');
-    const shorter = await gaugesOf([...usual.map(() => 8000), 2000], 'golden_context_characters', {}, 'golden_set=faq');
+    const shorter = await gaugesOf(
+      [...usual.map(() => 8000), 2000],
+      'golden_context_characters',
+      contextOf(),
+      'golden_set=faq',
+    );
     expect(shown(shorter)).toMatchObject({ recalld_measure_changed: 1 });
   });
 

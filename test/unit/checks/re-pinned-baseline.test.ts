@@ -4,6 +4,7 @@ import { evaluateAll, type StoredFacts } from '../../../src/checks/evaluate-chec
 import { goldenCheckName } from '../../../src/checks/rules/golden-checks.ts';
 import type { Verdict } from '../../../src/core/model.ts';
 import { aCompletedRun, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 
 const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 1 } as const;
 const pipeline = aWatchedPipeline({ checks: goldenChecks({ regressions: [regression] }) });
@@ -35,7 +36,7 @@ function evaluate(
     liveIntervalSeconds: 300,
   };
   const known = previous === null ? [] : [previous];
-  const [step] = evaluateAll({ pipelines: [pipeline], densityPlans: [] }, facts, known, finishedAt);
+  const [step] = evaluateAll(contextOf({ pipelines: [pipeline], densityPlans: [] }), facts, known, finishedAt);
   if (step === undefined) throw new Error('there is one check');
   return { ...step.standing, revision: minute };
 }

@@ -96,7 +96,9 @@ function pinBaseline(
     const pin = { note: why ?? null, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
     const report = await pinRun(store, run, pin, settings.signal);
     const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
-    const power = await Promise.all(uses.map((use) => powerOfSet(store, use, run.queriesTotal, now)));
+    const power = await Promise.all(
+      uses.map((use) => powerOfSet(store.db.golden.baselines, use, run.queriesTotal, now)),
+    );
     return { ...report, power: power.flat() };
   });
 }

@@ -13,7 +13,6 @@ import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import { systemClock } from '../../../core/system-clock.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { readText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
@@ -258,9 +257,8 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     throw new RecalldError('usage', '--fix asks on a terminal; without one add --accept all or --accept FILE.');
   }
   await withCommandStore(settings, async (store) => {
-    const deps = { ...store, clock: systemClock };
     const checked = await withPipeline(settings, options.pipeline, (pipeline) =>
-      checkLatestVersion(deps, pipeline, options.set, settings.signal),
+      checkLatestVersion(store, pipeline, options.set, settings.signal),
     );
     const problems = hasProblems(checked);
     if (options.json !== true) for (const line of checkLines(checked)) printLine(line);

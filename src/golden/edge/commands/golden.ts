@@ -191,9 +191,8 @@ export async function promoteToFile(
       throw originMismatch(request.set, latest.origin);
     }
     const golden = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
-    const deps = { candidates: store.candidates, samples: store.samples };
     const wanted = { since: request.since, most: request.queries, golden };
-    const { candidates, promoted } = await promoteLiveQueries(deps, pipeline, wanted, signal, onProgress);
+    const { candidates, promoted } = await promoteLiveQueries(store, pipeline, wanted, signal, onProgress);
     if (candidates === 0) {
       throw noText(request.pipeline, `has no live query with a text since ${request.since.toISOString()}`);
     }

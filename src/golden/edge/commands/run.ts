@@ -1,12 +1,10 @@
 /** `recalld golden run` and `recalld golden cancel`: by hand, in this process or by the workers of a daemon. */
 
-import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import {
   type CommandSettings,
   type CommandStore,
   commandSettings,
-  watching,
   withCommandStore,
   withPipeline,
 } from '../../../app/commands/command-store.ts';
@@ -37,7 +35,7 @@ import { misreadingOption } from '../../rules/run-failure.ts';
 import { scoreQueries } from '../../rules/score-run.ts';
 import { toQueryAnswer } from '../../runs/ask-retriever.ts';
 import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts';
-import { latestVersion, newRunId, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
+import { latestVersion, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
 import { summarizeRun } from '../../runs/run-summary.ts';
 import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../../watched-pipeline.ts';
 import { runReport } from '../pages/run-sections.ts';
@@ -139,14 +137,12 @@ export async function runGoldenSetNow(
   request: GoldenRunRequest,
   onProgress: (progress: RunProgress) => void,
 ): Promise<GoldenRun> {
-  const { logger, signal } = settings;
-  const clock = systemClock;
+  const { signal } = settings;
   return withPipeline(settings, request.pipeline, async (pipeline) => {
     const run = await createRun(pipeline, store, request);
-    const deps = { ...store, clock, logger, holder: `${hostname()}-${process.pid}` };
     try {
       await runGoldenSet(
-        deps,
+        store,
         run,
         pipeline,
         AbortSignal.any([signal, AbortSignal.timeout(run.deadlineAt.getTime() - Date.now())]),
@@ -155,10 +151,10 @@ export async function runGoldenSetNow(
     } catch (error) {
       const status = signal.aborted ? 'cancelled' : 'failed';
       const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
-      await store.runs.finish(run.id, endWithoutScores(status, reason, clock.now()));
+      await store.runs.finish(run.id, endWithoutScores(status, reason, store.clock.now()));
       throw error;
     } finally {
-      await watching(settings, store, (watched) => evaluateChecks(watched, [request.pipeline]));
+      await evaluateChecks(store, [request.pipeline]);
     }
     return (await store.runs.find(run.id)) ?? run;
   });
@@ -197,15 +193,15 @@ async function createRun(
   request: GoldenRunRequest,
 ): Promise<GoldenRun> {
   const schedule = scheduleOf(pipeline, request.set);
-  const runId = await startGoldenRun({ ...store, clock: systemClock, newRunId }, pipeline, schedule);
+  const runId = await startGoldenRun(store, pipeline, schedule);
   const run = await store.runs.find(runId);
   if (run === null) throw new Error('a run by hand is gone from the database');
   return run;
 }
 
 /** @throws RecalldError run_unknown, run_not_running */
-function cancelRunNow({ runs }: CommandStore, runId: string): Promise<GoldenRun> {
-  return cancelGoldenRun({ runs, clock: systemClock }, runId);
+function cancelRunNow(store: CommandStore, runId: string): Promise<GoldenRun> {
+  return cancelGoldenRun(store, runId);
 }
 
 /** Of a text that a service sent. */

@@ -203,7 +203,7 @@ export async function importNamedSet(
         : await importGoldenSet(sets, file, options.set, signal);
     if (uses.length === 0) return { ...report, warnings: [...report.warnings, unwatchedSet(options.set)], power: [] };
     const now = new Date();
-    const power = await Promise.all(uses.map((use) => powerOfSet({ baselines }, use, report.set.queries, now)));
+    const power = await Promise.all(uses.map((use) => powerOfSet(baselines, use, report.set.queries, now)));
     return { ...report, power: power.flat() };
   });
 }

@@ -42,7 +42,7 @@ async function readQueryTable(
   const from = (page - 1) * PAGE_SIZE;
   const listed =
     run.answersGoneAt === null
-      ? await readRunTable(deps, run, other, { view, key, from, limit: PAGE_SIZE })
+      ? await readRunTable(deps.context, run, other, { view, key, from, limit: PAGE_SIZE })
       : { page: [], total: 0 };
   return {
     view,

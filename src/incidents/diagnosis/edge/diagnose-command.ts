@@ -1,6 +1,6 @@
 /** `recalld diagnose`: what is likely behind what is in alarm. */
 import type { Command } from 'commander';
-import { commandSettings, withWatchedStore } from '../../../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../../cli/output.ts';
@@ -19,7 +19,7 @@ export function diagnoseCommand(command: Command, signal: AbortSignal): Command 
     .action(async ({ pipeline = null, config, json }: ConfiguredOptions & { readonly pipeline?: string | null }) => {
       const settings = commandSettings(config, signal);
       if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);
-      const found = await withWatchedStore(settings, (store) => readDiagnoses(store, pipeline));
+      const found = await withCommandStore(settings, (store) => readDiagnoses(store, pipeline));
       if (json === true) printJson(found.map(pipelineDiagnosisJson));
       else printLine(found.map((one) => terminalText(contentOf(one), systemClock.now())).join('\n\n'));
       if (found.some(({ now }) => now !== null)) process.exitCode = EXIT_CHECK_FAILED;

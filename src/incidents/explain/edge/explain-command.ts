@@ -1,6 +1,6 @@
 /** `recalld explain`: why a document did not come back for a question, or those that a golden run missed. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CommandSettings, commandSettings, withWatchedStore } from '../../../app/commands/command-store.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import {
   type ConfiguredOptions,
   formatTable,
@@ -49,9 +49,7 @@ function parseTag(text: string, before: Readonly<Record<string, string>>): Reado
 }
 
 async function run(settings: CommandSettings, { json, ...request }: ExplainOptions): Promise<void> {
-  const answer = await withWatchedStore(settings, (store) =>
-    answerRequest({ ...store, config: settings.config }, request, settings.signal),
-  );
+  const answer = await withCommandStore(settings, (store) => answerRequest(store, request, settings.signal));
   const { wanted, explained } = answer;
   const told = explainAnswerJson(answer, request);
   const [only] = explained;

@@ -117,7 +117,7 @@ export function indexCommand(command: Command, signal: AbortSignal): Command {
 
 async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
   const settings = commandSettings(options.config, signal);
-  const { config, logger } = settings;
+  const { config } = settings;
   assertConfiguredPipeline(config, options.pipeline);
   const index = config.pipelines.find(({ name }) => name === options.pipeline)?.index;
   if (index === undefined) {
@@ -130,7 +130,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
     if (!options.stored) {
       const outcome = await withPipeline(settings, options.pipeline, async (pipeline) => {
         const [plan] = createIndexPlans(config, [pipeline], systemClock.now());
-        return plan === undefined ? null : checkIndex({ ...store, clock: systemClock, logger }, plan, signal);
+        return plan === undefined ? null : checkIndex(store, plan, signal);
       });
       if (outcome === 'held') throw new RecalldError('store_unreachable', HELD);
       if (outcome === 'put_off') throw new RecalldError('store_unreachable', PUT_OFF);

@@ -32,7 +32,7 @@ interface OtlpAnswer {
 
 export interface OtlpDeps {
   readonly authentication: AuthenticationSettings;
-  readonly otlp: OtlpReceiver;
+  readonly otlpReceiver: OtlpReceiver;
   onShed(reason: ShedReason): void;
 }
 
@@ -61,7 +61,7 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
       const isOfBody = failure instanceof RecalldError && !['unauthorized', 'forbidden'].includes(failure.kind);
       if (!isOfBody) throw error;
       reply.removeHeader('connection');
-      return send(reply, deps.otlp.refuse(failure, request.headers['content-type']));
+      return send(reply, deps.otlpReceiver.refuse(failure, request.headers['content-type']));
     });
     for (const signal of ['traces', 'logs'] as const) {
       scope.post(
@@ -69,7 +69,7 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
         { preParsing: requireScope('ingest', deps.authentication) },
         async (request, reply) => {
           const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-          return send(reply, await deps.otlp.take(signal, body, request.headers['content-type']));
+          return send(reply, await deps.otlpReceiver.take(signal, body, request.headers['content-type']));
         },
       );
     }

@@ -1,4 +1,5 @@
 /** The verdict of the daemon and the alert of Prometheus say the same, case by case. */
+
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
@@ -23,6 +24,7 @@ import {
   NOON,
 } from '../../../support/builders.ts';
 import { evaluated } from '../../../support/check-states.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aGap, aMeasurement, hours } from '../../../support/measurements.ts';
 import { MemoryJobQueue } from '../../../support/memory-job-queue.ts';
@@ -256,22 +258,25 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
       const [mean, low] = value;
       await measurements.record([aMeasurement({ ...at, value: mean, ciLow: low, ciHigh: 2 * mean - low, n: 1000 })]);
     }
-    await evaluateChecks({
-      pipelines,
-      densityPlans: [],
-      densityStates: { all: async () => new Map() },
-      runs: createGoldenRuns(database.pool),
-      baselines: createGoldenBaselines(database.pool),
-      measurements,
-      checkStore,
-      clock,
-      logger: new MemoryLogger(),
-      intervalSeconds: () => HOUR,
-      liveIntervalSeconds: 300,
-    });
+    await evaluateChecks(
+      contextOf({
+        pipelines,
+        densityPlans: [],
+        db: {
+          density: { watch: { all: async () => new Map() } },
+          golden: { runs: createGoldenRuns(database.pool), baselines: createGoldenBaselines(database.pool) },
+          measurements,
+          checks: checkStore,
+        },
+        clock,
+        logger: new MemoryLogger(),
+        intervalSeconds: () => HOUR,
+        liveIntervalSeconds: 300,
+      }),
+    );
   }
   await clock.advance(secondsAfterNoon * 1000);
-  const gaugesAt = await readCheckGauges({ checkStore, pipelines, densityPlans: [] });
+  const gaugesAt = await readCheckGauges(contextOf({ db: { checks: checkStore }, pipelines, densityPlans: [] }));
   return [...gaugesAt(clock.now())];
 }
 
@@ -306,15 +311,19 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   ];
   const pipelines = [aWatchedPipeline({ checks })];
   const checkStore = evaluated({ pipelines }, { latest }, new Date(NOON.getTime() + 60_000));
-  const gauges = await readStoredGauges({
-    runs: { latest: async () => latest },
+  const context = contextOf({
+    db: {
+      golden: { runs: { latest: async () => latest } },
+      measurements: createMeasurements(database.pool),
+      checks: checkStore,
+    },
     queue: new MemoryJobQueue(),
     clock,
     pipelines,
-    measurements: createMeasurements(database.pool),
-    parts: [() => readCheckGauges({ pipelines, densityPlans: [], checkStore })],
+    densityPlans: [],
     intervalSeconds: () => HOUR,
   });
+  const gauges = await readStoredGauges(context, [readCheckGauges]);
   return samplesOf(gauges(clock.now()));
 }
 

@@ -4,6 +4,7 @@ import { openThrottle } from '../../../../src/connectors/throttle/throttle.ts';
 import { systemClock as clock } from '../../../../src/core/system-clock.ts';
 import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
 import { aRunSettings, goldenQueries } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { silentLogger as logger } from '../../../support/log.ts';
 import { MemoryRetriever } from '../../../support/memory-retriever.ts';
@@ -19,7 +20,7 @@ async function ask(askers: number, latencyMs: number, concurrency: number, maxPe
   const startedAtMs = clock.monotonicMs();
   const all = Array.from({ length: askers }, async (_, index) => {
     const asker = { ...settings, pipeline, holder: `asker-${index}`, usualLatencyMs: null };
-    const gate = await openThrottle({ limits, clock, logger }, asker);
+    const gate = await openThrottle(contextOf({ db: { limits }, clock, logger }), asker);
     const { signal } = new AbortController();
     await askRetriever({ retriever, clock, gate }, goldenQueries(30), settings, () => undefined, signal);
     await gate.close();

@@ -3,7 +3,8 @@ import type { NewRun } from '../../../../src/golden/rules/run.ts';
 import { cancelGoldenRun, recoverGoldenRuns } from '../../../../src/golden/runs/end-golden-run.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { anAnswer, NOON } from '../../../support/builders.ts';
+import { anAnswer, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, putRun } from '../../../support/golden-runs.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
@@ -32,15 +33,19 @@ async function recover(
   await clock.advance(afterSeconds * 1000);
   const resumed: string[] = [];
   const logger = new MemoryLogger();
-  await recoverGoldenRuns({
-    runs,
-    clock,
-    logger,
-    isWatched: (pipeline) => pipeline === 'docs',
-    resume: async (run) => {
-      resumed.push(run.id);
-    },
-  });
+  await recoverGoldenRuns(
+    contextOf({
+      db: { golden: { runs } },
+      clock,
+      logger,
+      pipelines: [aWatchedPipeline({ name: 'docs' })],
+      hooks: {
+        resume: async (run) => {
+          resumed.push(run.id);
+        },
+      },
+    }),
+  );
   const run = await runs.find(id);
   // No other test finds it running.
   await runs.finish(id, anEnd());
@@ -103,7 +108,7 @@ describe('a golden run that has ended', () => {
 it('a running run is ended as cancelled, with the reason', async () => {
   const stores = aStore();
   const { id } = await putRun(stores);
-  expect(await cancelGoldenRun({ ...stores, clock: new SteerableClock() }, id)).toMatchObject({
+  expect(await cancelGoldenRun(contextOf({ db: { golden: stores }, clock: new SteerableClock() }), id)).toMatchObject({
     status: 'cancelled',
     reason: 'It was cancelled by hand.',
   });
@@ -111,7 +116,7 @@ it('a running run is ended as cancelled, with the reason', async () => {
 
 it('a run that has ended stays as it is, and one that never was is told apart from it', async () => {
   const stores = aStore();
-  const deps = { ...stores, clock: new SteerableClock() };
+  const deps = contextOf({ db: { golden: stores }, clock: new SteerableClock() });
   const { id } = await putRun(stores, {}, { end: anEnd() });
   await expect(cancelGoldenRun(deps, id)).rejects.toMatchObject({ code: 'run_not_running' });
   expect(await stores.runs.find(id)).toMatchObject({ status: 'completed' });

@@ -1,14 +1,13 @@
 /** One worker at a golden run on PostgreSQL. Waits are twenty times as short; leases are by the time of the database. */
+
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createDb } from '../../../../src/app/database.ts';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
 import { endWithoutScores } from '../../../../src/golden/runs/end-golden-run.ts';
 import { type RunProgress, runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
-import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
-import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns, type GoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
-import { createGoldenDocuments, createGoldenSets, type GoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
+import { createGoldenSets, type GoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import {
   aFailedAnswer,
   aFloor,
@@ -21,6 +20,7 @@ import {
   goldenQueries,
   NOON,
 } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { putRun } from '../../../support/golden-runs.ts';
 import { hurriedClock } from '../../../support/hurried-clock.ts';
@@ -61,23 +61,17 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
     retriever: new MemoryRetriever(clock, ({ text }) => reply(Number(text.replace('question ', ''))), 100),
   };
   onTestFinished(() => worker.stop.abort(new Error('the test has ended')));
-  const deps = {
-    sets,
-    runs,
+  const deps = contextOf({
+    db: { ...createDb(database.pool), limits: limitsOfOne(clock) },
     statistics,
-    baselines: createGoldenBaselines(database.pool),
-    deployments: createDeployments(database.pool),
-    rotations: createGoldenRotations(database.pool),
-    documents: createGoldenDocuments(database.pool),
-    limits: limitsOfOne(clock),
     clock,
     logger,
     holder: 'me',
-  };
+  });
   /** Parts take the place of what works. */
   const start = (parts: { readonly runs?: GoldenRuns; readonly sets?: GoldenSets } = {}) =>
     runGoldenSet(
-      { ...deps, ...parts },
+      contextOf(deps, { db: { golden: { sets, runs, ...parts } } }),
       run,
       aWatchedPipeline({ retriever: worker.retriever, checks: goldenChecks({ floors: [aFloor()] }) }),
       worker.stop.signal,

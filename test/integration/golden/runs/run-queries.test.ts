@@ -3,6 +3,7 @@ import { readRunQueries, readRunTable } from '../../../../src/golden/runs/run-su
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import { aFailedAnswer, aNewGoldenSet, anAnswer, documents, goldenQueries, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { putRun } from '../../../support/golden-runs.ts';
 
@@ -31,12 +32,12 @@ async function aWorld() {
 
 it('the queries of a run are read a page at a time, held against another run of the set', async () => {
   const { deps, run, good } = await aWorld();
-  const { page, total } = await readRunTable(deps, run, good, { ...wanted, limit: 1 });
+  const { page, total } = await readRunTable(contextOf({ db: { golden: deps } }), run, good, { ...wanted, limit: 1 });
   expect(total).toBe(2);
   expect(page).toMatchObject([{ query: { id: 'q3' }, score: 0, before: 1 }]);
-  const second = await readRunTable(deps, run, good, { ...wanted, from: 1, limit: 1 });
+  const second = await readRunTable(contextOf({ db: { golden: deps } }), run, good, { ...wanted, from: 1, limit: 1 });
   expect(second.page).toMatchObject([{ query: { id: 'q2' }, score: 0.5, before: 1 }]);
-  expect((await readRunTable(deps, run, null, wanted)).total).toBe(0);
+  expect((await readRunTable(contextOf({ db: { golden: deps } }), run, null, wanted)).total).toBe(0);
 });
 
 it('a run of another version is held against by the questions that both have', async () => {
@@ -44,7 +45,7 @@ it('a run of another version is held against by the questions that both have', a
   const changed = goldenQueries(4).map((query) => (query.id === 'q3' ? { ...query, text: 'New?' } : query));
   await deps.sets.add(aNewGoldenSet({ name: goldenSet, contentHash: 'hash-2', queries: changed }), NOON);
   const other = await putRun(deps, { goldenSet, goldenSetVersion: 2 }, { answers: right });
-  const { page } = await readRunTable(deps, run, other, wanted);
+  const { page } = await readRunTable(contextOf({ db: { golden: deps } }), run, other, wanted);
   expect(page.map(({ query }) => query.id)).toEqual(['q2']);
 });
 
@@ -63,7 +64,7 @@ async function aRun() {
 
 it('every query of a run is told with its answer and its scores; one without an answer scores 0', async () => {
   const { deps, run } = await aRun();
-  const { page, total } = await readRunQueries(deps, run, everything);
+  const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, everything);
   expect(total).toBe(4);
   expect(page.map(({ query, answer }) => [query.id, answer?.outcome ?? null])).toEqual([
     ['q1', 'ok'],
@@ -79,7 +80,12 @@ it('queries are ordered from the lowest score on, ties by id, page by page', asy
   const { deps, run } = await aRun();
   const ids = async (from: number) => {
     const orderBy = { measure: 'mrr', k: 5 } as const;
-    const { page } = await readRunQueries(deps, run, { ...everything, orderBy, from, limit: 3 });
+    const { page } = await readRunQueries(contextOf({ db: { golden: deps } }), run, {
+      ...everything,
+      orderBy,
+      from,
+      limit: 3,
+    });
     return page.map(({ query }) => query.id);
   };
   expect(await ids(0)).toEqual(['q3', 'q4', 'q2']);
@@ -89,6 +95,10 @@ it('queries are ordered from the lowest score on, ties by id, page by page', asy
 
 it('only those that came to an outcome are told when it is asked for', async () => {
   const { deps, run } = await aRun();
-  const { page, total } = await readRunQueries(deps, run, { ...everything, outcome: 'ok', limit: 1 });
+  const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, {
+    ...everything,
+    outcome: 'ok',
+    limit: 1,
+  });
   expect([page.map(({ query }) => query.id), total]).toEqual([['q1'], 2]);
 });

@@ -8,6 +8,7 @@ import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import { aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aDifference, anEnd, putRun } from '../../../support/golden-runs.ts';
 
@@ -33,7 +34,7 @@ function endOf(verdicts: readonly Verdict[], parts: Partial<RunEnd> = {}): RunEn
 
 /** A run of three queries. */
 async function aRun(answers: Parameters<typeof putRun>[2]) {
-  const stores = { sets: createGoldenSets(database.pool), runs: createGoldenRuns(database.pool), statistics };
+  const stores = { sets: createGoldenSets(database.pool), runs: createGoldenRuns(database.pool) };
   await stores.sets.add(aNewGoldenSet(), NOON);
   return { stores, run: await putRun(stores, { startedAt: NOON }, answers) };
 }
@@ -47,7 +48,7 @@ describe('the summary of a run that goes on', () => {
   it('has provisional scores of the queries that are answered so far, and no verdict', async () => {
     const answers = [anAnswer(), anAnswer({ queryId: 'q2', documents: [] })];
     const { stores, run } = await aRun({ answers });
-    const summary = await summarizeRunSoFar(stores, run, never);
+    const summary = await summarizeRunSoFar(contextOf({ db: { golden: stores }, statistics }), run, never);
     expect(summary).toMatchObject({ status: 'running', provisional: true, verdict: 'no_data' });
     expect(summary.queries).toMatchObject({ total: 3, ok: 2 });
     expect(summary.metrics['ndcg@10']).toMatchObject({ mean: 0.5, n: 2 });
@@ -55,7 +56,9 @@ describe('the summary of a run that goes on', () => {
 
   it('has no scores before its first answer', async () => {
     const { stores, run } = await aRun({});
-    expect((await summarizeRunSoFar(stores, run, never)).metrics).toEqual({});
+    expect((await summarizeRunSoFar(contextOf({ db: { golden: stores }, statistics }), run, never)).metrics).toEqual(
+      {},
+    );
   });
 });
 

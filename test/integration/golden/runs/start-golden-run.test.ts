@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { newRunId, type StartGoldenRunDeps, startGoldenRun } from '../../../../src/golden/runs/run-golden-set.ts';
+import type { Context } from '../../../../src/core/context.ts';
+import { newRunId, startGoldenRun } from '../../../../src/golden/runs/run-golden-set.ts';
 import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
@@ -11,6 +12,7 @@ import {
   goldenQueries,
   NOON,
 } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 
@@ -20,15 +22,19 @@ let ids = 0;
 /** A set of its own, of three queries; and what is needed to start runs of it. */
 async function aStart() {
   const set = `set ${(ids += 1)}`;
-  const deps: StartGoldenRunDeps = {
+  const deps: Context = contextOf({
     clock: new SteerableClock(),
-    sets: createGoldenSets(database.pool),
-    runs: createGoldenRuns(database.pool),
+    db: {
+      golden: {
+        sets: createGoldenSets(database.pool),
+        runs: createGoldenRuns(database.pool),
+        rotations: createGoldenRotations(database.pool),
+      },
+    },
     newRunId: () => `run-${(ids += 1)}`,
-    rotations: createGoldenRotations(database.pool),
-  };
+  });
   const add = (hash: string, queries: number) =>
-    deps.sets.add(aNewGoldenSet({ name: set, contentHash: hash, queries: goldenQueries(queries) }), NOON);
+    deps.db.golden.sets.add(aNewGoldenSet({ name: set, contentHash: hash, queries: goldenQueries(queries) }), NOON);
   await add('first', 3);
   return { deps, set, add };
 }
@@ -39,7 +45,7 @@ describe('a golden run that starts', () => {
     await add('second', 5);
     const schedule = aSchedule({ set, settings: aRunSettings({ cutoffs: [7] }) });
     const id = await startGoldenRun(deps, aWatchedPipeline(), schedule);
-    expect(await deps.runs.find(id)).toMatchObject({
+    expect(await deps.db.golden.runs.find(id)).toMatchObject({
       id,
       status: 'running',
       pipeline: 'docs',
@@ -61,7 +67,7 @@ describe('a golden run that starts', () => {
     await add('big', 1000);
     const schedule = aSchedule({ set, settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });
     const id = await startGoldenRun(deps, aWatchedPipeline({ timeoutMs: 5000 }), schedule);
-    expect((await deps.runs.find(id))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
+    expect((await deps.db.golden.runs.find(id))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
   });
 
   it('may be started by hand as often as one likes', async () => {
@@ -69,7 +75,7 @@ describe('a golden run that starts', () => {
     const first = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
     const second = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
     expect(second).not.toBe(first);
-    expect(await deps.runs.find(second)).toMatchObject({ trigger: 'manual', scheduledFor: null });
+    expect(await deps.db.golden.runs.find(second)).toMatchObject({ trigger: 'manual', scheduledFor: null });
   });
 
   it('is refused for a set that nobody imported, with the command that imports it', async () => {
@@ -78,7 +84,7 @@ describe('a golden run that starts', () => {
       code: 'golden_set_unknown',
       message: 'There is no golden set "nope"; import one with `recalld golden import PATH --set nope`.',
     });
-    expect(await deps.runs.list({ goldenSet: 'nope', limit: 10 })).toEqual([]);
+    expect(await deps.db.golden.runs.list({ goldenSet: 'nope', limit: 10 })).toEqual([]);
   });
 });
 

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
 import type { Neighbour } from '../../../../src/connectors/stores/vector-store.ts';
 import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
-import { type GoldenUpkeepDeps, recordGoldenDocuments } from '../../../../src/golden/sets/live-mix.ts';
+import { recordGoldenDocuments } from '../../../../src/golden/sets/live-mix.ts';
 import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
 import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
 import { aGoldenQuery, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { type ContextParts, contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
@@ -49,10 +50,12 @@ let pipelines = 0;
 function setUp() {
   const name = `docs ${(pipelines += 1)}`;
   const documents = createGoldenDocuments(database.pool);
+  const clock = new SteerableClock();
   return {
     name,
     documents,
-    deps: { documents, clock: new SteerableClock(), samples: { draw: async () => [] } },
+    clock,
+    deps: contextOf({ db: { golden: { documents }, live: { samples: { draw: async () => [] } } }, clock }),
     watched: (parts: Parameters<typeof aWatchedPipeline>[0]) => aWatchedPipeline({ ...parts, name }),
   };
 }
@@ -158,7 +161,7 @@ describe('the texts of judged documents', () => {
       },
     });
     const sets = { latest: async () => ({ version: 1 }), queries: async () => many };
-    const upkeep = { ...deps, sets } as unknown as GoldenUpkeepDeps;
+    const upkeep = contextOf(deps, { db: { golden: { sets } } } as unknown as ContextParts);
     const pipeline = watched({ store, embedder, golden: [aSchedule({ set: 'faq' })] });
     await expect(recordGoldenDocuments(upkeep, pipeline, never)).rejects.toMatchObject({
       code: 'store_unreachable',
@@ -177,7 +180,7 @@ describe('the texts of judged documents', () => {
   });
 
   it('are read of other documents of a large set each day', async () => {
-    const { deps, watched } = setUp();
+    const { clock, deps, watched } = setUp();
     const many = Array.from({ length: 5000 }, (_, i) => `d${i}`);
     const asked = new Set<string>();
     const store = scriptedStore({
@@ -190,7 +193,7 @@ describe('the texts of judged documents', () => {
     const pipeline = watched({ store, embedder });
     for (let day = 0; day < 5; day++) {
       await recordJudgedDocuments(deps, pipeline, many, never);
-      await deps.clock.advance(86_400_000);
+      await clock.advance(86_400_000);
     }
     expect(asked.size).toBe(many.length);
   });

@@ -13,6 +13,7 @@ import {
   aWatchedPipeline,
   NOON,
 } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, aRun } from '../../../support/golden-runs.ts';
 import { silentLogger as logger } from '../../../support/log.ts';
@@ -67,7 +68,11 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
   );
   await runs.finish(run.id, anEnd());
   const documents = createGoldenDocuments(database.pool);
-  const deps = { sets, runs, measurements, clock, logger, documents, samples: { draw: async () => samples } };
+  const deps = contextOf({
+    db: { golden: { sets, runs, documents }, measurements, live: { samples: { draw: async () => samples } } },
+    clock,
+    logger,
+  });
   await measureGoldenRepresentativeness(deps, aWatchedPipeline({ embedder, ...parts, name }), never);
   const latest = await measurements.latest(clock.now());
   return new Map(latest.filter(({ pipeline }) => pipeline === name).map((one) => [one.measure, one]));

@@ -6,6 +6,7 @@ import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselin
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import { aFailedAnswer, anAnswer, aScore } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, importSet, minutes, putRun } from '../../../support/golden-runs.ts';
 
@@ -91,8 +92,17 @@ describe('the answers of old golden runs', () => {
   it('are never taken for those of a retriever that answered nothing', async () => {
     const { stores, ids, forget, run } = await aDayOfRuns(3);
     await forget();
-    await expect(readComparedSide(stores, await run(1))).rejects.toMatchObject({ code: 'answers_gone' });
-    const compared = compareRunsById(stores, ids[1] ?? '', ids[2] ?? '', null, 'as_stored', signal);
+    await expect(readComparedSide(contextOf({ db: { golden: stores } }), await run(1))).rejects.toMatchObject({
+      code: 'answers_gone',
+    });
+    const compared = compareRunsById(
+      contextOf({ db: { golden: stores } }),
+      ids[1] ?? '',
+      ids[2] ?? '',
+      null,
+      'as_stored',
+      signal,
+    );
     await expect(compared).rejects.toMatchObject({ code: 'answers_gone' });
   });
 });

@@ -1,4 +1,5 @@
 /** What becomes of pipelines, golden sets and checks that leave the config, in a fleet whose replicas change one by one. */
+
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
@@ -9,6 +10,7 @@ import { createNotifications, notify } from '../../../../src/incidents/notificat
 import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
 import { createConfiguredParts } from '../../../../src/live/deployments/configured-parts.ts';
 import { aDiagnosis, anAlarm, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { json, startFaultServer } from '../../../support/fault-server.ts';
 import { createRun } from '../../../support/golden-runs.ts';
@@ -60,15 +62,14 @@ describe('a pipeline that leaves the config', () => {
     });
     const tell = (at: Date) =>
       notify(
-        {
-          incidents: incidents(),
-          notifications: createNotifications(database.pool),
+        contextOf({
+          db: { incidents: incidents(), notifications: createNotifications(database.pool) },
           receivers,
-          consoleUrl: null,
+          config: { alerts: { console_base_url: null } },
           meter: { increment: () => undefined },
           clock: { now: () => at } as Parameters<typeof notify>[0]['clock'],
           logger: new MemoryLogger(),
-        },
+        }),
         new AbortController().signal,
       );
     await follow(START, [docs, other]);

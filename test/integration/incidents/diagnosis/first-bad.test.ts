@@ -1,4 +1,5 @@
 /** What an alarm is held against: how things were before the first bad measurement, on real tables. */
+
 import { expect, it } from 'vitest';
 import { createCheckStore } from '../../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
@@ -29,6 +30,7 @@ import {
   goldenChecks,
   goldenQueries,
 } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aRun } from '../../../support/golden-runs.ts';
 import { HandClock } from '../../../support/hand-clock.ts';
@@ -51,27 +53,27 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
   const [sets, runs, measurements] = [createGoldenSets(pool), createGoldenRuns(pool), createMeasurements(pool)];
   await sets.add(aNewGoldenSet({ queries }), hours(0));
   const settings = aRunSettings({ cutoffs: [10] });
-  const deps = {
-    sets,
-    runs,
-    measurements,
-    baselines: createGoldenBaselines(pool),
-    rotations: createGoldenRotations(pool),
-    checkStore: createCheckStore(pool),
-    deployments: createDeployments(pool),
-    densityStates: watchTable(pool),
-    parts: createConfiguredParts(pool),
-    topics: topicsTable(pool),
-    incidents: createIncidents(pool),
+  const deps = contextOf({
+    db: {
+      golden: { sets, runs, baselines: createGoldenBaselines(pool), rotations: createGoldenRotations(pool) },
+      measurements,
+      checks: createCheckStore(pool),
+      live: {
+        deployments: createDeployments(pool),
+        parts: createConfiguredParts(pool),
+        windows: createLiveWindows(pool),
+      },
+      density: { watch: watchTable(pool), topics: topicsTable(pool) },
+      incidents: createIncidents(pool),
+    },
     pipelines: [pipeline],
     ownLag: null,
-    windows: createLiveWindows(pool),
     densityPlans: [],
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
     clock,
     logger,
-  };
+  });
   const past: { id: string; answers: readonly QueryAnswer[] }[] = [];
   /** A run at an hour, judged against the first one as the daemon judges. @returns its id */
   const ran = async (hour: number, ids: (index: number) => readonly string[], latencyMs = 20): Promise<string> => {

@@ -3,7 +3,8 @@ import { topicsTable } from '../../../../src/density/topics-table.ts';
 import { incidentJson } from '../../../../src/incidents/diagnosis/incident-schema.ts';
 import { createIncidents, readDiagnosisGauges } from '../../../../src/incidents/diagnosis/incidents.ts';
 import type { Alarm, Diagnosis } from '../../../../src/incidents/diagnosis/rules/incident.ts';
-import { aDiagnosis, anAlarm } from '../../../support/builders.ts';
+import { aDiagnosis, anAlarm, aWatchedPipeline } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { hours } from '../../../support/measurements.ts';
 import { aTopic } from '../../../support/uncovered-topics.ts';
@@ -195,7 +196,12 @@ describe('the gauge of diagnoses', () => {
     const pipeline = aPipeline();
     await look(pipeline, 0);
     await look(aPipeline(), 0);
-    const read = async () => (await readDiagnosisGauges({ incidents: incidents(), pipelines: [pipeline] }))(hours(0));
+    const read = async () =>
+      (
+        await readDiagnosisGauges(
+          contextOf({ db: { incidents: incidents() }, pipelines: [aWatchedPipeline({ name: pipeline })] }),
+        )
+      )(hours(0));
     expect(await read()).toEqual([]);
     await look(pipeline, 1);
     expect(await read()).toEqual([

@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createDb } from '../../../../src/app/database.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
 import type { TimeSpan } from '../../../../src/core/time.ts';
 import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
-import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
-import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import { observeDensity } from '../../../../src/incidents/diagnosis/observe.ts';
 import { latestEnded, runsAround } from '../../../../src/incidents/diagnosis/runs-around.ts';
 import { aFailedAnswer, anAlarm, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, floor, putRun } from '../../../support/golden-runs.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
@@ -41,11 +40,8 @@ beforeEach(async () => {
   await database.pool.query('truncate golden_runs, golden_baselines cascade');
 });
 
-const stores = () => ({
-  runs: createGoldenRuns(database.pool),
-  sets: createGoldenSets(database.pool),
-  baselines: createGoldenBaselines(database.pool),
-});
+const stores = () => createDb(database.pool).golden;
+const context = () => contextOf({ db: { golden: stores() } });
 
 /** A run that started so many hours after noon and ended at once; null is one that goes on. */
 async function ran(
@@ -66,7 +62,7 @@ async function ran(
 const around = async (id: string, known: string | null = null, firstBad: TimeSpan | null = null) => {
   const run = await stores().runs.find(id);
   if (run === null) throw new Error(`there is no ${id}`);
-  return runsAround(stores(), run, { regressions: [], firstBad, known });
+  return runsAround(context(), run, { regressions: [], firstBad, known });
 };
 const goodBefore = async (...of: Parameters<typeof around>): Promise<string | null> =>
   (await around(...of)).reference?.id ?? null;
@@ -75,7 +71,7 @@ describe('the run that shows what is wrong', () => {
   const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
   const shown = async (goldenSet: string | null) => {
     const alarm = anAlarm({ goldenSet });
-    return (await latestEnded(stores(), pipeline, [alarm]))?.id ?? null;
+    return (await latestEnded(context(), pipeline, [alarm]))?.id ?? null;
   };
 
   it('is the latest that ended of the set in alarm, none that somebody cancelled, however many wait behind it', async () => {

@@ -9,6 +9,7 @@ import { createExplainTurns } from '../../../../src/incidents/explain/explain-tu
 import { lookForQuestion } from '../../../../src/incidents/explain/look-for.ts';
 import { aRunSettings, aSchedule, aWatchedPipeline, goldenQueries, NOON } from '../../../support/builders.ts';
 import { never } from '../../../support/connectors.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { silentLogger as logger } from '../../../support/log.ts';
 import { MemoryRetriever } from '../../../support/memory-retriever.ts';
@@ -17,6 +18,8 @@ const database = useDatabase();
 const settings = aRunSettings({ concurrency: 4, maxPerSecond: 1000 });
 const question = { text: 'why', tags: {}, k: 10 };
 const nothingElse = { filters: [], hubs: new Map<string, number>() };
+
+const context = () => contextOf({ db: { limits: createThrottleLimits(database.pool) }, clock, logger });
 
 function aPipeline(name: string, retriever: MemoryRetriever, golden = [aSchedule({ settings })]) {
   return aWatchedPipeline({ name, retriever, golden });
@@ -32,18 +35,17 @@ function anEnd() {
 
 describe('explanations of one pipeline', () => {
   it('send the retriever no more calls at a time than its golden config allows, beside a golden run too', async () => {
-    const limits = createThrottleLimits(database.pool);
     const retriever = new MemoryRetriever(clock, () => ['d1'], 20);
     const pipeline = aPipeline('asked by a run and by readers', retriever);
-    const turns = createExplainTurns({ limits, clock, logger });
+    const turns = createExplainTurns();
     const run = async () => {
       const asker = { ...settings, pipeline: pipeline.name, holder: 'a run', usualLatencyMs: null };
-      const gate = await openThrottle({ limits, clock, logger }, asker);
+      const gate = await openThrottle(context(), asker);
       await askRetriever({ retriever, clock, gate }, goldenQueries(60), settings, () => undefined, never);
       await gate.close();
     };
     const explanations = Array.from({ length: 48 }, () =>
-      turns.take(pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
+      turns.take(context(), pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
     );
     await Promise.all([run(), ...explanations]);
     expect(retriever.asked).toHaveLength(60 + 2 * 48);
@@ -54,11 +56,11 @@ describe('explanations of one pipeline', () => {
     const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
     const strict = aSchedule({ set: 'strict', settings: { ...settings, concurrency: 2, maxPerSecond: 50 } });
     const pipeline = aPipeline('of two sets', retriever, [aSchedule({ settings }), strict]);
-    const turns = createExplainTurns({ limits: createThrottleLimits(database.pool), clock, logger });
+    const turns = createExplainTurns();
     const startedAtMs = clock.monotonicMs();
     await Promise.all(
       Array.from({ length: 10 }, () =>
-        turns.take(pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
+        turns.take(context(), pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
       ),
     );
     const times = retriever.asked.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
@@ -68,29 +70,28 @@ describe('explanations of one pipeline', () => {
   });
 
   it('are refused when no turn comes in time, and leave the others their turns', async () => {
-    const limits = createThrottleLimits(database.pool);
     const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('taken', retriever, [one]);
-    const turns = createExplainTurns({ limits, clock, logger }, 50);
+    const turns = createExplainTurns(50);
     const end = anEnd();
-    const held = turns.take(pipeline, never, () => end.reached);
-    const late = turns.take(pipeline, never, (throttled) => throttled.retriever.retrieve(question, never));
+    const held = turns.take(context(), pipeline, never, () => end.reached);
+    const late = turns.take(context(), pipeline, never, (throttled) => throttled.retriever.retrieve(question, never));
     await expect(late).rejects.toMatchObject({ code: 'retriever_busy' });
     end.reach();
     await held;
-    const next = turns.take(pipeline, never, (throttled) => throttled.retriever.retrieve(question, never));
+    const next = turns.take(context(), pipeline, never, (throttled) => throttled.retriever.retrieve(question, never));
     await expect(next).resolves.toMatchObject({ kind: 'documents' });
   });
 
   it('end at once when their caller is gone', async () => {
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('left', new MemoryRetriever(clock, () => ['d1'], 1), [one]);
-    const turns = createExplainTurns({ limits: createThrottleLimits(database.pool), clock, logger });
+    const turns = createExplainTurns();
     const gone = new AbortController();
     const end = anEnd();
-    const held = turns.take(pipeline, never, () => end.reached);
-    const waiting = turns.take(pipeline, gone.signal, async () => 'answered');
+    const held = turns.take(context(), pipeline, never, () => end.reached);
+    const waiting = turns.take(context(), pipeline, gone.signal, async () => 'answered');
     gone.abort(new Error('the caller is gone'));
     await expect(waiting).rejects.toThrow('the caller is gone');
     end.reach();
@@ -116,7 +117,8 @@ describe('tags of a caller without scope admin', () => {
       NOON,
     );
     const pipelines = [aWatchedPipeline({ name: 'docs', golden: [aSchedule({ set: 'tagged' })] })];
-    const use = (tags: Record<string, string>) => assertKnownTags({ pipelines, sets }, 'docs', tags);
+    const use = (tags: Record<string, string>) =>
+      assertKnownTags(contextOf({ pipelines, db: { golden: { sets } } }), 'docs', tags);
     await expect(use({})).resolves.toBeUndefined();
     await expect(use({ tenant: 'a', course: 'intro' })).resolves.toBeUndefined();
     await expect(use({ tenant: 'b' })).resolves.toBeUndefined();

@@ -1,4 +1,5 @@
 /** One thing is broken for one document at a time, in real stores: the verdict says which. */
+
 import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRerankRetriever } from '../../../../src/connectors/retrievers/rerank.ts';
@@ -14,6 +15,7 @@ import { createDeployments } from '../../../../src/live/deployments/deployments.
 import { type BreakableStore, breakableChroma, breakablePgvector, type Chunk } from '../../../support/broken-stores.ts';
 import { NOON } from '../../../support/builders.ts';
 import { never } from '../../../support/connectors.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
@@ -313,11 +315,12 @@ describe.each([
     'is explained by what was broken, and never by anything else',
     async () => {
       const world = new World(name, broken);
-      const deps = {
-        documents: createGoldenDocuments(database.pool),
-        runReads: createRunReads(database.pool),
-        deployments: createDeployments(database.pool),
-      };
+      const deps = contextOf({
+        db: {
+          golden: { documents: createGoldenDocuments(database.pool), runReads: createRunReads(database.pool) },
+          live: { deployments: createDeployments(database.pool) },
+        },
+      });
       const wrong: string[] = [];
       const tried = Object.entries(ways).filter(([, { isLeftOut }]) => isLeftOut?.(broken) !== true);
       const right = new Map(tried.map(([way]) => [way, 0]));

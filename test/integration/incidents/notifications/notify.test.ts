@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createDb } from '../../../../src/app/database.ts';
+import type { Context } from '../../../../src/core/context.ts';
 import { DAY_MS } from '../../../../src/core/time.ts';
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
-import { createNotifications, type NotifyDeps, notify } from '../../../../src/incidents/notifications/notify.ts';
+import { notify } from '../../../../src/incidents/notifications/notify.ts';
 import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
 import { aDiagnosis, anAlarm } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { type FaultServer, inTurn, json, startFaultServer, status } from '../../../support/fault-server.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
@@ -31,19 +34,18 @@ beforeEach(async () => {
 
 const incidents = () => createIncidents(database.pool);
 
-function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConfig, 'kind'>)[]): NotifyDeps {
+function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConfig, 'kind'>)[]): Context {
   const configs = receivers.map((one) => ({ url: server.url, headers: {}, min_severity: 'critical', ...one }));
   const made = createReceivers(configs as NotifyConfig[]);
   onTestFinished(() => made.forEach((one) => one.close()));
-  return {
-    incidents: incidents(),
-    notifications: createNotifications(database.pool),
+  return contextOf({
+    db: createDb(database.pool),
     receivers: made,
-    consoleUrl: null,
+    config: { alerts: { console_base_url: null } },
     meter: { increment: (_name, labels) => void counted.push(Object.values(labels).join(' ')) },
     clock,
     logger,
-  };
+  });
 }
 
 const look = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
@@ -78,8 +80,8 @@ describe('the receivers of notifications', () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     const [incident] = await incidents().open();
-    await deps.notifications.add(incident?.id ?? '', deps.receivers[0]?.id ?? '', 'opened', clock.now());
-    expect(await deps.notifications.take(clock.now())).toHaveLength(1);
+    await deps.db.notifications.add(incident?.id ?? '', deps.receivers[0]?.id ?? '', 'opened', clock.now());
+    expect(await deps.db.notifications.take(clock.now())).toHaveLength(1);
     await notify(deps, never);
     expect(heard()).toEqual([]);
     await clock.advance(61_000);

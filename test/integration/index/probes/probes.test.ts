@@ -1,16 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createDb } from '../../../../src/app/database.ts';
 import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
 import type { StoreDescription } from '../../../../src/connectors/stores/vector-store.ts';
 import { canaryTexts } from '../../../../src/density/rules/measurement-change.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from '../../../../src/index/probes/probe-parts.ts';
-import { canariesTable } from '../../../../src/index/probes/probes.ts';
-import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
-import { createLiveSamples } from '../../../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
 import { sizeClass } from '../../../../src/math/vector/size-class.ts';
-import { createMeasurements } from '../../../../src/measures/measurements.ts';
 import { aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aLiveSample } from '../../../support/live-rows.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
@@ -29,17 +27,11 @@ async function setUp(questions: readonly Partial<LiveSample>[] = []) {
   const name = `docs-${(pipelines += 1)}`;
   const samples = questions.map((question) => aLiveSample({ ...question, pipeline: name }));
   await createLiveTraffic(database.pool, 'a').record({ samples, counts: [], levels: [] });
-  const deps = {
-    clock,
-    logger: new MemoryLogger(),
-    deployments: createDeployments(database.pool),
-    measurements: createMeasurements(database.pool),
-    canaries: canariesTable(database.pool),
-    samples: createLiveSamples(database.pool),
-  };
+  const db = createDb(database.pool);
+  const deps = contextOf({ db, clock, logger: new MemoryLogger() });
   const latest = async (measure: string) =>
-    (await deps.measurements.latest(clock.now())).find((one) => one.pipeline === name && one.measure === measure);
-  const deployed = () => deps.deployments.list({ pipeline: name, limit: 10 });
+    (await db.measurements.latest(clock.now())).find((one) => one.pipeline === name && one.measure === measure);
+  const deployed = () => db.live.deployments.list({ pipeline: name, limit: 10 });
   return { deps, clock, name, latest, deployed };
 }
 

@@ -8,6 +8,7 @@ import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { createMeasurements } from '../../../../src/measures/measurements.ts';
 import { NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aLiveSample } from '../../../support/live-rows.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
@@ -40,14 +41,14 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
   await createLiveTraffic(pool, 'a').record({ samples, counts: [], levels: [] });
   const measurements = createMeasurements(pool);
   const snapshots = snapshotsTable(pool);
-  const deps = {
+  const deps = contextOf({
     clock,
     logger: new MemoryLogger(),
-    deployments: createDeployments(pool),
-    measurements,
-    canaries: canariesTable(pool),
-    samples: createLiveSamples(pool),
-    snapshots,
+    db: {
+      live: { deployments: createDeployments(pool), samples: createLiveSamples(pool) },
+      measurements,
+      index: { canaries: canariesTable(pool), snapshots },
+    },
     compute: {
       async describeStore(
         sample: Parameters<typeof takeStoreSnapshot>[0],
@@ -61,7 +62,7 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
         };
       },
     },
-  };
+  });
   const store = scriptedStore({
     sample: () =>
       ok({

@@ -1,4 +1,5 @@
 /** A clock that a test turns on by hand. */
+
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -13,6 +14,7 @@ import { createPool } from '../../../../src/platform/postgres/pool.ts';
 import { openJobQueue } from '../../../../src/platform/queue/bullmq.ts';
 import { readStoredGauges } from '../../../../src/report/status/publish.ts';
 import { aWatchedPipeline } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, createRun, minutes, nine } from '../../../support/golden-runs.ts';
 import { recordLog, silentLogger } from '../../../support/log.ts';
@@ -291,15 +293,16 @@ describe('with a database that goes down', () => {
     const pipelines = [aWatchedPipeline({ golden: [] })];
     const measurements = createMeasurements(pool);
     const read = () =>
-      readStoredGauges({
-        runs,
-        measurements,
-        queue,
-        clock,
-        pipelines,
-        intervalSeconds: () => HOUR,
-        parts: [],
-      });
+      readStoredGauges(
+        contextOf({
+          db: { golden: { runs }, measurements },
+          queue,
+          clock,
+          pipelines,
+          intervalSeconds: () => HOUR,
+        }),
+        [],
+      );
     const exporter = asText(createExporter({ readStoredGauges: read, clock, logger: log.logger, version: '1' }));
     return { gate, clock, log, exporter };
   }

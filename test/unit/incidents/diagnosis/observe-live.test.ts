@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { observeLive } from '../../../../src/incidents/diagnosis/observe-live.ts';
 import type { MeasurementOutcome } from '../../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
 const interval = { pipeline: 'docs', good: hours(-1), opened: hours(-0.5) };
@@ -12,7 +13,7 @@ function observed(...series: readonly MeasurementOutcome[]) {
     series: async () => [aMeasurement({ measure: 'top_query_ratio', value: 0.39, windowEnd: hours(-1) })],
   };
   const windows = { latency95: async ({ until }: { until: Date }) => ({ ms: until < NOON ? 40 : 900, n: 100 }) };
-  return observeLive({ measurements, windows }, latestAt(NOON, ...series), interval, NOON);
+  return observeLive(contextOf({ db: { measurements, live: { windows } } }), latestAt(NOON, ...series), interval, NOON);
 }
 
 const top = aMeasurement({ measure: 'top_query_ratio', value: 0.4, ciLow: 0.38, ciHigh: 0.42 });

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { readProbeGauges } from '../../../../src/index/probes/probes.ts';
 import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
-import { NOON } from '../../../support/builders.ts';
+import { aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { aGap, aMeasurement, latestAt } from '../../../support/measurements.ts';
 
 const noBounds = { ciLow: null, ciHigh: null, ciMethod: null };
@@ -12,7 +13,10 @@ async function gaugesAfter(seconds: number, ...series: Parameters<typeof latestA
     { ...seen, pipeline: 'docs', fingerprint: 'abc' },
     { ...seen, pipeline: 'gone', fingerprint: 'def' },
   ];
-  const deps = { deployments: { fingerprints }, pipelines: ['docs'] };
+  const deps = contextOf({
+    db: { live: { deployments: { fingerprints } } },
+    pipelines: [aWatchedPipeline({ name: 'docs' })],
+  });
   const gaugesAt = await readProbeGauges(deps, { measurements: latestAt(NOON, ...series) });
   const samples = gaugesAt(new Date(NOON.getTime() + seconds * 1000));
   return new Map(samples.map(({ name, labels, value }) => [name, { ...labels, value }]));

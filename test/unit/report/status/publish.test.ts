@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { readCheckGauges } from '../../../../src/checks/check-store.ts';
 import type { CheckResult } from '../../../../src/checks/rules/threshold.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
+import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
 import { metricCatalogue } from '../../../../src/platform/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../../../src/platform/metrics/definition.ts';
 import type { GaugeSample } from '../../../../src/platform/metrics/meter.ts';
-import { type PublishDeps, readStoredGauges } from '../../../../src/report/status/publish.ts';
+import { readStoredGauges } from '../../../../src/report/status/publish.ts';
 import {
   aCompletedRun,
   aFloor,
@@ -18,6 +19,7 @@ import {
   NOON,
 } from '../../../support/builders.ts';
 import { evaluated } from '../../../support/check-states.ts';
+import { type ContextParts, contextOf } from '../../../support/context.ts';
 import { MemoryJobQueue } from '../../../support/memory-job-queue.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 import { samplesOf } from '../../../support/stored-gauges.ts';
@@ -28,23 +30,28 @@ const HOUR = 3600;
 async function gaugesAt(
   secondsAfterNoon: number,
   latest: readonly LatestRun[],
-  parts: Partial<PublishDeps> = {},
+  { pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) })], ...parts }: ContextParts = {},
+  subjects: Parameters<typeof readStoredGauges>[1] = [],
 ): Promise<GaugeSample[]> {
   const clock = new SteerableClock(NOON);
-  const { pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) })], parts: others = [] } =
-    parts;
   // Nobody has evaluated the checks since noon.
-  const checkStore = evaluated({ pipelines }, { latest }, NOON);
-  const gauges = await readStoredGauges({
-    runs: { latest: async () => latest },
-    queue: new MemoryJobQueue(),
-    clock,
-    measurements: { latest: async () => [] },
-    intervalSeconds: () => HOUR,
-    ...parts,
-    pipelines,
-    parts: [() => readCheckGauges({ pipelines, densityPlans: [], checkStore }), ...others],
-  });
+  const checkStore = evaluated({ pipelines: pipelines as readonly WatchedPipeline[] }, { latest }, NOON);
+  const context = contextOf(
+    {
+      db: {
+        golden: { runs: { latest: async () => latest } },
+        measurements: { latest: async () => [] },
+        checks: checkStore,
+      },
+      queue: new MemoryJobQueue(),
+      clock,
+      densityPlans: [],
+      intervalSeconds: () => HOUR,
+    },
+    parts,
+    { pipelines },
+  );
+  const gauges = await readStoredGauges(context, [readCheckGauges, ...subjects]);
   return samplesOf(gauges(new Date(NOON.getTime() + secondsAfterNoon * 1000)));
 }
 
@@ -239,7 +246,7 @@ describe('what feedback says', () => {
   it('is shown beside the golden scores', async () => {
     const labels = { pipeline: 'docs', segment: 'all', basis: 'explicit' };
     const opinions = { name: 'recalld_feedback_opinions' as const, labels, value: 7 };
-    const samples = await gaugesAt(60, [aLatestRun()], { parts: [() => () => [opinions]] });
+    const samples = await gaugesAt(60, [aLatestRun()], {}, [() => () => [opinions]]);
     expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual([7]);
     expect(valuesOf(samples, 'recalld_golden_ndcg')).toEqual([0.9]);
   });

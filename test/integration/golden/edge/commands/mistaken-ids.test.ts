@@ -1,4 +1,5 @@
 /** The mistakes of a first hour, at a real retriever and a real database: each is named where a person looks. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,6 +16,7 @@ import { summarizeRun } from '../../../../../src/golden/runs/run-summary.ts';
 import { checkLatestVersion, hasProblems } from '../../../../../src/golden/sets/check-golden-set.ts';
 import { terminalText } from '../../../../../src/report/terminal.ts';
 import { aNewGoldenSet, goldenQueries } from '../../../../support/builders.ts';
+import { contextOf } from '../../../../support/context.ts';
 import { urlOf, useDatabase } from '../../../../support/database.ts';
 import { documents, json, type Responder, startFaultServer } from '../../../../support/fault-server.ts';
 import { silentLogger } from '../../../../support/log.ts';
@@ -56,7 +58,12 @@ function checkIt(settings: CommandSettings) {
   return withCommandStore(settings, (store) =>
     withPipeline(settings, 'docs', (pipeline) => {
       const samples = { draw: async () => [] };
-      return checkLatestVersion({ ...store, samples, clock: systemClock }, pipeline, set, settings.signal);
+      return checkLatestVersion(
+        contextOf(store, { db: { live: { samples } }, clock: systemClock }),
+        pipeline,
+        set,
+        settings.signal,
+      );
     }),
   );
 }

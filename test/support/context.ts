@@ -1,0 +1,74 @@
+/** A context of what a test gives; the rest throws when it is used, with its path. */
+import type { Context, Db, Hooks } from '../../src/core/context.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: any function
+type Loose<T> = T extends (...args: any[]) => unknown
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly Loose<E>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: Loose<T[K]> }
+      : T;
+
+type Tables<T> = { readonly [K in keyof T]?: Loose<T[K]> };
+type DbParts = { readonly [Subject in keyof Db]?: Tables<Db[Subject]> };
+
+export type ContextParts = {
+  readonly [K in keyof Context]?: K extends 'db' | 'reads'
+    ? DbParts
+    : K extends 'hooks'
+      ? Partial<Hooks>
+      : K extends 'dbBy'
+        ? (person: string) => DbParts
+        : Loose<Context[K]>;
+};
+
+/** Parts that are merged; everything below is given as a whole. */
+const branches = new Set(['', 'db', 'reads', 'hooks', 'config', 'config.storage', 'config.alerts']);
+const groups = ['platform', 'live', 'golden', 'index', 'density', 'judging', 'experiments'];
+for (const group of groups) for (const root of ['db', 'reads']) branches.add(`${root}.${group}`);
+
+/** Later parts replace earlier ones, table by table. */
+export function contextOf(...parts: readonly ContextParts[]): Context {
+  return strict(
+    parts.reduce<object>((merged, part) => merge(merged, part, ''), {}),
+    '',
+  ) as Context;
+}
+
+function merge(into: object, from: object, path: string): object {
+  const merged: Record<string, unknown> = { ...into };
+  for (const [key, value] of Object.entries(from)) {
+    const at = path === '' ? key : `${path}.${key}`;
+    merged[key] =
+      branches.has(at) && value !== null
+        ? merge((merged[key] as object | undefined) ?? {}, value as object, at)
+        : value;
+  }
+  return merged;
+}
+
+function strict(given: object, path: string): object {
+  const entries = Object.entries(given).map(([key, value]) => {
+    const at = path === '' ? key : `${path}.${key}`;
+    return [key, branches.has(at) && value !== null ? strict(value as object, at) : value] as const;
+  });
+  return new Proxy(Object.fromEntries(entries), {
+    get: (target, key) =>
+      typeof key === 'symbol' || key in target
+        ? Reflect.get(target, key)
+        : missing(path === '' ? key : `${path}.${key}`),
+  });
+}
+
+/** Throws only when it is used: a function may take apart more of its context than a test makes it need. */
+function missing(path: string): unknown {
+  const refuse = (): never => {
+    throw new Error(`the test did not give ${path}`);
+  };
+  return new Proxy(() => undefined, {
+    get: (_target, key) => (typeof key === 'symbol' ? refuse() : missing(`${path}.${key}`)),
+    apply: refuse,
+    ownKeys: refuse,
+  });
+}
