@@ -89,8 +89,6 @@ export interface ComplaintQuery {
   readonly documentIds: readonly string[];
 }
 
-export type ComplaintsTable = ReturnType<typeof complaintsTable>;
-
 /** Stated of each table of a join: PostgreSQL would otherwise plan for every partition of the second one. */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id

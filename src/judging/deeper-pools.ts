@@ -35,8 +35,6 @@ export interface PoolScores {
   readonly deeper: number;
 }
 
-export type DeeperPools = ReturnType<typeof createDeeperPools>;
-
 /** Those of the drawn queries that are to be searched deeper; within the transaction of the draw. */
 export async function insertDeeperPools(
   client: PoolClient,

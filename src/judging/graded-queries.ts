@@ -70,8 +70,6 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
   };
 }
 
-export type EvaluationTable = ReturnType<typeof createEvaluationTable>;
-
 export function createEvaluationTable(pool: Pool) {
   return {
     /**

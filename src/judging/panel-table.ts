@@ -30,8 +30,6 @@ const readable = `
            where j.pipeline = p.pipeline and j.query_id = p.query_id and q.text is not null)
   and exists (select from judged_documents c where c.pipeline = p.pipeline and c.content_hash = p.content_hash)`;
 
-export type PanelTable = ReturnType<typeof createPanelTable>;
-
 export function createPanelTable(pool: Pool) {
   return {
     /** The panel of today (UTC). A judge with another fingerprint begins with an empty one. */

@@ -1,8 +1,7 @@
 /** A context of what a test gives; the rest throws when it is used, with its path. */
 import type { Context, Db, Hooks } from '../../src/core/context.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: any function
-type Loose<T> = T extends (...args: any[]) => unknown
+type Loose<T> = T extends (...args: never[]) => unknown
   ? T
   : T extends readonly (infer E)[]
     ? readonly Loose<E>[]

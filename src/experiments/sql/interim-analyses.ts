@@ -20,8 +20,6 @@ export interface ExperimentKey {
 /** A test with the time at which it was made. */
 export type MadeTest = GoldenTest & { readonly analysedAt: Date };
 
-export type InterimAnalyses = ReturnType<typeof createInterimAnalyses>;
-
 /** Of the tests on a golden set. */
 const seriesOfSet = (goldenSet: string): string => `golden:${goldenSet}`;
 /** Of the days of judged live queries, whose first k documents are graded. */

@@ -58,8 +58,6 @@ export interface OverlapSummary extends WeightedSums {
   readonly p95: number | null;
 }
 
-export type ShadowAnswers = ReturnType<typeof createShadowAnswers>;
-
 export function createShadowAnswers(pool: Pool) {
   return {
     /**

@@ -14,8 +14,6 @@ export interface BatchCounts {
   readonly done: number;
 }
 
-export type GoldenBatches = ReturnType<typeof createGoldenBatches>;
-
 export function createGoldenBatches(pool: Pool) {
   return {
     /**

@@ -23,8 +23,6 @@ export interface SkipTotal extends TickSeries {
   readonly total: number;
 }
 
-export type GoldenTicks = ReturnType<typeof createGoldenTicks>;
-
 export function createGoldenTicks(pool: Pool) {
   return {
     /** The latest planned time that came to a run or to a skip; null when there was none. */

@@ -52,7 +52,7 @@ export const diagnoseAlarmsJob = defineJob({
     const probe = (pipeline: WatchedPipeline, until: AbortSignal): Promise<readonly unknown[]> =>
       probeParts(context, pipeline, until);
     await attemptEach(
-      [() => forEachPipeline(due, signal, (one) => keepIncident(context, one, probe, signal)), hooks.notify],
+      [() => forEachPipeline(due, signal, (one) => keepIncident(context, one, probe, signal)), () => hooks.notify()],
       signal,
     );
   },

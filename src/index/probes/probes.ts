@@ -49,8 +49,6 @@ export function canariesTable(pool: Pool) {
   };
 }
 
-export type CanariesTable = ReturnType<typeof canariesTable>;
-
 /** A snapshot as it is stored: with ids in place of rows of a sample that is gone. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
@@ -117,8 +115,6 @@ export function snapshotsTable(pool: Pool) {
     },
   };
 }
-
-export type SnapshotsTable = ReturnType<typeof snapshotsTable>;
 
 function toSnapshot({ dimensions, chunkShares, queryShares, ...row }: SnapshotRow): StoredSnapshot {
   return {

@@ -94,9 +94,6 @@ export function createLiveCandidates(pool: Pool) {
   };
 }
 
-/** Live queries that may become golden ones. */
-export type LiveCandidates = ReturnType<typeof createLiveCandidates>;
-
 /** How many live queries came, and what became of them? */
 const bucketSql = `
   select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,

@@ -67,7 +67,7 @@ describe('a pipeline that leaves the config', () => {
           receivers,
           config: { alerts: { console_base_url: null } },
           meter: { increment: () => undefined },
-          clock: { now: () => at } as Parameters<typeof notify>[0]['clock'],
+          clock: { now: () => at },
           logger: new MemoryLogger(),
         }),
         new AbortController().signal,
