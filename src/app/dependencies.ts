@@ -103,7 +103,8 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const schedule = createSchedule(logger);
   cleanups.defer('schedule', () => schedule.stop());
   const exporter = createExporter({
-    readStoredGauges: () => readStoredGauges(context),
+    // The first reading is asked for at once, and what it reads from is made below.
+    readStoredGauges: () => Promise.resolve().then(() => readStoredGauges(context)),
     clock,
     logger,
     version,
