@@ -85,10 +85,10 @@ async function createApi(
   onShed: HttpDeps['onShed'],
   cleanups: CleanupStack,
 ): Promise<HttpDeps['api']> {
-  const { config, traffic, clock, exporter, hashKey, schedule, logger, storage } = dependencies;
+  const { config, clock, exporter, hashKey, schedule, logger, storage, db } = dependencies;
   const { meter } = exporter;
   showIngestCounters(config, meter);
-  const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
+  const ingest = await createLiveIngest({ config, traffic: db.live.traffic, clock, meter, logger, hashKey, cleanups });
   const largeBodies = createJsonBodyReader();
   cleanups.defer('reader of large bodies', () => largeBodies.close());
   schedule.every({ expression: '50 * * * * *', timezone: 'UTC' }, () => {
@@ -113,8 +113,8 @@ async function createApi(
     onShed,
     onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),
     authentication: createAuthentication({
-      keys: dependencies.keys,
-      sessions: dependencies.sessions,
+      keys: dependencies.db.platform.keys,
+      sessions: dependencies.db.platform.sessions,
       optional: keysAreOptional(config),
       logger,
     }),

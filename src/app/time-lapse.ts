@@ -78,7 +78,7 @@ export async function withTimeLapse<T>(
     const opened = await openDependencies(settings);
     const inHand = createQueueInHand(opened.queue);
     const dependencies: Dependencies = withHooks({ ...opened, queue: inHand.queue });
-    const { exporter, pipelines, sets, traffic, hashKey } = dependencies;
+    const { exporter, pipelines, hashKey, db } = dependencies;
     const { meter } = exporter;
     const runJob = createJobRunner({
       jobs: jobCatalogue,
@@ -88,7 +88,15 @@ export async function withTimeLapse<T>(
       meter,
       shutdown: signal,
     });
-    const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
+    const ingest = await createLiveIngest({
+      config,
+      traffic: db.live.traffic,
+      clock,
+      meter,
+      logger,
+      hashKey,
+      cleanups,
+    });
     const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
     face.markReady();
     let isAtWork = false;
@@ -112,7 +120,7 @@ export async function withTimeLapse<T>(
     return await work({
       ...dependencies,
       url: face.url,
-      importGolden: (set, values) => importGoldenQueries(sets, set, [values], clock.now()),
+      importGolden: (set, values) => importGoldenQueries(db.golden.sets, set, [values], clock.now()),
       ingestQueries: ingest.ingestQueries,
       ingestFeedback: ingest.ingestFeedback,
       async tickGoldenSets(plannedAt) {

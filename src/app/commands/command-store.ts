@@ -16,15 +16,7 @@ import { clusterOf } from '../../platform/postgres/embedded/data-dir.ts';
 import { runningPostmaster } from '../../platform/postgres/embedded/server.ts';
 import { loadConfigOfDatabase } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import {
-  createDb,
-  type FlatTables,
-  flatTables,
-  openDatabase,
-  openStorage,
-  replica,
-  type Storage,
-} from '../database.ts';
+import { createDb, openDatabase, openStorage, replica, type Storage } from '../database.ts';
 import { buildFromConfig, type FromConfig } from '../from-config.ts';
 import { createLogger } from '../logger.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
@@ -39,7 +31,7 @@ export interface CommandSettings {
 }
 
 /** The context of a command. It has no daemon around it, so that nothing in it uses the queue or the hooks. */
-export interface CommandStore extends Context, FlatTables {
+export interface CommandStore extends Context {
   readonly storage: Storage;
 }
 
@@ -77,7 +69,6 @@ function contextOfCommand({ config, logger }: CommandSettings, storage: Storage,
     return built;
   };
   return {
-    ...flatTables(db),
     db,
     reads,
     dbBy: (person) => createDb(storage.pool, person),

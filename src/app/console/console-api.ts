@@ -57,7 +57,7 @@ const EXPLAIN_LIMIT_MS = 60_000;
 const WORDS_LIMIT_MS = 2000;
 
 export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
-  const { config, logger, baselines, checkStore, incidents, annotations, reads } = dependencies;
+  const { config, logger, reads, db } = dependencies;
   const pipelineOf = (name: string) => dependencies.pipelines.find((one) => one.name === name);
   const storeOf = (pipeline: string) => pipelineOf(pipeline)?.store ?? null;
   const explain = async (runId: string, queryId: string | null, limit: number): Promise<ExplainedRun> => {
@@ -75,12 +75,12 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
       pipelines: consolePipelines(dependencies),
       publicUrl: config.alerts.console_base_url,
     },
-    baselines,
-    checkStore,
-    incidents,
+    baselines: db.golden.baselines,
+    checkStore: db.checks,
+    incidents: db.incidents,
     measurements: reads.measurements,
     runReads: reads.golden.runReads,
-    annotations,
+    annotations: db.live.annotations,
     trafficReads: reads.live.trafficReads,
     async referenceSimilarities(pipeline, version) {
       const similarities = await reads.density.baselines.similarities(pipeline, version);

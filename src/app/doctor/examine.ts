@@ -49,7 +49,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
       if (store !== null) await examineSpans(config, store, systemClock.now(), report);
-      const standings = store === null ? null : await store.indexRounds.standings();
+      const standings = store === null ? null : await store.db.index.rounds.standings();
       await examineManifests(config, standings, systemClock.now(), report, signal);
       await examineJudges(config, pipelines, report, signal);
     });
@@ -61,14 +61,19 @@ export async function examine(settings: CommandSettings, report: Report): Promis
 /** Whether the retriever returns what the sets of its pipeline know. */
 async function examineGoldenSets(
   pipeline: WatchedPipeline,
-  { sets }: CommandStore,
+  { db }: CommandStore,
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { set } of pipeline.golden) {
-    const version = await sets.latest(set);
+    const version = await db.golden.sets.latest(set);
     if (version === null) continue;
-    const answers = await sampleAnswers(pipeline, set, judgedQueries(await sets.queries(set, version.version)), signal);
+    const answers = await sampleAnswers(
+      pipeline,
+      set,
+      judgedQueries(await db.golden.sets.queries(set, version.version)),
+      signal,
+    );
     // That it does not answer was said above.
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
@@ -90,12 +95,12 @@ async function examineGoldenSets(
 /** Retriever spans of the last day that gave no live query. */
 async function examineSpans(
   { pipelines }: Pick<Config, 'pipelines'>,
-  { traffic }: Pick<CommandStore, 'traffic'>,
+  { db }: CommandStore,
   now: Date,
   report: Report,
 ): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
-  for (const kind of await traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
+  for (const kind of await db.live.traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
     if (!names.has(kind.pipeline)) continue;
     const ago = durationText(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
     const message = unreadableText(kind, `, the last ${ago} ago`);
@@ -106,12 +111,12 @@ async function examineSpans(
 /** A set that was imported and that no pipeline names is run by nobody. */
 async function examineUnwatchedSets(
   pipelines: readonly WatchedPipeline[],
-  { sets }: CommandStore,
+  { db }: CommandStore,
   report: Report,
 ): Promise<void> {
   const named = new Set(pipelines.flatMap(({ golden }) => golden.map(({ set }) => set)));
   // The list holds every version.
-  const imported = new Set((await sets.list()).map(({ name }) => name));
+  const imported = new Set((await db.golden.sets.list()).map(({ name }) => name));
   for (const name of imported) {
     if (named.has(name)) continue;
     report({ service: 'golden sets', status: 'warning', ms: null, message: unwatchedSet(name) });
@@ -128,13 +133,13 @@ async function findProbe(
   if (store === null) return plainProbe;
   let probe: Probe | null = null;
   for (const name of sets) {
-    const set = await store.sets.latest(name);
+    const set = await store.db.golden.sets.latest(name);
     if (set === null) {
       const message = `The golden set "${name}" was never imported; \`recalld golden import PATH --set ${name}\` does it.`;
       report({ service: `${pipeline} golden set`, status: 'wrong', ms: null, message });
       continue;
     }
-    const [first] = await store.sets.queries(name, set.version);
+    const [first] = await store.db.golden.sets.queries(name, set.version);
     if (first !== undefined) probe ??= { text: first.text, tags: first.tags, isMadeUp: false };
   }
   return probe ?? plainProbe;

@@ -103,14 +103,14 @@ export async function runBacktest(
   const pipelines = only === null ? config.pipelines : [findPipeline(config.pipelines, only)];
   const trusted = ({ cron, timezone }: PipelineConfig['golden'][number]): number =>
     runTrustSeconds(cron === undefined ? null : longestGapSeconds({ expression: cron, timezone }, until));
-  const sets = await withCommandStore(settings, async ({ rotations, storage: { pool } }) => {
+  const sets = await withCommandStore(settings, async ({ storage: { pool }, db }) => {
     const found: BacktestedChecks[] = [];
     for (const pipeline of pipelines) {
       const { name } = pipeline;
       for (const golden of pipeline.golden) {
         const period = { until, trustedSeconds: trusted(golden) };
         const set = { pipeline: name, goldenSet: golden.set, checks: goldenChecks(pipeline), from, period };
-        const checks = await backtestGoldenChecks({ pool, rotations }, set, signal);
+        const checks = await backtestGoldenChecks({ pool, rotations: db.golden.rotations }, set, signal);
         found.push({ pipeline: name, goldenSet: golden.set, checks });
       }
       const thresholds = thresholdChecks(pipeline);

@@ -41,7 +41,7 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
           ...(check === undefined ? {} : { check }),
           ...(since === undefined ? {} : { since }),
         };
-        const found = await withCommandStore(settings, ({ checkStore }) => checkStore.transitions(filter));
+        const found = await withCommandStore(settings, ({ db }) => db.checks.transitions(filter));
         if (options.json === true) printJson(toWire(z.array(transitionSchema), found));
         else if (found.length === 0) printLine('No check has changed its verdict within that time.');
         else printLine(terminalText(transitionTable(found, null), systemClock.now()));

@@ -207,7 +207,7 @@ export async function expectFalsePagesOf(
     now: systemClock.now(),
     densityPlans: createDensityPlans(config, pipelines),
     liveIntervalSeconds: liveIntervalSeconds(systemClock.now()),
-    latest: useRuns ? await withCommandStore(settings, ({ runs }) => runs.latest()) : null,
+    latest: useRuns ? await withCommandStore(settings, ({ db }) => db.golden.runs.latest()) : null,
     budget: periodBudget(config.alerts.false_pages.per_pipeline),
   };
   return pipelines.map((pipeline) => expectFalsePages(deps, pipeline));

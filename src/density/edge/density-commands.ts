@@ -186,12 +186,12 @@ export function topicsCommand(command: Command, signal: AbortSignal): Command {
 
 async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {
   const states: readonly TopicState[] = all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
-  await withCommandStore(settings, async ({ topics }) => {
-    const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+  await withCommandStore(settings, async ({ db }) => {
+    const found = await db.density.topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
     if (json === true) {
       printJson(
         await Promise.all(
-          found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
+          found.map(async (topic) => topicJson(topic, await db.density.topics.texts(topic.pipeline, topic.examples))),
         ),
       );
     } else if (found.length === 0) printLine('No uncovered topic is known.');
@@ -220,8 +220,8 @@ async function show(settings: CommandSettings, id: string, { json }: ConfiguredO
   await withCommandStore(settings, async (store) => {
     const topic = await findTopic(store, id);
     const [texts, windows] = await Promise.all([
-      store.topics.texts(topic.pipeline, topic.examples),
-      store.topics.windows(id),
+      store.db.density.topics.texts(topic.pipeline, topic.examples),
+      store.db.density.topics.windows(id),
     ]);
     if (json === true) return printJson(topicJson(topic, texts, windows));
     const shown = { topic, windows, texts };
@@ -237,7 +237,7 @@ async function change(
   { note = null, json }: Omit<ChangeOptions, 'note'> & { readonly note?: string | null },
 ): Promise<void> {
   await withCommandStore(settings, async (store) => {
-    await store.topics.setState(id, state, note, commandUser(), new Date());
+    await store.db.density.topics.setState(id, state, note, commandUser(), new Date());
     const topic = await findTopic(store, id);
     if (json === true) printJson(topicJson(topic, new Map()));
     else printLine(`${topicName(topic)} (${id}) is ${state}.`);
@@ -245,8 +245,8 @@ async function change(
 }
 
 /** @throws RecalldError topic_unknown */
-async function findTopic({ topics }: CommandStore, id: string): Promise<UncoveredTopic> {
-  const topic = await topics.find(id);
+async function findTopic({ db }: CommandStore, id: string): Promise<UncoveredTopic> {
+  const topic = await db.density.topics.find(id);
   if (topic !== null) return topic;
   throw new RecalldError(
     'topic_unknown',

@@ -73,7 +73,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       .action((options: JudgeOptions & { readonly out: string; readonly queries: number; readonly force: boolean }) =>
         withJudged(options, signal, async ({ store }) => {
           const { pipeline, out, queries, force } = options;
-          const next = await store.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
+          const next = await store.db.judging.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
           if (options.json === true) printJson({ file: out, queries: next.length });
           else if (next.length === 0) printLine('There is nothing to grade now.');
@@ -95,7 +95,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
         withJudged(options, signal, async ({ store }) => {
           const grades = readGrades(await readText(file), file);
           const grader = { by: commandUser(), person: commandPerson() };
-          const known = await store.judged.recordPeople(options.pipeline, grades, grader, systemClock.now());
+          const known = await store.db.judging.judged.recordPeople(options.pipeline, grades, grader, systemClock.now());
           const accepted = known.filter(Boolean).length;
           const rejected = known.length - accepted;
           if (options.json === true) printJson({ accepted, rejected });
@@ -157,7 +157,7 @@ async function runRound({ settings, store, options }: JudgedWork): Promise<void>
 async function showStatus({ store, options }: JudgedWork): Promise<void> {
   const { pipeline } = options;
   const now = systemClock.now();
-  const latest = (await store.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
+  const latest = (await store.db.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
   const newestOf = (measure: string, segment = 'all') =>
     latest.find(
       (one) => one.measure === measure && one.segment === segment && one.gap === null && !isCorrected(one, latest),
@@ -171,9 +171,9 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
   const drift = newestOf(JUDGE_DRIFT);
   const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
   const judge = judgeOf(counts);
-  const people = await store.reviews.progress(pipeline, null, now);
-  const { today } = await store.spending.spent(pipeline, now);
-  const flagged = await store.reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS));
+  const people = await store.db.judging.reviews.progress(pipeline, null, now);
+  const { today } = await store.db.judging.spending.spent(pipeline, now);
+  const flagged = await store.db.judging.reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS));
   if (options.json === true) {
     printJson({
       pipeline,

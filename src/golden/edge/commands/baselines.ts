@@ -128,8 +128,8 @@ function listCommand(signal: AbortSignal): Command {
     .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
       const { pipeline, limit } = options;
       const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }) };
-      const found = await withCommandStore(commandSettings(options.config, signal), ({ baselines }) =>
-        baselines.list(filter),
+      const found = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
+        db.golden.baselines.list(filter),
       );
       if (options.json === true) printJson(toWire(z.array(listedBaseline), found));
       else if (found.length === 0) printLine('No baseline is pinned; `recalld baselines pin RUN` pins one.');

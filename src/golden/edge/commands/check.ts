@@ -263,7 +263,7 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     const problems = hasProblems(checked);
     if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
     const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
-    const mended = accepted.length > 0 ? await repairLabels(store.sets, checked, accepted) : null;
+    const mended = accepted.length > 0 ? await repairLabels(store.db.golden.sets, checked, accepted) : null;
     if (options.json === true) {
       const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
       printJson(mended === null ? report : { ...report, mended: goldenSetVersionJson(mended) });

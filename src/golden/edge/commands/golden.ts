@@ -69,10 +69,10 @@ async function generate(settings: CommandSettings, options: ConfiguredOptions & 
     onEstimate: (estimate: CostEstimate) => note(estimateLine(estimate, options.maxCost)),
     onProgress: (progress: { readonly answered: number; readonly total: number }) => bar.show(progress),
   };
-  const report = await withCommandStore(settings, async ({ sets }) => {
+  const report = await withCommandStore(settings, async ({ db }) => {
     const language = languageModel(settings.config, options);
     return withPipeline(settings, options.pipeline, (pipeline) =>
-      generateGoldenSet({ sets, pipeline, ...language }, options, watcher, settings.signal),
+      generateGoldenSet({ sets: db.golden.sets, pipeline, ...language }, options, watcher, settings.signal),
     ).finally(() => bar.end());
   });
   if (options.json === true) printJson(reportJson(report));
@@ -186,11 +186,11 @@ export async function promoteToFile(
   return withPipeline(settings, request.pipeline, async (pipeline) => {
     const { privacy } = config.pipelines.find(({ name }) => name === request.pipeline) ?? {};
     if (privacy?.text === 'hash') throw noText(request.pipeline, 'keeps no texts of live queries (privacy.text: hash)');
-    const latest = await store.sets.latest(request.set);
+    const latest = await store.db.golden.sets.latest(request.set);
     if (latest !== null && latest.origin === 'generated') {
       throw originMismatch(request.set, latest.origin);
     }
-    const golden = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
+    const golden = latest === null ? [] : await store.db.golden.sets.queries(latest.name, latest.version);
     const wanted = { since: request.since, most: request.queries, golden };
     const { candidates, promoted } = await promoteLiveQueries(store, pipeline, wanted, signal, onProgress);
     if (candidates === 0) {

@@ -84,7 +84,7 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
     const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(() =>
       bar.end(),
     );
-    return summarizeRun(store.runs, ended);
+    return summarizeRun(store.db.golden.runs, ended);
   });
   if (options.json === true) printJson(summary);
   else printLine(terminalText(runReport(summary), systemClock.now()));
@@ -151,12 +151,12 @@ export async function runGoldenSetNow(
     } catch (error) {
       const status = signal.aborted ? 'cancelled' : 'failed';
       const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
-      await store.runs.finish(run.id, endWithoutScores(status, reason, store.clock.now()));
+      await store.db.golden.runs.finish(run.id, endWithoutScores(status, reason, store.clock.now()));
       throw error;
     } finally {
       await evaluateChecks(store, [request.pipeline]);
     }
-    return (await store.runs.find(run.id)) ?? run;
+    return (await store.db.golden.runs.find(run.id)) ?? run;
   });
 }
 
@@ -194,7 +194,7 @@ async function createRun(
 ): Promise<GoldenRun> {
   const schedule = scheduleOf(pipeline, request.set);
   const runId = await startGoldenRun(store, pipeline, schedule);
-  const run = await store.runs.find(runId);
+  const run = await store.db.golden.runs.find(runId);
   if (run === null) throw new Error('a run by hand is gone from the database');
   return run;
 }
@@ -232,9 +232,9 @@ function debugQuery(
   settings: CommandSettings,
   { pipeline: name, set, id }: { readonly pipeline: string; readonly set: string; readonly id: string },
 ): Promise<DebuggedQuery> {
-  return withCommandStore(settings, async ({ sets }) => {
-    const latest = await latestVersion(sets, set);
-    const query = (await sets.queries(set, latest.version)).find((one) => one.id === id);
+  return withCommandStore(settings, async ({ db }) => {
+    const latest = await latestVersion(db.golden.sets, set);
+    const query = (await db.golden.sets.queries(set, latest.version)).find((one) => one.id === id);
     if (query === undefined)
       throw new RecalldError(
         'query_unknown',

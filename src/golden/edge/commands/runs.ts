@@ -88,9 +88,9 @@ async function list(settings: CommandSettings, options: ListOptions): Promise<vo
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(set === undefined ? {} : { goldenSet: set }),
   } as const;
-  const summaries = await withCommandStore(settings, async ({ runs }) => {
-    const found = await runs.list(filter);
-    return Promise.all(found.map((run) => summarizeRun(runs, run)));
+  const summaries = await withCommandStore(settings, async ({ db }) => {
+    const found = await db.golden.runs.list(filter);
+    return Promise.all(found.map((run) => summarizeRun(db.golden.runs, run)));
   });
   if (options.json === true) printJson(summaries);
   else if (summaries.length === 0) printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
@@ -119,12 +119,12 @@ function atLargestCutoff(run: RunSummaryJson, measure: string): string {
 
 async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
   const { summary, answers } = await withCommandStore(settings, async (store) => {
-    const { runs } = store;
-    const run = await findRun(runs, id);
+    const { db } = store;
+    const run = await findRun(db.golden.runs, id);
     if (options.perQuery) assertAnswers(run);
     return {
       summary: await summarizeRunSoFar(store, run, settings.signal),
-      answers: options.perQuery ? await runs.answers(id) : [],
+      answers: options.perQuery ? await db.golden.runs.answers(id) : [],
     };
   });
   if (options.json === true) {
@@ -167,7 +167,7 @@ async function compare(
     const found = await compareRunsById(store, baselineId, candidateId, by, 'computed', settings.signal);
     const { pipeline, goldenSet, settings: asked } = found.candidate;
     const k = Math.max(...asked.cutoffs);
-    const values = await readTrend(store.runs, pipeline, goldenSet, k);
+    const values = await readTrend(store.db.golden.runs, pipeline, goldenSet, k);
     return { ...found, trend: { measure: `ndcg@${k}`, values } };
   });
   if (json === true) {

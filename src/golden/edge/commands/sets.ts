@@ -44,7 +44,7 @@ export function listCommand(signal: AbortSignal): Command {
 }
 
 async function list(settings: CommandSettings, options: ConfiguredOptions): Promise<void> {
-  const versions = await withCommandStore(settings, ({ sets }) => sets.list());
+  const versions = await withCommandStore(settings, ({ db }) => db.golden.sets.list());
   if (options.json === true) printJson(versions.map(goldenSetVersionJson));
   else if (versions.length === 0)
     printLine('No golden set has been imported yet; `recalld golden import PATH --set NAME` does it.');
@@ -70,9 +70,9 @@ export function showCommand(signal: AbortSignal): Command {
 }
 
 async function showSet(settings: CommandSettings, name: string, options: ConfiguredOptions): Promise<void> {
-  const { set, queries } = await withCommandStore(settings, async ({ sets }) => {
-    const latest = await findVersion(sets, name);
-    return { set: latest, queries: await sets.queries(latest.name, latest.version) };
+  const { set, queries } = await withCommandStore(settings, async ({ db }) => {
+    const latest = await findVersion(db.golden.sets, name);
+    return { set: latest, queries: await db.golden.sets.queries(latest.name, latest.version) };
   });
   if (options.json === true) {
     printJson({ ...goldenSetVersionJson(set), queries: queries.map(goldenQueryJson) });
@@ -196,14 +196,14 @@ export async function importNamedSet(
   const uses = usesOf(config, options.set);
   // Before the store is opened: a file that cannot be read needs none.
   const file = format === 'review' ? null : await readGoldenSet(path, readOptions(format, options), signal);
-  return withCommandStore(settings, async ({ sets, baselines }) => {
+  return withCommandStore(settings, async ({ db }) => {
     const report =
       file === null
-        ? await importReview(config, sets, path, options.set, signal)
-        : await importGoldenSet(sets, file, options.set, signal);
+        ? await importReview(config, db.golden.sets, path, options.set, signal)
+        : await importGoldenSet(db.golden.sets, file, options.set, signal);
     if (uses.length === 0) return { ...report, warnings: [...report.warnings, unwatchedSet(options.set)], power: [] };
     const now = new Date();
-    const power = await Promise.all(uses.map((use) => powerOfSet(baselines, use, report.set.queries, now)));
+    const power = await Promise.all(uses.map((use) => powerOfSet(db.golden.baselines, use, report.set.queries, now)));
     return { ...report, power: power.flat() };
   });
 }
@@ -314,8 +314,8 @@ export function exportCommand(signal: AbortSignal): Command {
 }
 
 async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
-  const { set, files } = await withCommandStore(settings, ({ sets }) =>
-    exportGoldenSetTo(sets, options, settings.signal),
+  const { set, files } = await withCommandStore(settings, ({ db }) =>
+    exportGoldenSetTo(db.golden.sets, options, settings.signal),
   );
   if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
   else printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);

@@ -30,7 +30,7 @@ export function readSlowSchedules(
   pipelines: readonly WatchedPipeline[],
 ): Promise<readonly SlowSchedule[]> {
   return readIfThere(settings, () =>
-    withCommandStore(settings, ({ runs }) => slowSchedules(runs, pipelines, systemClock.now())),
+    withCommandStore(settings, ({ db }) => slowSchedules(db.golden.runs, pipelines, systemClock.now())),
   );
 }
 

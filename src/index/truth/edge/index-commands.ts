@@ -52,11 +52,11 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   const settings = commandSettings(options.config, signal);
   assertConfiguredPipeline(settings.config, options.pipeline);
   const { pipeline, days, k } = options;
-  const report = await withCommandStore(settings, ({ returned }) =>
+  const report = await withCommandStore(settings, ({ db }) =>
     withPipeline(settings, pipeline, async ({ store }): Promise<Told> => {
       const since = new Date(systemClock.now().getTime() - days * DAY_MS);
       const window = { pipeline, since, k, most: MAX_QUERIES, chunks: options.chunks };
-      const { hubs: certain, ...found } = await readHubs(returned, store, window, signal);
+      const { hubs: certain, ...found } = await readHubs(db.index.returned, store, window, signal);
       if (certain === null) throw new RecalldError('usage', tooFew(found.questions, days));
       return { ...found, hubs: certain };
     }),
@@ -148,7 +148,9 @@ async function show(
   { pipeline, documents: most, json }: CheckOptions,
 ): Promise<void> {
   const now = systemClock.now();
-  const standing = await readIndexStanding({ ...store, indexPlans }, pipeline, now, most);
+  const { measurements, index } = store.db;
+  const reads = { measurements, indexPlans, indexRounds: index.rounds, indexDocuments: index.documents };
+  const standing = await readIndexStanding(reads, pipeline, now, most);
   if (json === true) printJson(indexStandingJson(pipeline, standing, now));
   else printLine(terminalText(standingContent({ ...standing, isIndexed: true, now }), now));
 }

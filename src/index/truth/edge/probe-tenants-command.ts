@@ -199,13 +199,14 @@ export function probeTenantsCommand(signal: AbortSignal): Command {
 async function probe(options: ConfiguredOptions & ProbeTenantsOptions, signal: AbortSignal): Promise<void> {
   const settings = commandSettings(options.config, signal);
   assertConfiguredPipeline(settings.config, options.pipeline);
-  const { set, created, probed } = await withCommandStore(settings, (stored) =>
+  const { set, created, probed } = await withCommandStore(settings, ({ db }) =>
     withPipeline(settings, options.pipeline, ({ store }) => {
       if (store === null) {
         const message = `The pipeline "${options.pipeline}" has no vector_store to take texts of documents from; add one.`;
         throw new RecalldError('config_invalid', message);
       }
-      return probeTenants({ ...stored, store }, options, systemClock.now(), signal);
+      const deps = { indexDocuments: db.index.documents, sets: db.golden.sets, store };
+      return probeTenants(deps, options, systemClock.now(), signal);
     }),
   );
   if (options.json === true) return printJson({ ...goldenSetVersionJson(set), created, probed });

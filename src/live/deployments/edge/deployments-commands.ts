@@ -45,8 +45,8 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
           const settings = commandSettings(options.config, signal);
           assertConfiguredPipeline(settings.config, options.pipeline);
           const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
-          const deployment = await withCommandStore(settings, ({ deployments }) =>
-            deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
+          const deployment = await withCommandStore(settings, ({ db }) =>
+            db.live.deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
           );
           if (options.json === true) printJson(toWire(deploymentSchema, deployment));
           else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
@@ -59,8 +59,8 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
       .option('--limit <n>', 'at most so many', parseCount, 20)
       .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
         const { pipeline, limit } = options;
-        const found = await withCommandStore(commandSettings(options.config, signal), ({ deployments }) =>
-          deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
+        const found = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
+          db.live.deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
         );
         if (options.json === true) printJson(toWire(z.array(deploymentSchema), found));
         else if (found.length === 0) printLine('No change is known; `recalld deployments add` notes one.');

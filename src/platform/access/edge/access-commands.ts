@@ -28,8 +28,8 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
       .requiredOption('--name <name>', 'what the key is for')
       .requiredOption('--scope <list>', `what it may do: ${apiScopes.join(', ')}`, parseScopes)
       .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
-        const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
-          keys.create(options.name, options.scope, commandUser(), new Date()),
+        const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
+          db.platform.keys.create(options.name, options.scope, commandUser(), new Date()),
         );
         if (options.json === true) printJson({ ...toDocument(key), key: text });
         else {
@@ -44,7 +44,9 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
       'List the keys, never their texts, and how many are signed in at the console with each.',
       'recalld keys list',
     ).action(async (options: ConfiguredOptions) => {
-      const keys = await withCommandStore(commandSettings(options.config, signal), (store) => store.keys.list());
+      const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
+        store.db.platform.keys.list(),
+      );
       if (options.json === true) printJson(toDocument(keys));
       else if (keys.length === 0) printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
       else {
@@ -68,8 +70,8 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
     )
       .argument('<id>', 'id of the key')
       .action(async (id: string, options: ConfiguredOptions) => {
-        const revoked = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
-          keys.revoke(id, commandUser(), new Date()),
+        const revoked = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
+          db.platform.keys.revoke(id, commandUser(), new Date()),
         );
         if (!revoked)
           throw new RecalldError('key_unknown', `There is no key ${id}; \`recalld keys list\` shows those that exist.`);
@@ -100,7 +102,9 @@ export function auditCommand(command: Command, signal: AbortSignal): Command {
     .option('--since <time>', 'nothing older', parseTime)
     .option('--limit <n>', 'at most so many', parseCount, 50)
     .action(async ({ config, json, ...filter }: AuditOptions) => {
-      const found = await withCommandStore(commandSettings(config, signal), ({ auditLog }) => auditLog.list(filter));
+      const found = await withCommandStore(commandSettings(config, signal), ({ db }) =>
+        db.platform.auditLog.list(filter),
+      );
       if (json === true) printJson(found);
       else if (found.length === 0) printLine('Nobody did anything that is recorded here.');
       else printLine(formatTable(['when', 'who', 'what', 'pipeline', 'of', 'before', 'after'], found.map(rowOf), 5));

@@ -97,8 +97,8 @@ const importEdited = async (edit: (line: Line) => void) => {
   const lines = await review();
   for (const line of lines) edit(line);
   await writeFile(file(), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  return withCommandStore(settings(), ({ sets }) =>
-    importReview(settings().config, sets, file(), 'faq', settings().signal),
+  return withCommandStore(settings(), ({ db }) =>
+    importReview(settings().config, db.golden.sets, file(), 'faq', settings().signal),
   );
 };
 
@@ -166,8 +166,8 @@ describe('an edited review', () => {
     });
     expect(set).toMatchObject({ version: 1, queries: 1, format: 'review', origin: 'human' });
     expect(warnings).toEqual(['Questions left out because they are not to be kept: 1.']);
-    await withCommandStore(settings(), async ({ sets }) => {
-      const [query] = await sets.queries('faq', 1);
+    await withCommandStore(settings(), async ({ db }) => {
+      const [query] = await db.golden.sets.queries('faq', 1);
       expect(query).toMatchObject({
         id: `live-${textHash('x1', HASH_KEY).slice(0, 16)}`,
         text: 'How do I pay?',
@@ -178,7 +178,9 @@ describe('an edited review', () => {
           ['d1', 1],
         ]),
       );
-      expect(await sets.origins('faq')).toMatchObject([{ kind: 'live', pipeline: 'docs', userHash: 'hash of ann' }]);
+      expect(await db.golden.sets.origins('faq')).toMatchObject([
+        { kind: 'live', pipeline: 'docs', userHash: 'hash of ann' },
+      ]);
     });
     // What the set asks is not promoted again.
     expect(await promote()).toMatchObject({ promoted: 1 });
@@ -215,8 +217,8 @@ describe('an edited review', () => {
 
   it('with a broken line is refused with its place, and nothing is stored', async () => {
     await writeFile(file(), '{"keep": "yes"}\n');
-    const importing = withCommandStore(settings(), ({ sets }) =>
-      importReview(settings().config, sets, file(), 'faq', settings().signal),
+    const importing = withCommandStore(settings(), ({ db }) =>
+      importReview(settings().config, db.golden.sets, file(), 'faq', settings().signal),
     );
     await expect(importing).rejects.toMatchObject({
       code: 'file_malformed',

@@ -42,7 +42,7 @@ async function anInstallation(answer: Responder, sets: readonly string[] = [set]
   });
   const settings = { config, logger: silentLogger, signal: new AbortController().signal };
   await withCommandStore(settings, (store) =>
-    store.sets.add(aNewGoldenSet({ name: set, queries: goldenQueries(6) }), new Date()),
+    store.db.golden.sets.add(aNewGoldenSet({ name: set, queries: goldenQueries(6) }), new Date()),
   );
   return settings;
 }
@@ -50,7 +50,7 @@ async function anInstallation(answer: Responder, sets: readonly string[] = [set]
 function runIt(settings: CommandSettings) {
   return withCommandStore(settings, async (store) => {
     const run = await runGoldenSetNow(settings, store, { pipeline: 'docs', set }, () => undefined);
-    return { run, summary: await summarizeRun(store.runs, run) };
+    return { run, summary: await summarizeRun(store.db.golden.runs, run) };
   });
 }
 
