@@ -59,7 +59,7 @@ export async function pipelinesToLookAt(
  * lasts, closes it when nothing is in alarm any more. May be done again at any time, by any replica.
  *
  * @param probeParts is done once for each incident, so that the parts are seen as they are now
- * @returns null when no alert fires
+ * @returns null when no alert fires, or all that fires looks back on what was fixed
  * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
  */
 export async function keepIncident(
@@ -82,6 +82,7 @@ export async function keepIncident(
     throwAny(problems);
     return null;
   }
+  if (open === null && (await db.incidents.isEcho(name, alarms, clock.now()))) return null;
   const problems = open === null ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(context, name) : facts;

@@ -110,6 +110,17 @@ export function createIncidents(pool: Pool) {
       recoveries: Recoveries = new Map(),
     ): Promise<LookStored> => inTransaction(pool, (client) => look(client, { ringing, diagnosis, recoveries }, at)),
 
+    /** Whether alerts only look back on a fault that was fixed a while ago, so that they are no new incident. */
+    async isEcho(pipeline: string, ringing: readonly Alarm[], at: Date): Promise<boolean> {
+      if (!ringing.every(looksBack)) return false;
+      const { rows } = await pool.query(
+        `select from incidents
+          where pipeline = $1::text and closed_because = 'resolved' and closed_at > $2::timestamptz limit 1`,
+        [pipeline, new Date(at.getTime() - ECHO_MS)],
+      );
+      return rows.length > 0;
+    },
+
     /** Nothing is in alarm any more. @returns whether there was one to close */
     close: (
       pipeline: string,
@@ -166,9 +177,6 @@ async function look(
   at: Date,
 ): Promise<LookStored> {
   const { pipeline } = diagnosis;
-  // What shows up again of a fault that was fixed a while ago is no new incident.
-  if (ringing.every(looksBack) && (await closedSince(client, pipeline, new Date(at.getTime() - ECHO_MS))))
-    return 'unchanged';
   const first = await client.query<{ id: string }>(open, [
     pipeline,
     at,
@@ -194,17 +202,6 @@ async function look(
   if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing, at))) return 'unchanged';
   await client.query(say, saidValues(known.id, diagnosis, at));
   return 'said';
-}
-
-/** Whether no incident is open, and one was resolved after a time. */
-async function closedSince(client: PoolClient, pipeline: string, since: Date): Promise<boolean> {
-  const { rows } = await client.query<{ closed: boolean }>(
-    `select coalesce(bool_and(closed_at is not null) and bool_or(closed_at > $2::timestamptz and closed_because = 'resolved'), false)
-              as closed
-       from incidents where pipeline = $1::text and (closed_at is null or closed_at > $2::timestamptz)`,
-    [pipeline, since],
-  );
-  return rows[0]?.closed === true;
 }
 
 interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'course'> {

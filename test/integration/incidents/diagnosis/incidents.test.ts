@@ -27,15 +27,15 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().list({ pipeline, limit: 10 })).toHaveLength(1);
   });
 
-  it('do not open for an alert that looks back on a fault that was fixed less than two hours ago', async () => {
+  it('have an echo in alerts that look back on a fault that was fixed less than two hours ago', async () => {
     const pipeline = aPipeline();
     const echo = [anAlarm({ name: 'density drift', alert: 'RecalldDensityDriftTicket', severity: 'warning' })];
+    expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(false);
     await look(pipeline, 0);
     await incidents().close(pipeline, hours(1));
-    expect(await look(pipeline, 2, {}, echo)).toBe('unchanged');
-    expect(await look(pipeline, 2, {}, [...echo, anAlarm()])).toBe('opened');
-    await incidents().close(pipeline, hours(3));
-    expect(await look(pipeline, 6, {}, echo)).toBe('opened');
+    expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(true);
+    expect(await incidents().isEcho(pipeline, [...echo, anAlarm()], hours(2))).toBe(false);
+    expect(await incidents().isEcho(pipeline, echo, hours(4))).toBe(false);
   });
 
   it('come back as they were kept', async () => {
