@@ -3,7 +3,7 @@
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import type { DensityPlan } from '../density/plan.ts';
-import { judgeDensityDrift, trustedUntil } from '../density/rules/density-check.ts';
+import { isStale, judgeDensityDrift, staleSentence, trustedUntil } from '../density/rules/density-check.ts';
 import type { StoredDensityState } from '../density/watch-table.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
@@ -221,7 +221,7 @@ export function evaluateAll(
       }),
       ...(plan === undefined
         ? []
-        : densityChecksOf(plan).map((check) => step(check, factsOfDensity(check, plan, stored)))),
+        : densityChecksOf(plan).map((check) => step(check, factsOfDensity(check, plan, stored, now)))),
     ];
   });
 }
@@ -245,7 +245,7 @@ function latestRunOf(name: string, set: string, { latest, intervalSeconds }: Sto
   return { checks, failure, evidence: { from, until }, baseline, trustedSeconds };
 }
 
-function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored: StoredFacts): CheckFacts {
+function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored: StoredFacts, now: Date): CheckFacts {
   const watch = stored.density.get(plan.pipeline) ?? null;
   const ratio = stored.measurements.find(
     ({ pipeline, measure }) => pipeline === plan.pipeline && measure === 'density_page_evidence_ratio',
@@ -253,13 +253,15 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
   const found = judgeDensityDrift(severity, plan.needs, watch?.state ?? null, ratio?.newest?.value ?? null);
   const isKnown = watch !== null && found.verdict !== 'no_data';
   const at = watch?.updatedAt ?? null;
+  const closedMs = watch?.state.closedMs ?? 0;
   return {
     ...found,
+    explanation: isKnown && isStale(plan, closedMs, now) ? staleSentence(closedMs) : found.explanation,
     threshold: null,
     comparedWith: null,
     evidence: at === null ? null : { from: at, until: at },
     judgedAt: at,
-    trustedUntil: isKnown ? trustedUntil(plan, watch.state.closedMs) : null,
+    trustedUntil: isKnown ? trustedUntil(plan, closedMs) : null,
     // A baseline takes days to be learnt, and nothing is broken meanwhile.
     isQuiet: !isKnown,
     unconfirmed: null,

@@ -227,7 +227,7 @@ function judgeValue(
   };
 }
 
-/** No value is better: where even this proves nothing, as 0 failures of 40 do not prove a share below 0.03, waiting would not either. */
+/** True if no value could be better. 0 failures in 40 queries do not prove a share below 0.03, and waiting would not either. */
 function isBest({ unit, worse }: JudgedMeasure, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }

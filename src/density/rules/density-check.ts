@@ -29,6 +29,11 @@ export function isStale(plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>, windo
   return now > trustedUntil(plan, windowEndMs);
 }
 
+/** Why a check on query density has no data once windows no longer close. */
+export function staleSentence(windowEndMs: number): string {
+  return `No window of live queries was closed since ${new Date(windowEndMs).toISOString()}; see the jobs measure-query-coverage and evaluate-density.`;
+}
+
 /**
  * The verdict on the alarms of query density: an open page has the severity of the check, an open ticket is a warning.
  * Without a baseline, and while one is replaced, it is `no_data`.

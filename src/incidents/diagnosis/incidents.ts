@@ -110,7 +110,7 @@ export function createIncidents(pool: Pool) {
       recoveries: Recoveries = new Map(),
     ): Promise<LookStored> => inTransaction(pool, (client) => look(client, { ringing, diagnosis, recoveries }, at)),
 
-    /** Whether alerts only look back on a fault that was fixed a while ago, so that they are no new incident. */
+    /** True if all firing alerts look back over a time that ends in a resolved incident, so that they are no new one. */
     async isEcho(pipeline: string, ringing: readonly Alarm[], at: Date): Promise<boolean> {
       if (!ringing.every(looksBack)) return false;
       const { rows } = await pool.query(

@@ -177,10 +177,10 @@ function isSameBaseline(comparedWith: Alarm['comparedWith'], than: AlarmCourse['
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** So long after the end of a fault its window still holds it, where an alert looks back. */
+/** How long after a fault the window of an alert that looks back still contains it. */
 export const ECHO_MS = 2 * HOUR_MS;
 
-/** Whether an alert looks back over hours or holds runs against those before: it may begin when its fault has ended. */
+/** True for alerts on windows of hours, and on differences from earlier runs: they may start firing after the fault has ended. */
 export function looksBack({ alert }: Pick<Alarm, 'alert'>): boolean {
   return alert === MEASURE_CHANGED || alert === 'RecalldFeedbackFell' || alert.startsWith('RecalldDensity');
 }
@@ -198,7 +198,7 @@ export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** Whether an alert has ended lately, or is held open while what it measures is good again. */
+/** True if an alert resolved lately, or still fires by hysteresis while its value is good again. */
 function isFixed({ name, endedAt, worst }: AlarmCourse, ringing: readonly Alarm[], at: Date): boolean {
   const alarm = ringing.find((one) => one.name === name);
   if (alarm === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { evaluateAll, type StoredFacts } from '../../../../src/checks/evaluate-checks.ts';
+import { HOUR_MS } from '../../../../src/core/time.ts';
 import type { AlarmState } from '../../../../src/density/rules/alarm.ts';
 import { judgeDensityDrift } from '../../../../src/density/rules/density-check.ts';
 import type { DensityPhase, ReplayingPhase, WatchingPhase } from '../../../../src/density/rules/watch-state.ts';
+import { type ContextParts, contextOf } from '../../../support/context.ts';
 
 const needs = { days: 14, sessions: 2000 };
 const since = new Date('2026-11-20T12:00:00Z');
@@ -40,6 +43,33 @@ describe('the check of density drift', () => {
 
   it('warns while a ticket is open', () => {
     expect(judge({ ...watched, alarms: { ticket: open } }).verdict).toBe('warning');
+  });
+
+  it('has no data once windows no longer close, and says which jobs to see', () => {
+    const plan = {
+      pipeline: 'docs',
+      severity: 'critical',
+      checkName: 'density drift',
+      windowMs: HOUR_MS,
+      graceMs: 0,
+      needs,
+    };
+    const stored = { state: { phase: watched, closedMs: since.getTime() }, revision: 1, updatedAt: since };
+    const standingAt = (hours: number) => {
+      const now = new Date(since.getTime() + hours * HOUR_MS);
+      const context = contextOf({
+        pipelines: [{ name: 'docs', golden: [], thresholds: [] }],
+        densityPlans: [plan],
+      } as ContextParts);
+      const facts = { latest: [], measurements: [], density: new Map([['docs', stored]]) } as unknown as StoredFacts;
+      return evaluateAll(context, facts, [], now)[0]?.standing;
+    };
+    expect(standingAt(1)).toMatchObject({ verdict: 'ok', explanation: 'Live queries are covered as in the baseline.' });
+    expect(standingAt(48)).toMatchObject({
+      verdict: 'no_data',
+      explanation:
+        'No window of live queries was closed since 2026-11-20T12:00:00.000Z; see the jobs measure-query-coverage and evaluate-density.',
+    });
   });
 
   it('is fine otherwise, with the evidence, and says when no page could come', () => {
