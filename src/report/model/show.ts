@@ -23,12 +23,12 @@ export function value(shown: number, unit: Unit, low: number | null = null, high
   return { kind: 'value', value: shown, unit, low, high };
 }
 
-/** A stored value with its bounds. */
+/** A stored value with its bounds, unless it is known for certain. */
 export function bounded(
   { value: shown, ciLow, ciHigh }: { value: number; ciLow: number | null; ciHigh: number | null },
   unit: Unit,
 ): Value {
-  return value(shown, unit, ciLow, ciHigh);
+  return ciLow === ciHigh ? value(shown, unit) : value(shown, unit, ciLow, ciHigh);
 }
 
 export function time(at: Date): Shown {

@@ -39,7 +39,7 @@ interface TrendInput {
   readonly limits: readonly [number | null, number | null];
 }
 
-export const chartSize = { width: 640, height: 220, left: 56, right: 14, top: 22, bottom: 26 } as const;
+export const chartSize = { width: 640, height: 220, left: 64, right: 14, top: 22, bottom: 26 } as const;
 
 interface TrendGeometry {
   readonly x: (at: Date) => number;
