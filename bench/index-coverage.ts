@@ -8,7 +8,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { isLate, isWrong } from '../src/index/truth/rules/findings.ts';
-import { type Arrival, lagOf, lookTwice, shareOf, type Tally } from '../src/index/truth/rules/looks.ts';
+import { type Arrival, lagOf, shareOf, type Tally, twoStageSample } from '../src/index/truth/rules/probe-estimates.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type ArrivalWorld, followedDay, lagWorlds, stream } from './index-truth/arrivals.ts';
 import { type Item, type StoreWorld, storeWorlds } from './index-truth/stores.ts';
@@ -95,7 +95,7 @@ async function playDay(world: StoreWorld, items: readonly Item[], share: number,
   let [held, paged]: [boolean | null, number | null] = [null, null];
   for (let round = 0; round < ROUNDS; round++) {
     const look = async (n: number) => ({ tally: world.isOfDay ? add(draw(n)) : draw(n) });
-    const alone = world.looksTwice ? await lookTwice(world.probe, look) : await look(world.probe);
+    const alone = world.looksTwice ? await twoStageSample(world.probe, look) : await look(world.probe);
     const tally = world.isOfDay ? sum : alone.tally;
     if (!world.isOfDay) held ??= isHeld(tally);
     const bounds = shareOf(tally, false);

@@ -1,5 +1,5 @@
 /** Changes of documents on their way into a store, looked for round by round. */
-import type { Arrival } from '../../src/index/truth/rules/looks.ts';
+import type { Arrival } from '../../src/index/truth/rules/probe-estimates.ts';
 import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 

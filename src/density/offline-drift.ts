@@ -10,7 +10,7 @@ import {
   type LikeCoverage,
   likeCoverage,
   referenceHalves,
-} from './rules/like-coverage.ts';
+} from './rules/matched-density.ts';
 import {
   type CoverageVerdict,
   DENSITY_FLOOR,

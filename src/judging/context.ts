@@ -1,10 +1,10 @@
 /** What judging adds to the context. */
 import type { Pool } from 'pg';
-import { createDeeperPools } from './deeper-pools.ts';
 import { createEvaluationTable } from './graded-queries.ts';
+import { createPanelTable } from './judge-panel-table.ts';
 import { createJudgeSpending } from './judge-spending.ts';
 import { createJudgedTable } from './judged-table.ts';
-import { createPanelTable } from './panel-table.ts';
+import { createDeeperPools } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import { createReviewQueue } from './review-queue.ts';
 

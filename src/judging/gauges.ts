@@ -2,11 +2,11 @@
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
+import { JUDGE_DRIFT } from './judge-drift.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES, LIVE_DROP, PEOPLE_AGREEMENT, POOL_GAP } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { dropStates } from './rules/judged-mean.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
-import { JUDGE_DRIFT } from './watch-judge.ts';
 
 const scores: ReadonlySet<string> = new Set([
   ...Object.values(measuresOfScore).flat(),

@@ -7,12 +7,12 @@ import { toOtlpEvents } from '../platform/metrics/otlp.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { gradesPerQuery, guessedCost } from './expected-cost.ts';
 import { gradeDeeper, gradeQueries } from './grade-queries.ts';
+import { watchJudge } from './judge-drift.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';
 import { measureDrop, measureJudged } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
-import { watchJudge } from './watch-judge.ts';
 
 /**
  * One round of every pipeline. Repeating it draws no query twice and grades no document twice; it only measures again.

@@ -6,9 +6,9 @@ import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import { insertDeeperPools } from './deeper-pools.ts';
 import { type GradedWindow, readGraded } from './graded-queries.ts';
-import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';
+import { type Grader, type PersonGrade, recordPeople } from './human-judgments.ts';
+import { insertDeeperPools } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A kept live query that may be drawn. */

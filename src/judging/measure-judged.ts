@@ -8,6 +8,7 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { type CurrentJudge, JUDGE_DRIFT } from './judge-drift.ts';
 import type { JudgingPlan } from './plan.ts';
 import type { Agreement } from './rules/agreement.ts';
 import { dropOfPeople, dropState, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';
@@ -21,7 +22,6 @@ import {
   peopleSessions,
   poolGap,
 } from './rules/judged-measures.ts';
-import { type CurrentJudge, JUDGE_DRIFT } from './watch-judge.ts';
 
 export const JUDGED_QUERIES = 'judged_queries';
 export const JUDGE_AGREEMENT = 'judge_agreement';

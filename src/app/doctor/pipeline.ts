@@ -1,6 +1,6 @@
 /** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
 
-import { isAway } from '../../connectors/stores/entries.ts';
+import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { misreadingOption } from '../../golden/rules/run-failure.ts';

@@ -12,6 +12,13 @@ import {
 } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+} from './remote-store.ts';
+import {
   type Attempt,
   type Entry,
   failureCode,
@@ -21,14 +28,7 @@ import {
   needsVectors,
   toChunks,
   toSample,
-} from './entries.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-} from './remote-store.ts';
+} from './store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

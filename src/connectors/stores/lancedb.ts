@@ -7,6 +7,7 @@
 import type { connect, Table } from '@lancedb/lancedb';
 import { createRandom, drawn } from '../../math/stats/random.ts';
 import type { StoreConfigOf } from './config.ts';
+import { createRemoteStore, rememberShape, type StoreShape } from './remote-store.ts';
 import {
   type Attempt,
   type Entry,
@@ -19,8 +20,7 @@ import {
   readSample,
   toChunks,
   unsupported,
-} from './entries.ts';
-import { createRemoteStore, rememberShape, type StoreShape } from './remote-store.ts';
+} from './store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

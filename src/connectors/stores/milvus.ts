@@ -17,6 +17,14 @@ import {
 } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+  settingsHash,
+} from './remote-store.ts';
+import {
   type Attempt,
   type Entry,
   failed,
@@ -28,15 +36,7 @@ import {
   toChunks,
   unsupported,
   vectorsPerCall,
-} from './entries.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-  settingsHash,
-} from './remote-store.ts';
+} from './store-rows.ts';
 import {
   MAX_CHUNKS,
   type NearestRequest,

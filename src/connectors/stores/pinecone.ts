@@ -19,6 +19,13 @@ import {
 } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+} from './remote-store.ts';
+import {
   type Attempt,
   type Entry,
   type Hit,
@@ -28,14 +35,7 @@ import {
   toChunks,
   toSample,
   unsupported,
-} from './entries.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-} from './remote-store.ts';
+} from './store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

@@ -18,6 +18,15 @@ import {
 } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+  settingsHash,
+  unlessForbidden,
+} from './remote-store.ts';
+import {
   type Attempt,
   type Entry,
   failed,
@@ -29,16 +38,7 @@ import {
   toChunks,
   unsupported,
   vectorsPerCall,
-} from './entries.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-  settingsHash,
-  unlessForbidden,
-} from './remote-store.ts';
+} from './store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

@@ -18,7 +18,7 @@ import {
   outcomeOfScan,
   toNearest,
   unsupported,
-} from './entries.ts';
+} from './store-rows.ts';
 import type {
   ListedIds,
   Nearest,

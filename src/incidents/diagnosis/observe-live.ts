@@ -3,10 +3,10 @@
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
+import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
 import { LIVE_DROP } from '../../judging/measure-judged.ts';
 import { dropStates } from '../../judging/rules/judged-mean.ts';
 import { measuresOfScore } from '../../judging/rules/judged-measures.ts';
-import { JUDGE_DRIFT } from '../../judging/watch-judge.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-asked.ts';
 import { type DropDetails, POSITIVE_RATIO } from '../../live/measure-feedback.ts';

@@ -15,22 +15,22 @@ import { rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
 import type { Waiting } from './documents-table.ts';
+import { measureIndex, measuresOfPhase } from './measure-index.ts';
+import type { IndexPlan } from './plan.ts';
 import {
   confirmOrphans,
   createGuest,
+  DeferredError,
+  findOrphans,
   inStore,
   type Look,
   lookAtChunks,
   lookForMissing,
-  meetStrangers,
-  PutOff,
-} from './looks.ts';
-import { measureIndex, measuresOfPhase } from './measure-index.ts';
-import type { IndexPlan } from './plan.ts';
+} from './probe-phases.ts';
 import { type LookedAt, type Phase, phases, type Round } from './rounds-table.ts';
 import { hasVersion, isOfOtherModel } from './rules/findings.ts';
-import { lookTwice } from './rules/looks.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
+import { twoStageSample } from './rules/probe-estimates.ts';
 
 interface DrawnChunk {
   readonly id: string;
@@ -48,7 +48,7 @@ async function compareModels(look: Look): Promise<void> {
   let seed = Math.floor(context.clock.now().getTime() / 1000);
   const documents: LookedAt[] = [];
   // Of a day all draws count, the first of an hour too.
-  await lookTwice(embed, async (n) => {
+  await twoStageSample(embed, async (n) => {
     const chunks = await drawChunks(look, n, seed);
     seed += 1;
     const foreign = await foreignAmong(look, embedder, chunks);
@@ -74,7 +74,7 @@ async function drawChunks({ plan, guest, signal }: Look, n: number, seed: number
     if (content === null || content === '') return [];
     return [{ id, text: `${plan.embedPrefix}${content}`, stored: rowOf(sample.vectors, row) }];
   });
-  if (drawn.length === 0) throw new PutOff('unsupported', 'The store gives no texts; set vector_store.content.');
+  if (drawn.length === 0) throw new DeferredError('unsupported', 'The store gives no texts; set vector_store.content.');
   return drawn;
 }
 
@@ -97,7 +97,7 @@ async function compared(
   const [again = [], repeated = []] = await Promise.all(
     [texts, texts].map(async (some) => {
       const answer = await embedder.embed(some, signal);
-      if (answer.kind === 'failed') throw new PutOff('embedder_failed', answer.message);
+      if (answer.kind === 'failed') throw new DeferredError('embedder_failed', answer.message);
       return answer.vectors;
     }),
   );
@@ -245,14 +245,14 @@ function save(context: Context, round: Round, phase: Phase, step: Parameters<Loo
 
 type PhaseOutcome =
   | { readonly kind: 'done'; readonly all: boolean }
-  | { readonly kind: 'put_off'; readonly why: PutOff };
+  | { readonly kind: 'put_off'; readonly why: DeferredError };
 
 /** What a phase cannot do at all is left out of the round; what it cannot do now puts the round off. */
 async function runPhase(look: Look, phase: Phase, all: boolean): Promise<PhaseOutcome> {
   try {
     return { kind: 'done', all: await doPhase(look, phase, all) };
   } catch (error) {
-    if (!(error instanceof PutOff)) throw error;
+    if (!(error instanceof DeferredError)) throw error;
     if (error.reason === 'store_failed' || error.reason === 'store_slow') return { kind: 'put_off', why: error };
     await look.context.db.measurements.record(gapsOf(look, phase, error));
     return { kind: 'done', all };
@@ -265,10 +265,10 @@ async function doPhase(look: Look, phase: Phase, all: boolean): Promise<boolean>
   const keep = (position: unknown): Promise<void> => look.save({ position });
   switch (phase) {
     case 'strangers': {
-      if (round.readAt !== null) return meetStrangers(look);
+      if (round.readAt !== null) return findOrphans(look);
       // Before the first manifest everything would be a stranger.
       await readManifest(context, plan, round, keep, signal);
-      return meetStrangers({ ...look, round: { ...round, position: null } });
+      return findOrphans({ ...look, round: { ...round, position: null } });
     }
     case 'manifest':
       await readManifest(context, plan, round, keep, signal);
@@ -295,7 +295,7 @@ async function doPhase(look: Look, phase: Phase, all: boolean): Promise<boolean>
   }
 }
 
-function gapsOf({ context, plan }: Look, phase: Phase, { reason, message }: PutOff): MeasurementOutcome[] {
+function gapsOf({ context, plan }: Look, phase: Phase, { reason, message }: DeferredError): MeasurementOutcome[] {
   return gaps(context, plan, phase, reason, message);
 }
 

@@ -5,8 +5,8 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { binaryArray, columnsOf } from '../../platform/postgres/values.ts';
 import type { NamedDocument } from './rounds-table.ts';
-import type { Arrival } from './rules/looks.ts';
 import type { ManifestDocument } from './rules/manifest-line.ts';
+import type { Arrival } from './rules/probe-estimates.ts';
 
 /** A document that should be in the store. */
 export interface ExpectedDocument {

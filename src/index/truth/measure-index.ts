@@ -13,7 +13,7 @@ import type { FollowedChange } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
-import { type Arrival, bySegments, lagOf, shareOf, type Tally } from './rules/looks.ts';
+import { type Arrival, bySegments, lagOf, shareOf, type Tally } from './rules/probe-estimates.ts';
 
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';

@@ -5,7 +5,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
-import type { Tally } from './rules/looks.ts';
+import type { Tally } from './rules/probe-estimates.ts';
 
 /** What a round looks for, in its order. Suspects are met before the manifest is read, and held against it after. */
 export const phases = [

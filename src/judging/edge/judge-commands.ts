@@ -24,16 +24,16 @@ import type { Content } from '../../report/model/content.ts';
 import { bounded, paragraph, table } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
 import { isCorrected } from '../gauges.ts';
+import type { PersonGrade } from '../human-judgments.ts';
+import { JUDGE_DRIFT } from '../judge-drift.ts';
 import { judgePipeline } from '../judge-live-traffic.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
-import type { PersonGrade } from '../people-grades.ts';
 import { createJudgingPlans } from '../plan.ts';
 import type { ReviewedQuery } from '../review-queue.ts';
 import { type Agreement, agreementWords } from '../rules/agreement.ts';
 import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
 import { measuresOfScore } from '../rules/judged-measures.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
-import { JUDGE_DRIFT } from '../watch-judge.ts';
 
 interface JudgeOptions extends ConfiguredOptions {
   readonly pipeline: string;

@@ -17,10 +17,10 @@ import {
   table,
   verbatim,
 } from '../../report/model/show.ts';
+import type { Grader } from '../human-judgments.ts';
 import type { JudgeSpending } from '../judge-spending.ts';
 import type { JudgedTable } from '../judged-table.ts';
 import { PEOPLE_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
-import type { Grader } from '../people-grades.ts';
 import type { ReviewedDocument, ReviewedQuery, ReviewQueue } from '../review-queue.ts';
 import { agreementWords } from '../rules/agreement.ts';
 import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';

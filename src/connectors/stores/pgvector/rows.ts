@@ -1,6 +1,6 @@
 /** What is asked of the rows: the k nearest, a uniform sample, which ids there are. */
 import { cosineOfScore, cosineSimilarity } from '../../../math/vector/matrix.ts';
-import { dimensionMismatch, inPortions, toSample } from '../entries.ts';
+import { dimensionMismatch, inPortions, toSample } from '../store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
 import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
 import { type DatabaseRoute, mayTryOtherwise } from '../../../platform/postgres/database-url.ts';
-import { Refused } from '../entries.ts';
+import { Refused } from '../store-rows.ts';
 
 interface Failure {
   readonly code: string;

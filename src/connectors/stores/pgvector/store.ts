@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { RecalldError } from '../../../core/errors.ts';
 import { readDatabaseUrl } from '../../../platform/postgres/database-url.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../entries.ts';
+import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../store-rows.ts';
 import type { StoreOutcome, VectorStore } from '../vector-store.ts';
 import { chunksOf, existingIds, listIds, sampleRows, searchNearest } from './rows.ts';
 import { classifyFailure, createSession, type Place, type Query } from './session.ts';

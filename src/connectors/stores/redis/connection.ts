@@ -4,7 +4,7 @@ import { Command, Redis } from 'ioredis';
 import { RecalldError } from '../../../core/errors.ts';
 import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { type Attempt, failed, failureCode, Refused, unsupported } from '../entries.ts';
+import { type Attempt, failed, failureCode, Refused, unsupported } from '../store-rows.ts';
 
 /** As RESP2 gives it: texts are bytes, since vectors and ids may be any. */
 export type Reply = Buffer | number | null | readonly Reply[];

@@ -1,6 +1,7 @@
 /** What FT.INFO says of an index. */
-import { failed, unsupported } from '../entries.ts';
+
 import { settingsHash } from '../remote-store.ts';
+import { failed, unsupported } from '../store-rows.ts';
 import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 

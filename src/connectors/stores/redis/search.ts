@@ -9,6 +9,7 @@ import { parseBoundedJson } from '../../../core/text/json.ts';
 import { createReservoir } from '../../../math/stats/random.ts';
 import { listOf, textOf, vectorOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
+import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
   type Attempt,
   type Entry,
@@ -20,8 +21,7 @@ import {
   readSample,
   toChunks,
   unsupported,
-} from '../entries.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
+} from '../store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

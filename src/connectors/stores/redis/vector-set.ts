@@ -9,8 +9,8 @@ import { parseBoundedJson } from '../../../core/text/json.ts';
 import { createReservoir } from '../../../math/stats/random.ts';
 import { fieldAt, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../entries.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
+import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

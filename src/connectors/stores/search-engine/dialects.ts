@@ -1,7 +1,7 @@
 /** Where the query languages of Elasticsearch and OpenSearch part. */
 import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { unsupported } from '../entries.ts';
+import { unsupported } from '../store-rows.ts';
 import type { VectorStore } from '../vector-store.ts';
 import { createSearchEngineStore, type Dialect, type Scoring, type VectorField } from './store.ts';
 

@@ -1,6 +1,6 @@
 /** What the tests of a store are given, and how they say what they saw. */
 import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
-import { isAway } from '../entries.ts';
+import { isAway } from '../store-rows.ts';
 import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
 
 export interface KnownChunk {

@@ -1,7 +1,7 @@
 /** What a Weaviate collection is made of. */
 import { at, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
-import { type Attempt, failed, unsupported } from '../entries.ts';
 import { type StoreCalls, settingsHash } from '../remote-store.ts';
+import { type Attempt, failed, unsupported } from '../store-rows.ts';
 import type { ScoreKind, VectorMetric } from '../vector-store.ts';
 
 export interface Property {

@@ -9,6 +9,14 @@ import { createReservoir } from '../../../math/stats/random.ts';
 import { at, bearer, listOf, numberOf, textOf, vectorOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+  unlessForbidden,
+} from '../remote-store.ts';
+import {
   type Attempt,
   type Entry,
   failed,
@@ -19,15 +27,7 @@ import {
   toChunks,
   unsupported,
   vectorsPerCall,
-} from '../entries.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-  unlessForbidden,
-} from '../remote-store.ts';
+} from '../store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

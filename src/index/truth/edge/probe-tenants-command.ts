@@ -18,7 +18,7 @@ import { sha256 } from '../../../golden/sets/import-golden-set.ts';
 import type { GoldenSets } from '../../../golden/sql/golden-sets.ts';
 import type { DocumentsTable, ExpectedDocument } from '../documents-table.ts';
 import { questionOf, segmentTags, sharedBeginning, tenantProbe } from '../rules/findings.ts';
-import { drawnPlace, FIRST_PLACE } from '../rules/looks.ts';
+import { drawnPlace, FIRST_PLACE } from '../rules/probe-estimates.ts';
 
 export interface ProbeTenantsDeps {
   readonly indexDocuments: Pick<DocumentsTable, 'segments' | 'drawOf' | 'idsOf' | 'isOwnBeginning'>;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Arrival, lagOf } from '../../../../../src/index/truth/rules/looks.ts';
+import { type Arrival, lagOf } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 
 /** Found at one of the looks that are a quarter of an hour apart; not at all when it takes longer than the day. */
 const followed = (changedAt: number, seconds: number): Arrival => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hasSlowedDown } from '../../../../../src/index/truth/rules/looks.ts';
+import { hasSlowedDown } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 
 const times = (count: number, latency: number): number[] => Array.from({ length: count }, () => latency);
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { drawnPlace, FIRST_PLACE } from '../../../../../src/index/truth/rules/looks.ts';
+import { drawnPlace, FIRST_PLACE } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 
 it('draws places over all that 64 bits have', () => {
   expect(drawnPlace(0)).toBe(FIRST_PLACE.place);

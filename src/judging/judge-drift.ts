@@ -4,7 +4,7 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { askJudge } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
-import type { JudgePanel } from './panel-table.ts';
+import type { JudgePanel } from './judge-panel-table.ts';
 import type { JudgingPlan } from './plan.ts';
 import { type JudgeDrift, judgeDrift } from './rules/agreement.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { isWrong } from '../../../../../src/index/truth/rules/findings.ts';
-import { bySegments, lookTwice, shareOf } from '../../../../../src/index/truth/rules/looks.ts';
+import { bySegments, shareOf, twoStageSample } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
-describe('lookTwice', () => {
+describe('twoStageSample', () => {
   const looks = async (found: readonly number[]) => {
     const asked: number[] = [];
-    const seen = await lookTwice(200, async (n) => {
+    const seen = await twoStageSample(200, async (n) => {
       asked.push(n);
       return { tally: { n, found: found[asked.length - 1] ?? 0 } };
     });
@@ -23,7 +23,7 @@ describe('lookTwice', () => {
     let held = 0;
     const draws = 2000;
     for (let draw = 0; draw < draws; draw += 1) {
-      const { tally } = await lookTwice(200, async (n) => {
+      const { tally } = await twoStageSample(200, async (n) => {
         let found = 0;
         for (let document = 0; document < n; document += 1) if (uniform() < truth) found += 1;
         return { tally: { n, found } };
@@ -42,7 +42,7 @@ describe('a page by the lower bound of half a percent', () => {
     const rounds = 1000;
     let paged = 0;
     for (let round = 0; round < rounds; round += 1) {
-      const { tally } = await lookTwice(200, async (n) => {
+      const { tally } = await twoStageSample(200, async (n) => {
         let found = 0;
         for (let document = 0; document < n; document += 1) if (uniform() < truth) found += 1;
         return { tally: { n, found } };

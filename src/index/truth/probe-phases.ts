@@ -11,15 +11,15 @@ import type { ExpectedDocument } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import { type LookedAt, type Round, type Step, tallied } from './rounds-table.ts';
 import { isSuperseded, questionOf, segmentTags } from './rules/findings.ts';
-import { drawnPlace, FIRST_PLACE, hasSlowedDown, lookTwice } from './rules/looks.ts';
+import { drawnPlace, FIRST_PLACE, hasSlowedDown, twoStageSample } from './rules/probe-estimates.ts';
 
 /** Why a phase of a round cannot go on: now, or at all where the store cannot do what it needs. */
-export class PutOff extends Error {
+export class DeferredError extends Error {
   readonly reason: 'unsupported' | 'store_failed' | 'store_slow' | 'retriever_failed' | 'embedder_failed';
   /** Of a store that failed. */
   readonly code: string;
 
-  constructor(reason: PutOff['reason'], message: string, code = '') {
+  constructor(reason: DeferredError['reason'], message: string, code = '') {
     super(message);
     this.reason = reason;
     this.code = code;
@@ -27,7 +27,7 @@ export class PutOff extends Error {
 }
 
 interface Guest {
-  /** @throws PutOff, and the reason of `signal` */
+  /** @throws DeferredError, and the reason of `signal` */
   ask<Value>(what: string, call: () => Promise<StoreOutcome<Value>>): Promise<Value>;
   /** Waits for a turn to ask something else that answers for the store. */
   readonly turn: () => Promise<void>;
@@ -48,14 +48,14 @@ export function createGuest(context: Context, { pipeline, callsPerSecond }: Inde
     async ask(what, call) {
       await pace(signal);
       const outcome = await call();
-      if (outcome.kind === 'unsupported') throw new PutOff('unsupported', outcome.reason);
-      if (outcome.kind === 'failed') throw new PutOff('store_failed', outcome.message, outcome.code);
+      if (outcome.kind === 'unsupported') throw new DeferredError('unsupported', outcome.reason);
+      if (outcome.kind === 'failed') throw new DeferredError('store_failed', outcome.message, outcome.code);
       const known = latencies.get(what) ?? [];
       latencies.set(what, known);
       known.push(outcome.latencyMs);
       if (known.length > KEPT_LATENCIES) known.splice(KEPT_LATENCIES / 2, 1);
       if (hasSlowedDown(known))
-        throw new PutOff('store_slow', `The store takes much longer for each ${what} than before.`);
+        throw new DeferredError('store_slow', `The store takes much longer for each ${what} than before.`);
       return outcome.value;
     },
   };
@@ -121,7 +121,7 @@ async function lookUpSome(look: Look): Promise<void> {
   const before = await context.db.index.rounds.findings(plan.pipeline, 'missing', LOOKED_AT_AGAIN);
   const again = await lookedUp(look, before);
   const first: Awaited<ReturnType<typeof lookedUp>>[] = [];
-  const drawn = await lookTwice(plan.probe, async (n) => {
+  const drawn = await twoStageSample(plan.probe, async (n) => {
     const looked = await lookedUp(look, await drawDocuments(look, n));
     first.push(looked);
     return { ...looked, tally: { n: looked.documents.length, found: looked.documents.filter(isWrong).length } };
@@ -169,12 +169,12 @@ const SAMPLE_MS = HOUR_MS;
  *
  * @returns whether all were met
  */
-export async function meetStrangers(look: Look): Promise<boolean> {
+export async function findOrphans(look: Look): Promise<boolean> {
   try {
     await meetAll(look);
     return true;
   } catch (error) {
-    if (!(error instanceof PutOff) || error.reason !== 'unsupported') throw error;
+    if (!(error instanceof DeferredError) || error.reason !== 'unsupported') throw error;
   }
   await meetSome(look);
   return false;
@@ -188,7 +188,7 @@ async function meetAll(look: Look): Promise<void> {
       .ask('list of ids', () => plan.store.list(from, signal))
       .catch(async (error: unknown) => {
         // A place that the store has forgotten is no place to go on from.
-        if (from !== null && error instanceof PutOff && error.reason === 'store_failed') {
+        if (from !== null && error instanceof DeferredError && error.reason === 'store_failed') {
           await context.db.index.rounds.forgetTallies(round, 'orphaned');
           await context.db.index.rounds.forgetSuspects(plan.pipeline);
           await save({ position: null });
@@ -213,7 +213,7 @@ async function meetSome(look: Look): Promise<void> {
   let seed = Math.floor(context.clock.now().getTime() / 1000);
   let drawn: readonly string[] = [];
   const met = new Map<string, number>();
-  await lookTwice(plan.probe, async (n) => {
+  await twoStageSample(plan.probe, async (n) => {
     seed += 1;
     const sample = await guest.ask('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
     drawn = sample.ids;
@@ -297,7 +297,7 @@ export async function lookAtChunks(look: Look): Promise<void> {
   );
   const known = found.map((document) => ({ ...document, chunks: counts.get(document.id) ?? null }));
   const again = superseded(known, await chunksOf(look, known));
-  const drawn = await lookTwice(plan.probe, async (n) => {
+  const drawn = await twoStageSample(plan.probe, async (n) => {
     const documents = await drawDocuments(look, n);
     const chunks = await chunksOf(look, documents);
     const looked = superseded(documents, chunks);
@@ -350,7 +350,7 @@ async function lookWhatIsRetrieved(look: Look, documents: readonly ExpectedDocum
     await guest.turn();
     const request = { text, k: K, tags: segmentTags(one.segment) };
     const answer = await plan.retriever.retrieve(request, signal);
-    if (answer.kind !== 'documents') throw new PutOff('retriever_failed', answer.message);
+    if (answer.kind !== 'documents') throw new DeferredError('retriever_failed', answer.message);
     const isWrong = !answer.documents.slice(0, K).some(({ id }) => id === one.id);
     return [{ id: one.id, segment: one.segment, isWrong }];
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expectedSurprises, likeCoverage, referenceHalves } from '../../../../src/density/rules/like-coverage.ts';
+import { expectedSurprises, likeCoverage, referenceHalves } from '../../../../src/density/rules/matched-density.ts';
 import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from '../../../support/uniforms.ts';

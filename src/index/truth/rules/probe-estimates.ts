@@ -22,7 +22,7 @@ const SECOND_LOOK = 5;
  *
  * @param look at so many documents, drawn anew each time
  */
-export async function lookTwice<Seen extends { readonly tally: Tally }>(
+export async function twoStageSample<Seen extends { readonly tally: Tally }>(
   first: number,
   look: (documents: number) => Promise<Seen>,
 ): Promise<Seen> {
