@@ -17,7 +17,7 @@ import { type LoadResult, sendLoad } from './speed/http-load.ts';
 import { liveBatch, liveConfig, liveQuery } from './speed/live-config.ts';
 import { type IngestMemoryResult, memoryFile, type Phase } from './speed/memory-result.ts';
 
-/** What is promised in docs/scaling.md. */
+/** What is promised in docs/how-to/scaling.md. */
 const PROMISED_MB = 300;
 const BATCH = 1000;
 const LOOK_MS = 100;

@@ -1,5 +1,5 @@
 -- Roles for a recalld that owns as little as it can: one that migrates, one that the daemon runs as. To be run by a
--- superuser in the database of recalld, before the first `recalld migrate`; it may be run again. See docs/security.md.
+-- superuser in the database of recalld, before the first `recalld migrate`; it may be run again. See docs/how-to/security.md.
 --
 --   recalld_owner  owns the database and its tables; `recalld migrate` alone logs in with it
 --   recalld_app    reads and writes rows, and owns what is made and dropped every day: partitions by time

@@ -11,7 +11,7 @@ export function benchmarksPages(): Page[] {
   if (!existsSync(speedFile)) return [];
   const { provenance, load, rows, curves } = JSON.parse(readFileSync(speedFile, 'utf8')) as SpeedResult;
   const page = generatedPage(
-    'docs/benchmarks.md',
+    'docs/explanation/benchmarks.md',
     ['bench/results/speed.json', 'bench/results/ingest-memory.json'],
     [
       '# Benchmarks',

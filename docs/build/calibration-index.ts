@@ -1,4 +1,4 @@
-/** What the simulation of looks into an index came to, as a part of docs/calibration.md. */
+/** What the simulation of looks into an index came to, as a part of docs/explanation/calibration.md. */
 import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { BrokenCell, IndexCoverageResult, LagStreams } from '../../bench/index-coverage.ts';

@@ -1,4 +1,4 @@
-/** docs/calibration.md: what the simulations of false alarms and delays came to. */
+/** docs/explanation/calibration.md: what the simulations of false alarms and delays came to. */
 import path from 'node:path';
 import { type CoverageResult, type CoveredCell, MIN_COVERAGE, TIMES_ANEW } from '../../bench/bound-coverage.ts';
 import { rateWithBounds } from '../../bench/bounds.ts';
@@ -45,7 +45,7 @@ export function calibrationPage(): Page {
   const indexes = readResult(path.join(results, 'index-coverage.json')) as IndexCoverageResult;
   const stores = readResult(path.join(results, 'index-stores.json')) as IndexStoresResult | null;
   return generatedPage(
-    'docs/calibration.md',
+    'docs/explanation/calibration.md',
     ['bench/results'],
     [
       '# Calibration',
@@ -263,12 +263,12 @@ function goldenParagraphs(result: GoldenResult): string[] {
   });
   return [
     '## Regressions of golden runs',
-    `Each stream is a retriever, asked every hour for ${days} days, with a check of a drop of ${check.drop}, alpha ${check.alpha}, ${check.runs} runs in a row, against a baseline that is pinned with ${reruns} runs where nothing else is said. The index stays the same or is rebuilt every night; what that is judged by is in [decision 12](decisions/0012-what-is-known-before-a-run.md).`,
+    `Each stream is a retriever, asked every hour for ${days} days, with a check of a drop of ${check.drop}, alpha ${check.alpha}, ${check.runs} runs in a row, against a baseline that is pinned with ${reruns} runs where nothing else is said. The index stays the same or is rebuilt every night; what that is judged by is in [decision 12](../decisions/0012-what-is-known-before-a-run.md).`,
     table(
       ['Noise', 'In a run', 'Every night'],
       noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
     ),
-    `**Budget**: at most ${GOLDEN_BUDGET} false regression of a check in ${days} days of hourly runs, mean over retrievers. The worst of ${usual.length} cells with ${reruns} reruns (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)}; \`recalld config check\`, which knows nothing of the noise, expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](alert-tuning.md)). It is ${over.length === 0 ? standing(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} of them`}.`,
+    `**Budget**: at most ${GOLDEN_BUDGET} false regression of a check in ${days} days of hourly runs, mean over retrievers. The worst of ${usual.length} cells with ${reruns} reruns (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)}; \`recalld config check\`, which knows nothing of the noise, expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../how-to/alert-tuning.md)). It is ${over.length === 0 ? standing(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} of them`}.`,
     '**Power**: how often a true drop of nDCG is to be called, and is:',
     table(['Noise', 'Queries', 'Drop', 'Within runs', 'To be called', 'Called'], kept),
     'What queries of a run share is what costs: no test of one run can tell it from a real drop, so that it is taken from the reruns, at its upper 95 % bound, since a baseline is judged against for months. Five reruns know it badly; pin a baseline with ten or more. What false regressions there are come in rows, to the few streams whose reruns were lucky: pin another. A shared noise as large as the drop that is watched for hides true drops: watch for a larger one, or mend the noise. Nights that move all queries alike page for nothing before five of them are known, and so do rebuilds that are not seen; the hit rate moves by a quarter more than nDCG, of which the shift is stated. After a rebuild a drop is found as the paired test finds it, or less where nights differ by as much.',
@@ -395,7 +395,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   return [
     '## Query density on dense vectors',
     'The same questions about Wikipedia articles, by a neural sentence encoder of 512 dimensions. *Repeated questions* are asked as they were written, so that each is asked many times; otherwise they come in four wordings. Six articles are left out of the store, and six that it holds are asked for by nobody at first. Popularity is log-normal with a standard deviation of 0.8.',
-    'Which score tells covered questions from uncovered ones: probability that a covered question scores higher than one whose content is missing (0.5 is chance), mean over the worlds. The daemon takes the cosine of the nearest chunk less half of the mean to the store ([decision 13](decisions/0013-score-of-the-nearest-chunk.md)).',
+    'Which score tells covered questions from uncovered ones: probability that a covered question scores higher than one whose content is missing (0.5 is chance), mean over the worlds. The daemon takes the cosine of the nearest chunk less half of the mean to the store ([decision 13](../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['World', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
@@ -440,7 +440,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
       ]),
     ),
     'What geometry cannot see: a gap inside of a subject that the store holds otherwise. Its questions are as near to the chunks that are there as covered ones are, and no score of similarities tells them apart; of the articles above some are like that, which is why a fifth of the traffic is not always found. Whether what came back answers the question is for judgments to say ([density.md](density.md#what-it-cannot-see)).',
-    'Where false tickets come from: within a region a topic that was always covered worse than its neighbours, and is asked for much more often than in the baseline, looks like a loss. It is one by the measure: those people are covered worse than people were. A new baseline takes it for normal. Four streams of a kind are few: on other seeds a strong wander had a page too ([decision 21](decisions/0021-how-far-a-region-may-fall.md)).',
+    'Where false tickets come from: within a region a topic that was always covered worse than its neighbours, and is asked for much more often than in the baseline, looks like a loss. It is one by the measure: those people are covered worse than people were. A new baseline takes it for normal. Four streams of a kind are few: on other seeds a strong wander had a page too ([decision 21](../decisions/0021-how-far-a-region-may-fall.md)).',
     measuredBy(provenance),
   ];
 }

@@ -1,4 +1,4 @@
-/** What the simulation of reports on shadows came to, as a part of docs/calibration.md. */
+/** What the simulation of reports on shadows came to, as a part of docs/explanation/calibration.md. */
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';

@@ -1,4 +1,4 @@
-/** What the simulation of reports on variants came to, as a part of docs/calibration.md. */
+/** What the simulation of reports on variants came to, as a part of docs/explanation/calibration.md. */
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
 import { table } from './page.ts';

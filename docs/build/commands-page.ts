@@ -1,4 +1,4 @@
-/** docs/commands.md: the help of every command, and what `--json` prints. */
+/** docs/reference/commands.md: the help of every command, and what `--json` prints. */
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { type JsonDocument, jsonDocuments } from './json-documents.ts';
@@ -9,7 +9,7 @@ const WIDTH = 100;
 export async function commandsPage(): Promise<Page> {
   const program = await createProgram('all', new AbortController().signal);
   return generatedPage(
-    'docs/commands.md',
+    'docs/reference/commands.md',
     ['src/cli', 'docs/build/json-documents.ts'],
     [
       '# Commands',

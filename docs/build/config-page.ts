@@ -1,4 +1,4 @@
-/** docs/config.md: every key of recalld.yaml, from the JSON Schema. */
+/** docs/reference/config.md: every key of recalld.yaml, from the JSON Schema. */
 
 import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, type EnvironmentVariable, environmentVariables } from '../../src/app/config/parse.ts';
@@ -33,7 +33,7 @@ export function configPage(): Page {
   const schema = configJsonSchema();
   const variables = new Map(environmentVariables(schema).map((variable) => [variable.path.join('.'), variable]));
   return generatedPage(
-    'docs/config.md',
+    'docs/reference/config.md',
     ['src/app/config', 'docs/build/config-example.ts'],
     [
       '# Configuration',

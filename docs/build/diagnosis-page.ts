@@ -1,4 +1,4 @@
-/** docs/diagnosis.md is written by hand, but for what the bench of diagnoses came to: that is put between two comments. */
+/** docs/explanation/diagnosis.md is written by hand, but for what the bench of diagnoses came to: that is put between two comments. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Reliability, Stated } from '../../bench/diagnosis/fit/reliability.ts';
@@ -8,7 +8,7 @@ import { readResult } from '../../bench/result-file.ts';
 import { code, type Page, table } from './page.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const file = 'docs/diagnosis.md';
+const file = 'docs/explanation/diagnosis.md';
 const beginOf = (name: string): string => `<!-- From bench/results/${name}.json by \`npm run gen\`. -->`;
 const end = '<!-- Until here. -->';
 

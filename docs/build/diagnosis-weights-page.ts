@@ -1,4 +1,4 @@
-/** docs/diagnosis-weights.md: what each sign says of each cause. */
+/** docs/explanation/diagnosis-weights.md: what each sign says of each cause. */
 import { causeTexts, namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { reaches } from '../../src/incidents/diagnosis/rules/effects.ts';
 import { judgedEstimates, judgedWeightOf, priorOf, weightOf } from '../../src/incidents/diagnosis/rules/estimates.ts';
@@ -37,7 +37,7 @@ export function diagnosisWeightsPage(): Page {
     return [code(cause), moves.map(code).join(', '), `${through.map(code).join(', ')}${least}`];
   });
   return generatedPage(
-    'docs/diagnosis-weights.md',
+    'docs/explanation/diagnosis-weights.md',
     ['src/incidents/diagnosis/rules'],
     [
       '# What each sign says of each cause',

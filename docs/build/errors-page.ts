@@ -1,4 +1,4 @@
-/** docs/errors.md: every error that a user or an operator can meet. */
+/** docs/reference/errors.md: every error that a user or an operator can meet. */
 import { exitCodeOfKind } from '../../src/cli/exit.ts';
 import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
 import { problemOf } from '../../src/platform/http/wire.ts';
@@ -18,7 +18,7 @@ export function errorsPage(): Page {
     ];
   });
   return generatedPage(
-    'docs/errors.md',
+    'docs/reference/errors.md',
     ['src/core/errors.ts'],
     [
       '# Errors',

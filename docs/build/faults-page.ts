@@ -1,4 +1,4 @@
-/** docs/faults.md: what the fault benchmark came to on each of its splits. */
+/** docs/explanation/faults.md: what the fault benchmark came to on each of its splits. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Share, Summary } from '../../bench/faults/summary.ts';
@@ -27,11 +27,11 @@ export function faultsPages(): Page[] {
   if (found.length === 0) return [];
   return [
     generatedPage(
-      'docs/faults.md',
+      'docs/explanation/faults.md',
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'How often recalld names the right cause, in worlds of real texts, retrievers and stores under faults that were written without sight of the diagnosis. [The benchmark](../bench/faults/README.md) tells what a world is, what counts as right, and how to add a fault. The diagnosis is improved on the training split alone; the test split is sealed, and is run once for each version.',
+        'How often recalld names the right cause, in worlds of real texts, retrievers and stores under faults that were written without sight of the diagnosis. [The benchmark](../../bench/faults/README.md) tells what a world is, what counts as right, and how to add a fault. The diagnosis is improved on the training split alone; the test split is sealed, and is run once for each version.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),

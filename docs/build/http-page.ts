@@ -1,4 +1,4 @@
-/** docs/http.md: every endpoint with its parameters and fields, from the table that /openapi.json is made from. */
+/** docs/reference/http.md: every endpoint with its parameters and fields, from the table that /openapi.json is made from. */
 import { z } from 'zod';
 import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
@@ -31,7 +31,7 @@ curl $recalld/v1/pipelines/support-docs/status
 export function httpPage(): Page {
   const tags = Object.keys(endpointTags).filter((tag): tag is EndpointTag => tag in endpointTags);
   return generatedPage(
-    'docs/http.md',
+    'docs/reference/http.md',
     ['src/app/http/openapi.ts'],
     [
       '# HTTP API',

@@ -1,4 +1,4 @@
-/** docs/jobs.md: every job, how often it is tried and how long it may take. */
+/** docs/reference/jobs.md: every job, how often it is tried and how long it may take. */
 import { jobCatalogue } from '../../src/app/jobs.ts';
 import type { JobDefinition } from '../../src/platform/queue/job-queue.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
@@ -14,7 +14,7 @@ export function jobsPage(): Page {
     duration(job.retainSeconds),
   ]);
   return generatedPage(
-    'docs/jobs.md',
+    'docs/reference/jobs.md',
     ['src/jobs'],
     [
       '# Jobs',

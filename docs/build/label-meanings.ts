@@ -43,7 +43,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
     'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
-  cause: `Likely cause of an alarm: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](diagnosis.md).`,
+  cause: `Likely cause of an alarm: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](../explanation/diagnosis.md).`,
   confidence: 'How far to trust a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was not accepted.',
   version: 'Version of this recalld, or of a baseline.',

@@ -1,4 +1,4 @@
-/** docs/metrics.md: every metric of the catalogue, in groups. */
+/** docs/reference/metrics.md: every metric of the catalogue, in groups. */
 
 import { gainMeasures } from '../../src/golden/rules/run.ts';
 import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
@@ -70,7 +70,7 @@ const reading = `How to read them:
   (\`interval_seconds\`) and once more when it ends: to an OpenTelemetry Collector, or to any backend that takes it. Names and labels stay, and no
   unit is named, so that a Prometheus behind it (\`--web.enable-otlp-receiver\`) has the series of the rules; \`job\` is
   \`service.name\`, \`recalld\`. The log says when it begins to fail and when it is well again. \`send\` says what goes there: metrics
-  unless it is told otherwise, and [scores of live queries](judging.md#back-to-the-tracing-platform).
+  unless it is told otherwise, and [scores of live queries](../explanation/judging.md#back-to-the-tracing-platform).
 - **Scraping.** No metric has a label that Prometheus gives to targets (\`job\`, \`instance\`, \`namespace\`): the scrape config
   needs no \`honor_labels\`.`;
 
@@ -85,7 +85,7 @@ export function metricsPage(): Page {
   });
   const labels = [...new Set(metrics.flatMap((metric) => metric.labels))];
   return generatedPage(
-    'docs/metrics.md',
+    'docs/reference/metrics.md',
     ['src/platform/metrics/catalogue.ts'],
     [
       '# Metrics',

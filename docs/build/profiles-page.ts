@@ -8,7 +8,7 @@ export function profilesPages(): Page[] {
   if (!existsSync(profilesFile)) return [];
   const { provenance, profiles } = JSON.parse(readFileSync(profilesFile, 'utf8')) as ProfilesResult;
   const page = generatedPage(
-    'docs/profiles.md',
+    'docs/explanation/profiles.md',
     ['bench/results/profiles.json'],
     [
       '# Profiles',

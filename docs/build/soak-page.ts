@@ -1,4 +1,4 @@
-/** docs/soak.md: what the last soaks came to, from the result files that they wrote. */
+/** docs/explanation/soak.md: what the last soaks came to, from the result files that they wrote. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { latencyRows, ledgerHead, ledgerRows, memoryRows, type SoakResult } from '../../bench/soak/report.ts';
@@ -16,7 +16,7 @@ export function soakPages(): Page[] {
   if (found.length === 0) return [];
   return [
     generatedPage(
-      'docs/soak.md',
+      'docs/explanation/soak.md',
       ['bench/results/soak-*.json'],
       [
         '# Soak',

@@ -88,7 +88,7 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   for (const sentence of assumed) printLine(`  ${sentence}`);
   if (pinned === null)
     note(
-      'Without --questions nothing is asked by itself: give a file of queries of your users, one a line, or send live queries (docs/ingest.md).',
+      'Without --questions nothing is asked by itself: give a file of queries of your users, one a line, or send live queries (docs/how-to/ingest.md).',
     );
   else {
     printLine(
@@ -167,7 +167,7 @@ function notUnderstood(
       return say(
         'retriever_unreachable',
         `${place} limits how often it is asked (429), and init asks up to 44 times.`,
-        'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand, as docs/retrievers.md shows.',
+        'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand, as docs/how-to/retrievers.md shows.',
       );
     case 'redirect':
       return say('retriever_not_understood', reason, 'Give init the address that it leads to.');
@@ -191,7 +191,7 @@ function notUnderstood(
       return say(
         'retriever_not_understood',
         `${place} could not be asked in any usual form (the most telling answer: ${reason})`,
-        'Write recalld.yaml by hand, as docs/retrievers.md shows.',
+        'Write recalld.yaml by hand, as docs/how-to/retrievers.md shows.',
       );
   }
 }
@@ -240,7 +240,7 @@ function configText(
     ],
   };
   const config = { pipelines: [{ name: pipeline, retriever, ...(questions === null ? {} : watched) }] };
-  return `# Made by recalld init. docs/config.md tells of every key; \`recalld doctor\` looks at what it names.\n${stringify(config)}`;
+  return `# Made by recalld init. docs/reference/config.md tells of every key; \`recalld doctor\` looks at what it names.\n${stringify(config)}`;
 }
 
 function assumptions({ url, method, body, results, knowsK, knowsText }: FoundRequest, headers: object): string[] {

@@ -6,7 +6,7 @@ export type Identifier = string | number;
 type Optional<T> = T | null | undefined;
 
 export interface RankedDocument {
-  /** Left out, it is made of the `text`, as recalld makes it everywhere (docs/concepts.md). */
+  /** Left out, it is made of the `text`, as recalld makes it everywhere (docs/explanation/concepts.md). */
   readonly id?: Optional<Identifier>;
   /** As the retriever gave it; one that is not finite is left out. */
   readonly score?: Optional<number>;

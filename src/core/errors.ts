@@ -27,7 +27,7 @@ export type ErrorKind =
 
 interface ErrorEntry {
   readonly kind: ErrorKind;
-  /** What the code means, for docs/errors.md. */
+  /** What the code means, for docs/reference/errors.md. */
   readonly meaning: string;
 }
 

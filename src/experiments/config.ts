@@ -61,7 +61,7 @@ export const shadowsSchema = z
     ),
   )
   .describe(
-    "Retrievers that may take the place of the pipeline's own (another index, model, chunking or provider): asked the same, away from users (docs/shadow.md).",
+    "Retrievers that may take the place of the pipeline's own (another index, model, chunking or provider): asked the same, away from users (docs/how-to/shadow.md).",
   );
 
 export type ShadowConfig = z.infer<typeof shadow>;
@@ -119,4 +119,4 @@ export const variantsSchema = z
       .default(0.02)
       .describe('Difference of a ratio that matters: bounds within it say that two arms are alike.'),
   })
-  .describe('Variants of the service that are compared by what users make of them (docs/variants.md).');
+  .describe('Variants of the service that are compared by what users make of them (docs/how-to/variants.md).');

@@ -86,7 +86,7 @@ export const judgedSchema = z
       ),
   })
   .describe(
-    'Judged live relevance: a few live queries are graded, and corrected by people; left out, none are (docs/judging.md).',
+    'Judged live relevance: a few live queries are graded, and corrected by people; left out, none are (docs/explanation/judging.md).',
   );
 
 export type JudgedConfig = z.infer<typeof judgedSchema>;

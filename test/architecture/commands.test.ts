@@ -16,7 +16,7 @@ interface Page {
 }
 
 const filesOf = (ending: RegExp): Page[] =>
-  ['README.md', '.env.example', 'docker-compose.yml', 'Dockerfile']
+  ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', '.env.example', 'docker-compose.yml', 'Dockerfile']
     .concat(
       ['docs', 'deploy', 'examples', 'bench'].flatMap((folder) =>
         readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),

@@ -9,9 +9,12 @@ import { sourceFiles } from './source-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** docs/http.md is generated from the fields of the API. */
+/** docs/reference/http.md is generated from the fields of the API. */
 const pages = [
   'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   ...['docs', 'deploy', 'examples', 'bench'].flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md') && name !== 'http.md')

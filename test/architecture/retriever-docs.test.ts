@@ -7,7 +7,7 @@ import { configJsonSchema, parseConfig } from '../../src/app/config/parse.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
 import { silentLogger } from '../support/log.ts';
 
-const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/retrievers.md'), 'utf8');
+const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/how-to/retrievers.md'), 'utf8');
 const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
 /** Each example completed to a config, with every variable set. */
@@ -33,7 +33,7 @@ function kindsOf(schema: JsonSchema, key: string): string[] {
   });
 }
 
-describe('docs/retrievers.md', () => {
+describe('docs/how-to/retrievers.md', () => {
   it.each(examples.map((text) => [text]))('has an example that is valid and can be built: %s', (text) => {
     // The files of certificates do not exist here.
     const config = configOf(text.replace(/^ {2}tls:\n( {4}.*\n)+/m, ''));

@@ -1,6 +1,6 @@
 /**
  * Everything that a service can say, with a canary of its own in each field: what is found later tells where it came
- * from. Of `identifiers` what was sent stays, by contract (docs/privacy.md); of all others nothing may stay.
+ * from. Of `identifiers` what was sent stays, by contract (docs/how-to/privacy.md); of all others nothing may stay.
  */
 import { randomBytes } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-/** `--json`: exactly one document on stdout, with the keys that docs/commands.md gives, for every command that has it. */
+/** `--json`: exactly one document on stdout, with the keys that docs/reference/commands.md gives, for every command that has it. */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';

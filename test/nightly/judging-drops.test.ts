@@ -9,7 +9,7 @@ it('plays quiet streams and changes of retriever, traffic and judge with the cod
   expect(changed.length).toBe(10);
   for (const { change, judge, everCalled } of changed) {
     const isOfJudge = change.startsWith('the judge grades');
-    // Of two streams each; docs/calibration.md has them in numbers.
+    // Of two streams each; docs/explanation/calibration.md has them in numbers.
     expect([change, judge.share > 0]).toEqual([change, isOfJudge]);
     expect([change, everCalled.share > 0]).toEqual([change, !isOfJudge]);
   }

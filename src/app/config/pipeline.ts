@@ -26,7 +26,7 @@ const goldenSchema = z.strictObject({
   cron: cronSchema
     .optional()
     .describe(
-      'When to rerun it; left out, it runs only by hand. A time of the day comes once a day, also when clocks are set (docs/golden-runs.md).',
+      'When to rerun it; left out, it runs only by hand. A time of the day comes once a day, also when clocks are set (docs/how-to/golden-runs.md).',
     ),
   timezone: timezoneSchema
     .default('UTC')

@@ -1,7 +1,7 @@
 /**
  * recalld.yaml, strict: an unknown key is an error. Each leaf says what it means; `secret` leaves are never printed
  * whole (`all`: nothing of them, `url`: not the credentials in it, `body`: not what sounds like a secret).
- * docs/config.md and the JSON Schema are generated from here.
+ * docs/reference/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
@@ -161,7 +161,7 @@ const metricsSchema = z
           .superRefine(refuseRepeats)
           .default(['metrics'])
           .describe(
-            '`metrics`: what /metrics shows, from every process. `evaluations`: the scores of judged live queries, as events `gen_ai.evaluation.result` on their spans, at `/v1/logs` (docs/judging.md).',
+            '`metrics`: what /metrics shows, from every process. `evaluations`: the scores of judged live queries, as events `gen_ai.evaluation.result` on their spans, at `/v1/logs` (docs/explanation/judging.md).',
           ),
         interval_seconds: z.number().min(1).max(3600).default(60).describe('How often metrics are sent.'),
       })

@@ -15,7 +15,7 @@ import { operationsEndpoints } from '../../platform/http/operations.ts';
 import { type Endpoint, endpointTags } from '../../platform/http/wire.ts';
 import { changeEndpoints, statusEndpoints } from '../../report/status/status-api.ts';
 
-/** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
+/** Every endpoint of the HTTP API. /openapi.json and docs/reference/http.md are made from here. */
 export const endpoints: readonly Endpoint[] = [
   ...ingestEndpoints,
   ...statusEndpoints,

@@ -1,4 +1,4 @@
-/** The id of a document that has none: the same wherever its text is met. Told in docs/concepts.md. */
+/** The id of a document that has none: the same wherever its text is met. Told in docs/explanation/concepts.md. */
 import { createHash } from 'node:crypto';
 
 /**

@@ -86,7 +86,7 @@ export const indexSchema = z
       .describe('Cosine of a stored vector to that of its text embedded again, below which another model made it.'),
   })
   .describe(
-    'Index truth: what the store holds against what it should hold; left out, nobody looks (docs/index-truth.md).',
+    'Index truth: what the store holds against what it should hold; left out, nobody looks (docs/explanation/index-truth.md).',
   );
 
 interface IndexedPipeline {

@@ -16,7 +16,7 @@ export const judgedMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries of the trailing window, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone, so that it lies above nDCG on full judgments: recalld_live_ndcg_pool_gap says by how much it falls once the nearest chunks of the store are graded too. Of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/judging.md).',
+      help: 'Mean nDCG at k of live queries of the trailing window, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone, so that it lies above nDCG on full judgments: recalld_live_ndcg_pool_gap says by how much it falls once the nearest chunks of the store are graded too. Of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/explanation/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },

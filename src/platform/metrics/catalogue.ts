@@ -1,6 +1,6 @@
 /**
  * Every metric that recalld exports: the only place that knows their names, help, labels and buckets.
- * docs/metrics.md is generated from here, the exporter refuses what is not here.
+ * docs/reference/metrics.md is generated from here, the exporter refuses what is not here.
  *
  * `stored` gauges are made of the latest rows of the database, which are kept in memory and read anew every few seconds;
  * the others are counted by the process that exports them.

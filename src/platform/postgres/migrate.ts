@@ -31,7 +31,7 @@ export async function grantRights(pool: pg.Pool): Promise<void> {
     if ((cause as { code?: unknown }).code !== UNDEFINED_OBJECT) throw cause;
     throw new RecalldError(
       'database_denied',
-      'The server has no role recalld_app to give rights to; run deploy/postgres/roles.sql first, as docs/security.md says.',
+      'The server has no role recalld_app to give rights to; run deploy/postgres/roles.sql first, as docs/how-to/security.md says.',
       { cause },
     );
   }

@@ -55,7 +55,7 @@ function deniedOf(error: unknown): RecalldError | null {
   if (!(error instanceof Error) || !('code' in error) || error.code !== INSUFFICIENT_PRIVILEGE) return null;
   return new RecalldError(
     'database_denied',
-    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` as docs/security.md says.`,
+    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` as docs/how-to/security.md says.`,
     { cause: error },
   );
 }

@@ -137,7 +137,7 @@ function createOwnerCheck(
     });
     if (stored.id === owner.id) return null;
     const { prefix = 'recalld' } = store;
-    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment of ${stored.name}, and this one works on ${owner.name}: each would run the jobs of the other. Set queue.prefix to another name; if the other deployment is gone for good, delete the key ${ownerKey(store)} there (docs/scaling.md).`;
+    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment of ${stored.name}, and this one works on ${owner.name}: each would run the jobs of the other. Set queue.prefix to another name; if the other deployment is gone for good, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
   };
 }
 

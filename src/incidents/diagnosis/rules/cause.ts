@@ -228,7 +228,7 @@ export function probabilityText(probability: number): string {
   return `${Math.min(99, Math.round(100 * probability))} %`;
 }
 
-/** How far to trust a diagnosis; see docs/diagnosis.md. */
+/** How far to trust a diagnosis; see docs/explanation/diagnosis.md. */
 export const confidences = ['high', 'medium', 'low'] as const;
 
 export type Confidence = (typeof confidences)[number];

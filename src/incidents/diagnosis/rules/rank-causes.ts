@@ -43,7 +43,7 @@ export interface CauseRanking {
  * Log-linear: the score of a cause is its prior plus the weights of the signs, relative to `unknown`, whose score is 0,
  * divided by the temperature. A cause that cannot bring about anything that fires is out; one that leaves a part of it
  * unexplained has that against it. A cause without a sign of its own is never raised above its prior, however well the
- * weaker signs fit it. How weights, priors and temperature were estimated: docs/diagnosis.md.
+ * weaker signs fit it. How weights, priors and temperature were estimated: docs/explanation/diagnosis.md.
  *
  * @param signs of each name at most one
  * @param effects what is in alarm; none when that is not known
