@@ -17,7 +17,7 @@ const pages = [
   'SECURITY.md',
   ...['docs', 'deploy', 'examples', 'bench'].flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.md') && name !== 'http.md')
+      .filter((name) => name.endsWith('.md') && !name.endsWith('reference/http.md'))
       .map((name) => `${folder}/${name}`),
   ),
 ].map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
