@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { commandSettings } from '../../src/app/commands/command-store.ts';
-import { type TimeLapse, withTimeLapse } from '../../src/app/time-lapse.ts';
-import { createTurnedClock } from '../../src/app/turned-clock.ts';
+import { createSimulatedClock } from '../../src/app/simulated-clock.ts';
+import { type SimulatedDaemon, withSimulatedDaemon } from '../../src/app/simulated-daemon.ts';
 import { contextSize } from '../../src/core/text/context-size.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
 import type { Feedback, LiveQuery } from '../../src/live/rules/live-query.ts';
@@ -71,7 +71,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
   const { material, store, rag, databaseUrl, apiKey, folder, seed, firstHour, healthy, signal } = settings;
   const random = randomNumbers(seed);
   const start = new Date(START.getTime() + firstHour * HOUR_MS);
-  const clock = createTurnedClock(start);
+  const clock = createSimulatedClock(start);
   const service = createService(
     material,
     store,
@@ -85,7 +85,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
   writeFileSync(configFile, worldConfig({ shape, databaseUrl, ragUrl: rag.url, store: store.config, healthy }));
   const command = commandSettings(configFile, signal);
   const failedJobs: string[] = [];
-  const passTime = async (lapse: TimeLapse): Promise<T> => {
+  const passTime = async (lapse: SimulatedDaemon): Promise<T> => {
     let passed = start;
     let ids = seed * 1e6;
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
@@ -179,14 +179,14 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
     }
   };
   // A daemon goes on when a job fails, and tries again at its next time.
-  return withTimeLapse(command, clock, passTime, (name) => void failedJobs.push(name));
+  return withSimulatedDaemon(command, clock, passTime, (name) => void failedJobs.push(name));
 }
 
 function later(at: Date, minutes: number): Date {
   return new Date(at.getTime() + minutes * MINUTE_MS);
 }
 
-async function diagnose(lapse: TimeLapse): Promise<void> {
+async function diagnose(lapse: SimulatedDaemon): Promise<void> {
   await lapse.run('diagnose-alarms');
   await lapse.run('send-notifications');
 }

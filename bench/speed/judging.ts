@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { commandSettings } from '../../src/app/commands/command-store.ts';
-import { withTimeLapse } from '../../src/app/time-lapse.ts';
+import { withSimulatedDaemon } from '../../src/app/simulated-daemon.ts';
 import { systemClock } from '../../src/core/system-clock.ts';
 import { HOUR_MS } from '../../src/core/time.ts';
 import { startScript, withFolder } from './child.ts';
@@ -24,7 +24,7 @@ export const judging: MeasureRow = async (quick) => {
       writeFileSync(file, judgedConfig(outside.url, folder));
       let aheadMs = 0;
       const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
-      return withTimeLapse(commandSettings(file, new AbortController().signal), clock, async (lapse) => {
+      return withSimulatedDaemon(commandSettings(file, new AbortController().signal), clock, async (lapse) => {
         const seconds = quick ? 0.3 : 5;
         const send = () =>
           sendLoad({

@@ -1,5 +1,5 @@
 /** The parts of the story: healthy hours; and each fault, which comes, raises alarms, is diagnosed and mended. */
-import type { TimeLapse } from '../app/time-lapse.ts';
+import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { percent } from '../core/text/spelling.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
@@ -21,7 +21,7 @@ interface Scene {
 const EXAMPLES = 2;
 
 /** The largest uncovered topic, as the daemon found it. @returns what did not happen */
-async function reportTopic({ topics }: TimeLapse, output: Output): Promise<readonly string[]> {
+async function reportTopic({ topics }: SimulatedDaemon, output: Output): Promise<readonly string[]> {
   const [topic] = await topics.list({ pipeline: PIPELINE, states: ['open'], limit: 5 });
   if (topic === undefined) return ['no uncovered topic was found.'];
   const texts = await topics.texts(PIPELINE, topic.examples);
@@ -36,7 +36,7 @@ function shareText({ trafficShare, shareLow, shareHigh }: UncoveredTopic): strin
 
 /** What the judged live queries come to, beside the golden run. @returns what did not happen */
 async function reportJudged(world: World, output: Output): Promise<readonly string[]> {
-  const latest = await world.lapse.measurements.latest(world.now());
+  const latest = await world.daemon.measurements.latest(world.now());
   const hits = latest.find(({ measure, segment }) => measure === 'live_hit_rate' && segment === ALL_SEGMENT)?.newest;
   const golden = await headline(world);
   if (hits == null || golden === null) return ['no live query was judged, or no golden one answered.'];
@@ -50,7 +50,7 @@ async function reportJudged(world: World, output: Output): Promise<readonly stri
   return [];
 }
 
-type Diagnosis = NonNullable<Awaited<ReturnType<World['lapse']['incidents']['current']>>>;
+type Diagnosis = NonNullable<Awaited<ReturnType<World['daemon']['incidents']['current']>>>;
 
 /**
  * @param before how many alarms were raised up to the end of the fault before
@@ -58,9 +58,9 @@ type Diagnosis = NonNullable<Awaited<ReturnType<World['lapse']['incidents']['cur
  */
 export async function reportChapter(scene: Scene, chapter: Chapter, before: number, place: string) {
   const { world, log, output } = scene;
-  const { lapse } = world;
+  const { daemon } = world;
   await pass(scene, chapter.leadHours, `${place}, `, async () => {
-    log.look(await lapse.alarms(PIPELINE), world.seen(), true);
+    log.look(await daemon.alarms(PIPELINE), world.seen(), true);
   });
   const falseBefore = log.raised.slice(before).filter(({ isFalse }) => isFalse).length;
   const start = world.seen();
@@ -71,13 +71,13 @@ export async function reportChapter(scene: Scene, chapter: Chapter, before: numb
 
   const raised: RaisedAlarm[] = [];
   await pass(scene, chapter.faultHours, `${place}, `, async () => {
-    raised.push(...log.look(await lapse.alarms(PIPELINE), world.seen(), false));
+    raised.push(...log.look(await daemon.alarms(PIPELINE), world.seen(), false));
   });
   reportAlarms(raised, start, output);
-  const diagnosis = await lapse.incidents.current(PIPELINE);
+  const diagnosis = await daemon.incidents.current(PIPELINE);
   reportPart(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
   const shown = [
-    ...(chapter.name === 'topic' ? await reportTopic(lapse, output) : []),
+    ...(chapter.name === 'topic' ? await reportTopic(daemon, output) : []),
     ...(chapter.name === 'answers' ? await reportJudged(world, output) : []),
   ];
   reportPart(output, 'look', linkOf(world, chapter, diagnosis, startedAt));
@@ -144,7 +144,7 @@ async function recover(scene: Scene, chapter: Chapter, place: string): Promise<n
   let hours = 0;
   await pass(scene, chapter.recoveryHours, `${place}, mended, `, async () => {
     hours += 1;
-    const open = await world.lapse.alarms(PIPELINE);
+    const open = await world.daemon.alarms(PIPELINE);
     // What a fault leaves behind is not false.
     log.look(open, world.seen(), wellAfter !== null);
     if (open.length > 0) wellAfter = null;
@@ -155,7 +155,7 @@ async function recover(scene: Scene, chapter: Chapter, place: string): Promise<n
 
 /** The page that shows it, over the time of the fault. */
 function linkOf(world: World, { page }: Chapter, diagnosis: Diagnosis | null, from: Date): string {
-  const { url } = world.lapse;
+  const { url } = world.daemon;
   if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
   if (page === 'overview') return `${url}/pipelines/${PIPELINE}`;
   const span = new URLSearchParams({ from: minuteOf(from), until: minuteOf(world.now()) });
@@ -167,7 +167,7 @@ export async function reportHealthy(scene: Scene, hours: number): Promise<readon
   const { world, log, output } = scene;
   output.print(`\n${output.styled('bold', 'Healthy.')} ${hours} hours pass in a moment.`);
   await pass(scene, hours, '', async () => {
-    log.look(await world.lapse.alarms(PIPELINE), world.seen(), true);
+    log.look(await world.daemon.alarms(PIPELINE), world.seen(), true);
   });
   const { goldenRuns, liveQueries } = world.seen();
   const [score, baseline] = await Promise.all([headline(world), baselineSessions(world)]);
@@ -187,8 +187,8 @@ export async function reportHealthy(scene: Scene, hours: number): Promise<readon
 }
 
 /** Of the latest golden run. */
-async function headline({ lapse }: World): Promise<string | null> {
-  const found = (await lapse.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
+async function headline({ daemon }: World): Promise<string | null> {
+  const found = (await daemon.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
   const score = found?.completed?.scores.find(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && `${measure}@${k}` === HEADLINE,
   );
@@ -197,7 +197,7 @@ async function headline({ lapse }: World): Promise<string | null> {
     : `${score.mean.toFixed(2)} (95 % ${score.ciLow.toFixed(2)} to ${score.ciHigh.toFixed(2)})`;
 }
 
-async function baselineSessions({ lapse }: World): Promise<number | null> {
-  const phase = (await lapse.densityStates.find(PIPELINE))?.state.phase;
+async function baselineSessions({ daemon }: World): Promise<number | null> {
+  const phase = (await daemon.densityStates.find(PIPELINE))?.state.phase;
   return phase?.kind === 'watching' && phase.grade === 'page' ? phase.sessions : null;
 }

@@ -197,7 +197,7 @@ async function reportFaults(
     output.print(
       `recalld reruns ${questions.golden.length} golden questions every ${GOLDEN_HOURS} hours and watches what its users ask.`,
     );
-    output.print(`Console: ${world.lapse.url}/`);
+    output.print(`Console: ${world.daemon.url}/`);
     const log = createAlarmLog();
     const problems = [...(await reportHealthy({ world, log, output }, healthyHours))];
     const rows: ClosingRow[] = [];
@@ -209,7 +209,7 @@ async function reportFaults(
       problems.push(...told.problems);
     }
     await world.catchUp();
-    return { rows, problems, port: Number(new URL(world.lapse.url).port), traffic: world.traffic };
+    return { rows, problems, port: Number(new URL(world.daemon.url).port), traffic: world.traffic };
   });
 }
 

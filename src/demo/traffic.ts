@@ -2,7 +2,7 @@
  * People who ask the demo's RAG service, and what: sessions of one to three questions about one article, more by day;
  * and people who grade what was drawn for them, as the known judgments have it.
  */
-import type { TimeLapse } from '../app/time-lapse.ts';
+import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
@@ -196,7 +196,10 @@ const PERSON = 'demo';
 const MAX_QUERIES = 100;
 
 /** By the API, as a program of theirs would. @throws RecalldError demo_failed, and as readDemoAnswers */
-export async function gradeAsPeople({ reviews, url }: Pick<TimeLapse, 'reviews' | 'url'>, now: Date): Promise<void> {
+export async function gradeAsPeople(
+  { reviews, url }: Pick<SimulatedDaemon, 'reviews' | 'url'>,
+  now: Date,
+): Promise<void> {
   const answers = await readDemoAnswers();
   const open = await reviews.next(PIPELINE, PERSON, now, MAX_QUERIES);
   const judgments = open.flatMap(({ id, documents }) =>

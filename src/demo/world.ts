@@ -1,8 +1,8 @@
 /** The demo's RAG service, its users and the daemon that watches it, on one clock. */
 
 import type { CommandSettings } from '../app/commands/command-store.ts';
-import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
-import { createTurnedClock } from '../app/turned-clock.ts';
+import { createSimulatedClock } from '../app/simulated-clock.ts';
+import { type SimulatedDaemon, withSimulatedDaemon } from '../app/simulated-daemon.ts';
 import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { Seen } from './alarm-log.ts';
@@ -28,7 +28,7 @@ const QUARTER_MS = 15 * MINUTE_MS;
 const JUDGED_MS = 37 * MINUTE_MS;
 
 export interface World {
-  readonly lapse: TimeLapse;
+  readonly daemon: SimulatedDaemon;
   readonly traffic: DemoTraffic;
   now(): Date;
   /** Since the story began. */
@@ -56,17 +56,17 @@ export interface WorldSettings {
   readonly judgedAfter: number;
 }
 
-/** @throws RecalldError as withTimeLapse, and what `work` throws */
+/** @throws RecalldError as withSimulatedDaemon, and what `work` throws */
 export async function withWorld<T>(
   { command, rag, questions, start, firstHour, judgedAfter }: WorldSettings,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
-  const clock = createTurnedClock(start);
+  const clock = createSimulatedClock(start);
   const searcher = createSearcher(rag.url, command.signal);
   const traffic = createDemoTraffic({ pipeline: PIPELINE, questions, search: searcher.search, firstHour });
   const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);
-  return withTimeLapse(command, clock, async (lapse) => {
-    await lapse.importGolden(
+  return withSimulatedDaemon(command, clock, async (daemon) => {
+    await daemon.importGolden(
       GOLDEN_SET,
       questions.golden.map(({ id, text, document }) => ({ id, text, relevant: [document] })),
     );
@@ -80,41 +80,41 @@ export async function withWorld<T>(
       const queries = await traffic.nextHour(from, shares);
       const arrived = queries.filter(({ occurredAt }) => occurredAt === null || occurredAt < until);
       clock.set(until);
-      await lapse.ingestQueries(arrived);
+      await daemon.ingestQueries(arrived);
       liveQueries += arrived.length;
     };
     /** What builds on others comes after them. */
     const lookAtHour = async (): Promise<void> => {
-      await lapse.run('evaluate-density', 'measure-live-traffic');
-      await lapse.run('find-uncovered-topics', 'evaluate-checks');
-      await lapse.run('diagnose-alarms');
+      await daemon.run('evaluate-density', 'measure-live-traffic');
+      await daemon.run('find-uncovered-topics', 'evaluate-checks');
+      await daemon.run('diagnose-alarms');
     };
     const passHour = async (): Promise<void> => {
       const from = hourAt(hours);
       const until = hourAt(hours + 1);
       clock.set(from);
-      if (hours % DAY_HOURS === 0) await lapse.run('keep-partitions');
+      if (hours % DAY_HOURS === 0) await daemon.run('keep-partitions');
       await takeIn(from, until);
       hours += 1;
       if (hours % GOLDEN_HOURS === 0) {
-        await lapse.tickGoldenSets(until);
+        await daemon.tickGoldenSets(until);
         goldenRuns += 1;
       }
       clock.set(new Date(until.getTime() + SETTLED_MS));
-      await lapse.run('measure-query-coverage');
+      await daemon.run('measure-query-coverage');
       clock.set(new Date(until.getTime() + QUARTER_MS));
       if (hours > judgedAfter) {
         clock.set(new Date(until.getTime() + JUDGED_MS));
-        await lapse.run('judge-live-traffic');
-        await gradeAsPeople(lapse, clock.now());
+        await daemon.run('judge-live-traffic');
+        await gradeAsPeople(daemon, clock.now());
         // What they say counts from the next measurement on.
-        await lapse.run('judge-live-traffic');
+        await daemon.run('judge-live-traffic');
       }
       await lookAtHour();
     };
 
     return work({
-      lapse,
+      daemon,
       traffic,
       now: () => clock.now(),
       seen: () => ({ hours, goldenRuns, liveQueries }),
@@ -123,7 +123,7 @@ export async function withWorld<T>(
         while (hourAt(hours + 1).getTime() + QUARTER_MS <= systemClock.now().getTime()) await passHour();
         await takeIn(hourAt(hours), systemClock.now());
         // A daemon does these again and again, and what has grown old is not shown.
-        await lapse.run('probe-stores', 'probe-embedders', 'measure-ann-recall');
+        await daemon.run('probe-stores', 'probe-embedders', 'measure-ann-recall');
         await lookAtHour();
       },
       askAboutMissing(gap, share) {

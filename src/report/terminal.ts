@@ -3,7 +3,7 @@ import { formatAligned, sparkline, styled } from '../cli/output.ts';
 import { count, duration, formatValue, minute, percentage, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
 import type { TrendChart } from './model/charts.ts';
-import type { Content, Section, Shown, Table, Tone, Value } from './model/content.ts';
+import type { Content, ContentNode, Section, Table, Tone, Value } from './model/content.ts';
 
 export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
@@ -30,14 +30,14 @@ function linesOf(content: Content, now: Date): string[] {
   return lines;
 }
 
-function nodesOf(content: Content): (string | number | Shown)[] {
+function nodesOf(content: Content): (string | number | ContentNode)[] {
   if (content === null || content === undefined || content === false || content === '') return [];
   if (typeof content === 'string' || typeof content === 'number' || 'kind' in content) return [content];
   return content.flatMap(nodesOf);
 }
 
 /** Null for what is part of a line. */
-function blockOf(node: Shown, now: Date): string[] | null {
+function blockOf(node: ContentNode, now: Date): string[] | null {
   switch (node.kind) {
     case 'paragraph':
       return linesOf([node.content], now);
@@ -178,7 +178,7 @@ function valueOf({ value, unit, low, high }: Value): string {
   return `${formatValue(value, unit)}${bounds}`;
 }
 
-const isWhy = (node: string | number | Shown): boolean =>
+const isWhy = (node: string | number | ContentNode): boolean =>
   typeof node === 'object' && node.kind === 'styled' && node.style === 'why';
 
 /** What explains a row is below it, where a line is long enough. */

@@ -109,7 +109,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
         headers: { origin },
         maxRedirects: 0,
       });
-      return [answer.status(), /<p class="alarm"[^>]*>([^<]*)/.exec(await answer.text())?.[1] ?? ''];
+      return [answer.status(), /<p class="callout"[^>]*>([^<]*)/.exec(await answer.text())?.[1] ?? ''];
     };
     const token = async (page: Page): Promise<string> =>
       (await page.locator('input[name=form_token]').first().getAttribute('value')) ?? '';

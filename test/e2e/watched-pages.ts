@@ -239,7 +239,7 @@ export function describePages(watched: () => WatchedService): void {
           body: `subject=run&id=${service.runs[0]}&text=hello`,
           redirect: 'manual',
         });
-        return [response.status, /<p class="alarm"[^>]*>([^<]*)/.exec(await response.text())?.[1]];
+        return [response.status, /<p class="callout"[^>]*>([^<]*)/.exec(await response.text())?.[1]];
       };
       expect((await send({ origin: 'https://elsewhere.example' }))[0]).toBe(403);
       expect(await send({ origin: 'http://127.0.0.1:9' })).toMatchObject([

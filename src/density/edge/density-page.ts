@@ -8,8 +8,8 @@ import type { Content, PageContent, Tone } from '../../report/model/content.ts';
 import { measureChart } from '../../report/model/measures.ts';
 import {
   age,
-  alarm,
   badge,
+  callout,
   empty,
   fact,
   facts,
@@ -48,8 +48,8 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
         {
           lead: 'Query density says how well the vector store covers live queries, against a reference of well-known traffic.',
         },
-        check !== null && check.verdict !== 'ok' && alarm(check.explanation),
-        outgrown && alarm(outgrownText(pipeline)),
+        check !== null && check.verdict !== 'ok' && callout(check.explanation),
+        outgrown && callout(outgrownText(pipeline)),
         state(density),
         diagnosis !== null &&
           check !== null &&
@@ -103,7 +103,7 @@ export function densityContent(density: DensityAnswer): Content {
       aside: [badge(phases[phase].text, phases[phase].tone), ' ', check !== null && verdictBadge(check.verdict)],
       lead: check?.explanation,
     },
-    outgrown && alarm(outgrownText(pipeline)),
+    outgrown && callout(outgrownText(pipeline)),
     state(density),
     table('Measures of density', Object.entries(measures), [
       ['Measure', ([measure]) => measureRow(measure).title],

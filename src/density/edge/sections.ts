@@ -5,7 +5,7 @@
 import { compact, count, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
-import type { Content, Section, Shown, Table, Tone } from '../../report/model/content.ts';
+import type { Content, ContentNode, Section, Table, Tone } from '../../report/model/content.ts';
 import { measureChart } from '../../report/model/measures.ts';
 import {
   age,
@@ -27,13 +27,13 @@ import {
   time,
   verbatim,
 } from '../../report/model/show.ts';
-import { type Review, type ReviewedTopic, reviewedMeasures } from '../../report/status/read-review.ts';
+import { type ReportedTopic, reportedMeasures, type WeeklyReport } from '../../report/status/weekly-report.ts';
 import { judgedInWords, topicAdvice } from '../rules/uncovered-topic.ts';
 import type { DensityEventKind } from '../rules/watch-state.ts';
 import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';
 
 export function topicsSection(
-  topics: readonly ReviewedTopic[],
+  topics: readonly ReportedTopic[],
   showsText: boolean,
   isWatched: boolean,
   title = 'Uncovered topics',
@@ -57,7 +57,7 @@ export function topicsSection(
 
 const MAX_EXAMPLES = 5;
 
-export function topicContent({ topic, windows, texts }: ReviewedTopic, showsText: boolean): Shown {
+export function topicContent({ topic, windows, texts }: ReportedTopic, showsText: boolean): ContentNode {
   const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
   const examples = showsText ? topic.examples.flatMap((id) => texts.get(id) ?? []).slice(0, MAX_EXAMPLES) : [];
   const trend = windows.map(({ windowEnd, trafficShare }) => ({
@@ -118,17 +118,17 @@ function optional(sentence: string | null): Content {
   return sentence !== null && paragraph(sentence);
 }
 
-function part(title: string, items: readonly Content[], none = ''): Shown {
+function part(title: string, items: readonly Content[], none = ''): ContentNode {
   return group('side', heading(4, title), items.length > 0 ? list('plain', items) : styledParagraph('quiet', none));
 }
 
-const asInReference = (at: number): TrendLevel => ({ value: at, text: 'as in the reference', isAlarm: false });
+const asInReference = (at: number): TrendLevel => ({ value: at, text: 'as in the reference', isThreshold: false });
 
 /** Measures of density that have a chart, with the levels in it. */
 export const densityLevels: Readonly<Record<string, readonly TrendLevel[]>> = {
   query_density: [asInReference(1)],
   query_uncovered_ratio: [asInReference(0.05)],
-  density_page_evidence_ratio: [{ value: 1, text: 'pages somebody', isAlarm: true }],
+  density_page_evidence_ratio: [{ value: 1, text: 'pages somebody', isThreshold: true }],
 };
 
 const kinds: Record<DensityEventKind, readonly [text: string, tone: Tone]> = {
@@ -156,7 +156,7 @@ export function eventTable(caption: string, events: readonly ShownEvent[]): Tabl
 const MAX_EVENTS = 30;
 
 /** How well the store covered what people asked, within a review. */
-export function densityPart({ density }: Review, marks: readonly TrendMark[]): Section {
+export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark[]): Section {
   const { series, events, isWatched } = density;
   if (!isWatched && events.length === 0 && series.query_density.length === 0) {
     return section(
@@ -174,7 +174,7 @@ export function densityPart({ density }: Review, marks: readonly TrendMark[]): S
     { lead: 'How well the store covers live queries, against a reference of well-known traffic.' },
     group(
       'charts',
-      reviewedMeasures.map((measure) =>
+      reportedMeasures.map((measure) =>
         measureChart(measure, measuredPoints(series[measure]), {
           id: `density-${measure}`,
           marks,
@@ -220,7 +220,7 @@ function found(report: ComplaintsReport, showsText: boolean): Content {
   ];
 }
 
-function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Shown {
+function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): ContentNode {
   const { label, members, share, othersShare, sessions, days, failed, empty: answeredEmpty, shown, liked } = topic;
   const name = showsText && label.length > 0 ? label.join(' ') : (members[0] ?? '');
   const trend = days.map(({ day, negative, sessions: own }) => ({

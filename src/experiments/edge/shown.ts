@@ -3,7 +3,7 @@ import { count, plural, type Unit } from '../../core/format.ts';
 import { percent } from '../../core/text/spelling.ts';
 import { verdictOf } from '../../golden/edge/pages/run-sections.ts';
 import { runPath } from '../../report/console/links.ts';
-import type { Content, Section, Shown } from '../../report/model/content.ts';
+import type { Content, ContentNode, Section } from '../../report/model/content.ts';
 import {
   badge,
   empty,
@@ -73,7 +73,7 @@ function measureOf(one: Comparison): Content {
   return run === undefined ? titleOf(one) : link(titleOf(one), runPath(run));
 }
 
-function mean(of: number | null, unit: Unit): Shown {
+function mean(of: number | null, unit: Unit): ContentNode {
   return of === null ? missing('none yet') : value(of, unit);
 }
 
@@ -125,7 +125,7 @@ function share(of: ShadowReport['live']['overlap'], unit: Unit): Content {
 }
 
 /** What live queries say without a judgment, and what the shadow costs. */
-function factsOf({ live, calls }: ShadowReport): Shown {
+function factsOf({ live, calls }: ShadowReport): ContentNode {
   const { latency_ms: latency } = live;
   return facts(
     fact(

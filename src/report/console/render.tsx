@@ -4,6 +4,7 @@ import { renderToString } from 'preact-render-to-string';
 import { count, duration, formatValue, minute, second } from '../../core/format.ts';
 import type {
   Content,
+  ContentNode,
   GroupStyle,
   Link,
   ListStyle,
@@ -11,7 +12,6 @@ import type {
   Pager,
   ParagraphStyle,
   Section,
-  Shown,
   Style,
   Table,
   Tone,
@@ -64,7 +64,7 @@ function sentence(text: string): ComponentChildren {
   return text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }
 
-function element(content: Shown, scene: Scene): ComponentChildren {
+function element(content: ContentNode, scene: Scene): ComponentChildren {
   switch (content.kind) {
     case 'value':
       return valueOf(content);
@@ -115,7 +115,7 @@ function element(content: Shown, scene: Scene): ComponentChildren {
       return <Sparkline points={content.points} />;
     case 'paragraph':
       return (
-        <p class={paragraphs[content.style]} {...(content.style === 'alarm' ? { role: 'note' } : {})}>
+        <p class={paragraphs[content.style]} {...(content.style === 'callout' ? { role: 'note' } : {})}>
           {shown(content.content, scene)}
         </p>
       );
@@ -241,7 +241,7 @@ const classes: Readonly<Record<Exclude<Style, 'strong'>, string>> = {
 const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
   plain: undefined,
   lead: 'lead',
-  alarm: 'alarm',
+  callout: 'callout',
   asked: 'asked',
   cause: 'cause',
   quiet: 'of',
@@ -335,7 +335,7 @@ const roles: Readonly<Partial<Record<GroupStyle, 'group' | 'article'>>> = {
   grades: 'group',
 };
 
-function groupOf({ style, label, content }: Extract<Shown, { kind: 'group' }>, scene: Scene): VNode {
+function groupOf({ style, label, content }: Extract<ContentNode, { kind: 'group' }>, scene: Scene): VNode {
   return (
     <div class={style} role={roles[style]} aria-label={label ?? undefined}>
       {shown(content, scene)}

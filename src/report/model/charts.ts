@@ -25,7 +25,7 @@ export interface TrendLevel {
   readonly value: number;
   readonly text: string;
   /** Whether crossing it is an alarm, rather than a help to the eye. */
-  readonly isAlarm: boolean;
+  readonly isThreshold: boolean;
 }
 
 /** A measure over time with its confidence band, thresholds, and the deployments that may explain it. */

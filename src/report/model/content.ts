@@ -11,9 +11,9 @@ import type { DistributionChart, PartsChart, StripsChart, TrendChart, TrendPoint
 export type Tone = Verdict | 'neutral' | 'good';
 
 /** Null, false and '' are nothing, and a number is a count. Text between backticks is to be typed as it is. */
-export type Content = string | number | null | false | undefined | Shown | readonly Content[];
+export type Content = string | number | null | false | undefined | ContentNode | readonly Content[];
 
-export type Shown =
+export type ContentNode =
   | Value
   | { readonly kind: 'time'; readonly at: Date; readonly isExact: boolean }
   | { readonly kind: 'age'; readonly since: Date; readonly isTooOld: boolean }
@@ -69,7 +69,7 @@ export type Style =
   | 'relevant'
   | 'unjudged';
 
-export type ParagraphStyle = 'plain' | 'lead' | 'alarm' | 'asked' | 'cause' | 'quiet' | 'document';
+export type ParagraphStyle = 'plain' | 'lead' | 'callout' | 'asked' | 'cause' | 'quiet' | 'document';
 
 export type GroupStyle =
   | 'charts'

@@ -5,6 +5,7 @@ import type { TrendPoint } from './charts.ts';
 import type {
   Column,
   Content,
+  ContentNode,
   Fact,
   Form,
   GroupStyle,
@@ -12,7 +13,6 @@ import type {
   ListStyle,
   ParagraphStyle,
   Section,
-  Shown,
   Style,
   Table,
   Tone,
@@ -31,20 +31,20 @@ export function bounded(
   return ciLow === ciHigh ? value(shown, unit) : value(shown, unit, ciLow, ciHigh);
 }
 
-export function time(at: Date): Shown {
+export function time(at: Date): ContentNode {
   return { kind: 'time', at, isExact: false };
 }
 
-export function exactTime(at: Date): Shown {
+export function exactTime(at: Date): ContentNode {
   return { kind: 'time', at, isExact: true };
 }
 
 /** How long ago it was, which says in words that it is too old, never by colour alone. */
-export function age(since: Date, isTooOld = false): Shown {
+export function age(since: Date, isTooOld = false): ContentNode {
   return { kind: 'age', since, isTooOld };
 }
 
-export function badge(text: string, tone: Tone): Shown {
+export function badge(text: string, tone: Tone): ContentNode {
   return { kind: 'badge', text, tone };
 }
 
@@ -56,7 +56,7 @@ const verdictTexts: Readonly<Record<Verdict, string>> = {
 };
 
 /** @param isBlind whether a check passes because it could not see a failure */
-export function verdictBadge(verdict: Verdict, isBlind = false): Shown {
+export function verdictBadge(verdict: Verdict, isBlind = false): ContentNode {
   return isBlind ? badge('Blind', 'no_data') : badge(verdictTexts[verdict], verdict);
 }
 
@@ -64,42 +64,42 @@ export function link(text: Content, path: string, query: Link['query'] = {}, anc
   return { kind: 'link', text, path, query, anchor };
 }
 
-export function styled(style: Style, ...content: readonly Content[]): Shown {
+export function styled(style: Style, ...content: readonly Content[]): ContentNode {
   return { kind: 'styled', style, content };
 }
 
-export function strong(...content: readonly Content[]): Shown {
+export function strong(...content: readonly Content[]): ContentNode {
   return styled('strong', ...content);
 }
 
-export function quiet(...content: readonly Content[]): Shown {
+export function quiet(...content: readonly Content[]): ContentNode {
   return styled('quiet', ...content);
 }
 
-export function note(...content: readonly Content[]): Shown {
+export function note(...content: readonly Content[]): ContentNode {
   return styled('note', ...content);
 }
 
-export function why(...content: readonly Content[]): Shown {
+export function why(...content: readonly Content[]): ContentNode {
   return styled('why', ...content);
 }
 
 /** Stands where a value would. */
-export function missing(reason: string): Shown {
+export function missing(reason: string): ContentNode {
   return styled('missing', reason);
 }
 
-export function code(text: string): Shown {
+export function code(text: string): ContentNode {
   return { kind: 'code', text };
 }
 
 /** The id of a document, which may be long. */
-export function documentId(id: string): Shown {
+export function documentId(id: string): ContentNode {
   return styled('document', code(id));
 }
 
 /** Text of people, in which nothing is ours. */
-export function verbatim(text: string): Shown {
+export function verbatim(text: string): ContentNode {
   return { kind: 'verbatim', text };
 }
 
@@ -108,27 +108,27 @@ export function query(id: string, text: string | null): Content {
   return text === null ? code(id) : [styled('query', verbatim(text)), ' ', quiet(code(id))];
 }
 
-export function sparkline(points: readonly TrendPoint[]): Shown {
+export function sparkline(points: readonly TrendPoint[]): ContentNode {
   return { kind: 'sparkline', points };
 }
 
-export function paragraph(...content: readonly Content[]): Shown {
+export function paragraph(...content: readonly Content[]): ContentNode {
   return styledParagraph('plain', ...content);
 }
 
-export function styledParagraph(style: ParagraphStyle, ...content: readonly Content[]): Shown {
+export function styledParagraph(style: ParagraphStyle, ...content: readonly Content[]): ContentNode {
   return { kind: 'paragraph', style, content };
 }
 
-export function lead(...content: readonly Content[]): Shown {
+export function lead(...content: readonly Content[]): ContentNode {
   return styledParagraph('lead', ...content);
 }
 
-export function alarm(...content: readonly Content[]): Shown {
-  return styledParagraph('alarm', ...content);
+export function callout(...content: readonly Content[]): ContentNode {
+  return styledParagraph('callout', ...content);
 }
 
-export function heading(level: 3 | 4, ...content: readonly Content[]): Shown {
+export function heading(level: 3 | 4, ...content: readonly Content[]): ContentNode {
   return { kind: 'heading', level, content };
 }
 
@@ -141,7 +141,7 @@ export function section(
   return { kind: 'section', id, title, ...parts, content };
 }
 
-export function facts(...shown: readonly (Fact | null)[]): Shown {
+export function facts(...shown: readonly (Fact | null)[]): ContentNode {
   return { kind: 'facts', facts: shown.filter((fact) => fact !== null) };
 }
 
@@ -170,7 +170,7 @@ export function table<Row>(
   };
 }
 
-export function list(style: ListStyle, items: readonly Content[]): Shown {
+export function list(style: ListStyle, items: readonly Content[]): ContentNode {
   return { kind: 'list', style, items: items.map((content) => ({ content, tone: null })) };
 }
 
@@ -179,20 +179,20 @@ export function tonedList<Item>(
   items: readonly Item[],
   toneOf: (item: Item) => Tone | 'for' | 'against',
   contentOf: (item: Item) => Content,
-): Shown {
+): ContentNode {
   return { kind: 'list', style, items: items.map((item) => ({ content: contentOf(item), tone: toneOf(item) })) };
 }
 
 /** Why there is nothing to see, and what to do about it. */
-export function empty(reason: string, todo: Content = null): Shown {
+export function empty(reason: string, todo: Content = null): ContentNode {
   return { kind: 'empty', why: reason, todo };
 }
 
-export function more(summary: string, ...content: readonly Content[]): Shown {
+export function more(summary: string, ...content: readonly Content[]): ContentNode {
   return { kind: 'more', summary, content };
 }
 
-export function group(style: GroupStyle, ...content: readonly Content[]): Shown {
+export function group(style: GroupStyle, ...content: readonly Content[]): ContentNode {
   return { kind: 'group', style, label: null, content };
 }
 

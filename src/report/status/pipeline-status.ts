@@ -97,7 +97,7 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
 }
 
 /** The incident of a pipeline; one that nobody has closed yet says nothing of a pipeline that is well. */
-export function standingIncident<Stored extends Pick<Incident, 'pipeline'>>(
+export function openIncidentOf<Stored extends Pick<Incident, 'pipeline'>>(
   { pipeline, state }: Pick<PipelineStatus, 'pipeline' | 'state'>,
   open: readonly Stored[],
 ): Stored | null {
@@ -105,7 +105,7 @@ export function standingIncident<Stored extends Pick<Incident, 'pipeline'>>(
 }
 
 /** What there is to say of a pipeline of which nothing is in alarm and nothing is missing. */
-export function allIsWell({ unknowns }: Pick<PipelineStatus, 'unknowns'>): string {
+export function healthySentence({ unknowns }: Pick<PipelineStatus, 'unknowns'>): string {
   return unknowns.length === 0
     ? 'Every check holds, and everything that must be fresh is.'
     : 'Nothing is in alarm. Not everything is known:';

@@ -11,10 +11,10 @@ import { isCorrected } from '../../judging/gauges.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import {
   type GoldenSetStatus,
+  openIncidentOf,
   type PipelineStatus,
   pipelineStatus,
   type StatusFacts,
-  standingIncident,
 } from './pipeline-status.ts';
 
 const DEPLOYMENTS_MS = 7 * DAY_MS;
@@ -96,7 +96,7 @@ export async function readOverview(context: Context) {
   for (const status of statuses) {
     const { pipeline, state, reasons, unknowns, golden } = status;
     const sets = await Promise.all(golden.map((set) => goldenSet(context.db.golden.runs, pipeline, set)));
-    const summary = standingIncident(status, open)?.summary ?? null;
+    const summary = openIncidentOf(status, open)?.summary ?? null;
     const sentences = reasons.map(({ sentence }) => sentence);
     overview.push({
       pipeline,

@@ -17,8 +17,8 @@ import type { Measurement } from '../../measures/rules/measurement.ts';
 import { durationMs, durationSchema } from '../../platform/config/times.ts';
 import { writeText } from '../../platform/files/text-file.ts';
 import { toWire } from '../../platform/http/wire.ts';
-import { type Review, type ReviewedSet, readReview } from './read-review.ts';
 import { renderReport } from './report/report-page.tsx';
+import { type ReportedSet, readWeeklyReport, type WeeklyReport } from './weekly-report.ts';
 
 interface ReportRequest extends ReportedTime {
   /** Path of the file. */
@@ -35,7 +35,7 @@ const assets = path.join(import.meta.dirname, '../../../src/report/console/asset
  *
  * @throws RecalldError file_unwritable, and as withCommandStore
  */
-async function writeReport(settings: CommandSettings, request: ReportRequest): Promise<Review> {
+async function writeReport(settings: CommandSettings, request: ReportRequest): Promise<WeeklyReport> {
   const { pipeline, from, until, out, force } = request;
   const now = systemClock.now();
   const privacy = settings.config.pipelines.find(({ name }) => name === pipeline)?.privacy;
@@ -43,7 +43,7 @@ async function writeReport(settings: CommandSettings, request: ReportRequest): P
   const review = await withCommandStore(settings, (store) => {
     const watched = store.pipelines.find(({ name }) => name === pipeline);
     if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not watched.`);
-    return readReview(store, { pipeline: watched, from, until, showsText });
+    return readWeeklyReport(store, { pipeline: watched, from, until, showsText });
   });
   const sheets = ['style.css', 'report.css'].map((name) => readFile(path.join(assets, name), 'utf8'));
   const style = (await Promise.all(sheets)).join('\n');
@@ -77,7 +77,7 @@ export function reportCommand(command: Command, signal: AbortSignal): Command {
 }
 
 /** In the words and units of the HTTP API; times are ISO 8601 in UTC. */
-function reviewJson(review: Review) {
+function reviewJson(review: WeeklyReport) {
   const { pipeline, from, until, sets, incidents, density, topics, deployments, cut } = review;
   return {
     pipeline,
@@ -101,7 +101,7 @@ function reviewJson(review: Review) {
   };
 }
 
-function setJson({ goldenSet, version, runs, last, representativeness }: ReviewedSet) {
+function setJson({ goldenSet, version, runs, last, representativeness }: ReportedSet) {
   return {
     golden_set: goldenSet,
     version: version === null ? null : goldenSetVersionJson(version),

@@ -30,7 +30,12 @@ import {
   value,
   verdictBadge,
 } from '../model/show.ts';
-import { allIsWell, type GoldenSetStatus, type MeasurementStatus, type PipelineStatus } from './pipeline-status.ts';
+import {
+  type GoldenSetStatus,
+  healthySentence,
+  type MeasurementStatus,
+  type PipelineStatus,
+} from './pipeline-status.ts';
 import type { DetailedStatus } from './read-status.ts';
 import type { readOverviewPage, readStatusPage } from './status-reads.ts';
 
@@ -80,7 +85,7 @@ export function reasons(status: Pick<PipelineStatus, 'reasons' | 'unknowns'>): C
   const unknowns = status.unknowns.map((sentence) => ({ verdict: 'no_data' as const, sentence }));
   const shown = status.reasons.length > 0 ? status.reasons : unknowns;
   return [
-    status.reasons.length === 0 && styledParagraph('quiet', allIsWell(status)),
+    status.reasons.length === 0 && styledParagraph('quiet', healthySentence(status)),
     shown.length > 0 &&
       tonedList(
         'reasons',

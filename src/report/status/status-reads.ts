@@ -4,7 +4,7 @@ import { trendKey } from '../../golden/sql/score-trends.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { Query } from '../console/http/visit.ts';
 import { type TimeRange, within } from '../console/links.ts';
-import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
+import { openIncidentOf, type PipelineStatus } from './pipeline-status.ts';
 
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
 const MAX_DEPLOYMENTS = 200;
@@ -49,7 +49,7 @@ export async function readStatusPage(deps: ConsoleDeps, range: TimeRange) {
   const trends = await readTrends(deps, statuses, range);
   return statuses.map((status) => ({
     status,
-    diagnosis: standingIncident(status, open),
+    diagnosis: openIncidentOf(status, open),
     trends: trends(status),
   }));
 }
@@ -68,7 +68,7 @@ export async function readOverviewPage(deps: ConsoleDeps, { name }: ConsolePipel
   ]);
   return {
     status,
-    diagnosis: standingIncident(
+    diagnosis: openIncidentOf(
       status,
       incidents.filter(({ closedAt }) => closedAt === null),
     ),

@@ -8,7 +8,7 @@ import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import type { Measure } from '../../../math/ir/metric-key.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
-import type { Content, PageContent, Shown, Tone } from '../../../report/model/content.ts';
+import type { Content, ContentNode, PageContent, Tone } from '../../../report/model/content.ts';
 import {
   badge,
   choices,
@@ -172,7 +172,7 @@ function score({ scores }: HistoricRun, measure: Measure): Content {
 }
 
 /** What its checks say of a run that completed; else how it ended. */
-function outcome({ status, verdicts }: HistoricRun): Shown {
+function outcome({ status, verdicts }: HistoricRun): ContentNode {
   if (status === 'completed' && verdicts.length > 0) return verdictBadge(worstVerdict(verdicts));
   return badge(status === 'completed' ? 'not judged' : status, runTones[status]);
 }

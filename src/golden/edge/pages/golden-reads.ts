@@ -97,7 +97,10 @@ export async function readGoldenPage(
       diagnosis: diagnosis ?? null,
       baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
       floors: new Map(
-        pipeline.floors.map(({ measure, below }) => [measure, { value: below, text: `floor ${below}`, isAlarm: true }]),
+        pipeline.floors.map(({ measure, below }) => [
+          measure,
+          { value: below, text: `floor ${below}`, isThreshold: true },
+        ]),
       ),
     },
   };

@@ -2,11 +2,11 @@
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../../core/model.ts';
 import { type Explained, verdictWords } from '../../../incidents/explain/answers.ts';
 import { runPath } from '../../../report/console/links.ts';
-import type { Column, Content, PageContent, Shown, Table } from '../../../report/model/content.ts';
+import type { Column, Content, ContentNode, PageContent, Table } from '../../../report/model/content.ts';
 import {
-  alarm,
   ask,
   badge,
+  callout,
   documentId,
   empty,
   fact,
@@ -68,7 +68,7 @@ export function queryPage(data: QueryPageData): PageContent {
       showsText
         ? styledParagraph('asked', verbatim(query.text))
         : lead('No text is shown: this pipeline has privacy.text: hash.'),
-      answer?.errorCode != null && alarm(`The retriever failed (${answer.errorCode})`, verbatim(failure)),
+      answer?.errorCode != null && callout(`The retriever failed (${answer.errorCode})`, verbatim(failure)),
       group(
         'sides',
         section(
@@ -220,7 +220,7 @@ function named(id: string, words: QueryPageData['words']): Content {
   return [documentId(id), known !== undefined && why(verbatim(known))];
 }
 
-function gradeOf(grade: number | null, isStale: boolean): Shown {
+function gradeOf(grade: number | null, isStale: boolean): ContentNode {
   if (grade === null) return styled('unjudged', 'not judged');
   return styled(
     grade > 0 ? 'relevant' : 'unjudged',

@@ -8,11 +8,11 @@ import { deploymentMark, noteForm, notes } from '../../../live/deployments/edge/
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import { pipelinePath, runPath, runQuery } from '../../../report/console/links.ts';
 import type { TrendPoint } from '../../../report/model/charts.ts';
-import type { Content, Form, PageContent, Section, Shown } from '../../../report/model/content.ts';
+import type { Content, ContentNode, Form, PageContent, Section } from '../../../report/model/content.ts';
 import {
-  alarm,
   ask,
   badge,
+  callout,
   documentId,
   exactTime,
   fact,
@@ -71,7 +71,7 @@ export function runPage(data: RunPageData): PageContent {
         ? verdictBadge(summary.verdict)
         : badge(run.status, runTones[run.status]),
     content: [
-      [alarmOf(run), summary.failure?.explanation, ...run.doubts].map((sentence) => sentence && alarm(sentence)),
+      [alarmOf(run), summary.failure?.explanation, ...run.doubts].map((sentence) => sentence && callout(sentence)),
       section(
         'run',
         run.id,
@@ -153,7 +153,7 @@ function alarmOf(run: GoldenRun): string | null {
   return run.status === 'failed' ? 'The run did not come to its end; the log of recalld says why.' : null;
 }
 
-function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): Shown {
+function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentNode {
   const failed = queries.error + queries.timeout;
   const seconds = run.finishedAt === null ? null : (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
   return facts(

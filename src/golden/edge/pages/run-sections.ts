@@ -2,7 +2,7 @@
 import { count, percentage, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../../core/model.ts';
 import { checkHistory, runPath, runQuery } from '../../../report/console/links.ts';
-import type { Column, Content, Section, Shown, Table, Tone } from '../../../report/model/content.ts';
+import type { Column, Content, ContentNode, Section, Table, Tone } from '../../../report/model/content.ts';
 import {
   badge,
   code,
@@ -238,7 +238,7 @@ const tones: Readonly<Record<ComparedJson['verdict'] | 'no_data', Tone>> = {
 };
 
 /** What a comparison came to. */
-export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): Shown {
+export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): ContentNode {
   return badge(verdict.replace('_', ' '), tones[verdict]);
 }
 

@@ -5,13 +5,13 @@ import type { Measure } from '../../../math/ir/metric-key.ts';
 import type { TrendMark, TrendPoint } from '../../../report/model/charts.ts';
 import type { Content, Fact, Section, Table } from '../../../report/model/content.ts';
 import { bounded, empty, fact, group, missing, note, section, table, value } from '../../../report/model/show.ts';
-import type { Review, ReviewedSet } from '../../../report/status/read-review.ts';
+import type { ReportedSet, WeeklyReport } from '../../../report/status/weekly-report.ts';
 import type { SegmentScore } from '../../rules/run.ts';
 import type { HistoricRun } from '../../sql/run-results.ts';
 import { charted, goldenChart } from './golden-page.ts';
 import { verdictOf } from './run-sections.ts';
 
-export function scoresPart({ sets }: Review, marks: readonly TrendMark[]): readonly Section[] {
+export function scoresPart({ sets }: WeeklyReport, marks: readonly TrendMark[]): readonly Section[] {
   if (sets.length > 0) return sets.map((set, index) => setScores(set, `scores-${index}`, marks));
   return [
     section(
@@ -23,7 +23,7 @@ export function scoresPart({ sets }: Review, marks: readonly TrendMark[]): reado
   ];
 }
 
-function setScores(set: ReviewedSet, id: string, marks: readonly TrendMark[]): Section {
+function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): Section {
   const { goldenSet, runs, last, floors } = set;
   const completed = runs.filter(({ status }) => status === 'completed').length;
   const ended = runs.filter(({ status }) => status === 'void' || status === 'failed').length;
@@ -41,7 +41,7 @@ function setScores(set: ReviewedSet, id: string, marks: readonly TrendMark[]): S
         const floor = floors.get(`${measure}@${k}`);
         return goldenChart(`${id}-${measure}`, measure, k, pointsOf(runs, measure), {
           marks,
-          levels: floor === undefined ? [] : [{ value: floor, text: `floor ${floor}`, isAlarm: true }],
+          levels: floor === undefined ? [] : [{ value: floor, text: `floor ${floor}`, isThreshold: true }],
           empty: 'No run completed in this time.',
         });
       }),
@@ -49,7 +49,7 @@ function setScores(set: ReviewedSet, id: string, marks: readonly TrendMark[]): S
   );
 }
 
-function lastScores({ goldenSet, runs }: ReviewedSet, last: NonNullable<ReviewedSet['last']>, k: number): Table {
+function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<ReportedSet['last']>, k: number): Table {
   const first = runs.find(({ status }) => status === 'completed');
   const rows = charted.flatMap(({ measure, name }) => {
     const found = scoreOf(last.scores, measure, k);
@@ -81,7 +81,7 @@ function lastScores({ goldenSet, runs }: ReviewedSet, last: NonNullable<Reviewed
 }
 
 /** nDCG at the largest cut-off at the end of the time. */
-export function headlineOf({ goldenSet, last }: ReviewedSet): Fact {
+export function headlineOf({ goldenSet, last }: ReportedSet): Fact {
   const k = largestCutoff(last?.scores ?? []);
   const found = scoreOf(last?.scores ?? [], 'ndcg', k);
   if (found === undefined) return fact(goldenSet, 'no score', 'no run completed');
@@ -106,7 +106,7 @@ function scoreOf(
 }
 
 /** Whether the golden sets of a review can be trusted to stand for what people ask. */
-export function goldenHealthPart({ sets }: Review): Section {
+export function goldenHealthPart({ sets }: WeeklyReport): Section {
   return section(
     'golden-health',
     'Health of the golden sets',
@@ -138,13 +138,13 @@ export function goldenHealthPart({ sets }: Review): Section {
   );
 }
 
-function judgedShare({ last }: ReviewedSet): Content {
+function judgedShare({ last }: ReportedSet): Content {
   const unjudged = scoreOf(last?.scores ?? [], 'unjudged', largestCutoff(last?.scores ?? []));
   if (unjudged === undefined) return missing('no run');
   return value(1 - unjudged.mean, 'share', 1 - unjudged.ciHigh, 1 - unjudged.ciLow);
 }
 
-function staleLabels({ last }: ReviewedSet): Content {
+function staleLabels({ last }: ReportedSet): Content {
   if (last === null) return missing('no run');
   const { probed, stale, lost, deadQueries, gap } = last.run.labels;
   if (probed === null || stale === null || lost === null) return missing(gap ?? 'unknown');

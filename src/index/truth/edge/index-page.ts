@@ -3,7 +3,7 @@ import { count, percentage, plural } from '../../../core/format.ts';
 import { deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
-import type { Content, PageContent, Section, Shown, Table } from '../../../report/model/content.ts';
+import type { Content, ContentNode, PageContent, Section, Table } from '../../../report/model/content.ts';
 import { latestAge, latestSize, latestValue, segmentColumn } from '../../../report/model/measures.ts';
 import {
   age,
@@ -148,7 +148,7 @@ export function deadChunks({ dead, why, questions }: HubsReport): Content {
   ];
 }
 
-function ids(documents: readonly string[], summary = 'Ids to copy'): Shown {
+function ids(documents: readonly string[], summary = 'Ids to copy'): ContentNode {
   return more(summary, { kind: 'lines', text: documents.join('\n') });
 }
 

@@ -241,8 +241,8 @@ export function TrendFigure({ chart, from, until }: TrendFigureProps) {
             </text>
           ))}
         </g>
-        {levels.map(({ value, text, isAlarm }) => (
-          <g key={text} class={isAlarm ? 'level alarming' : 'level'}>
+        {levels.map(({ value, text, isThreshold }) => (
+          <g key={text} class={isThreshold ? 'level threshold' : 'level'}>
             <line x1={left} x2={width - right} y1={y(value)} y2={y(value)} />
             <text x={left + 4} y={y(value) - 5}>
               {text}

@@ -7,7 +7,7 @@ import type { Clock } from '../../../core/time.ts';
 import type { AuthenticationSettings } from '../../../platform/access/authentication.ts';
 import { type Problem, plainProblem, problemOf, sayWhen } from '../../../platform/http/wire.ts';
 import type { PageContent } from '../../model/content.ts';
-import { alarm, link, paragraph } from '../../model/show.ts';
+import { callout, link, paragraph } from '../../model/show.ts';
 import { address } from '../links.ts';
 import { secure } from './defences.ts';
 import { frameOf, sendPage } from './visit.ts';
@@ -81,6 +81,6 @@ export function problemPage({ title, detail }: Problem): PageContent {
     pipeline: null,
     section: null,
     hasRange: false,
-    content: [alarm(detail), paragraph(link('To the status of all pipelines', '/'))],
+    content: [callout(detail), paragraph(link('To the status of all pipelines', '/'))],
   };
 }

@@ -6,12 +6,12 @@ import { acceptedText, incidentsPart, pagesPart } from '../../../incidents/diagn
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
 import { renderDocument, shown } from '../../console/render.tsx';
-import type { Content, Shown } from '../../model/content.ts';
-import { alarm, bounded, fact, facts, section } from '../../model/show.ts';
-import type { Review } from '../read-review.ts';
+import type { Content, ContentNode } from '../../model/content.ts';
+import { bounded, callout, fact, facts, section } from '../../model/show.ts';
+import type { WeeklyReport } from '../weekly-report.ts';
 
 interface ReportProps {
-  readonly review: Review;
+  readonly review: WeeklyReport;
   /** When it was written. */
   readonly now: Date;
   readonly version: string;
@@ -20,11 +20,11 @@ interface ReportProps {
 }
 
 /** What a weekly review is about, in its order. */
-export function reviewContent(review: Review): Content {
+export function reportContent(review: WeeklyReport): Content {
   const { topics, showsText, density, cut } = review;
   const marks = review.deployments.map(deploymentMark);
   return [
-    cut.length > 0 && alarm(`Not all of it is here: there are too many ${cut.join(', ')}. Choose a shorter time.`),
+    cut.length > 0 && callout(`Not all of it is here: there are too many ${cut.join(', ')}. Choose a shorter time.`),
     section('glance', 'At a glance', {}, glance(review)),
     scoresPart(review, marks),
     incidentsPart(review),
@@ -35,7 +35,7 @@ export function reviewContent(review: Review): Content {
   ];
 }
 
-function glance({ sets, incidents, density, topics, from, until }: Review): Shown {
+function glance({ sets, incidents, density, topics, from, until }: WeeklyReport): ContentNode {
   const critical = incidents.filter(({ severity }) => severity === 'critical').length;
   const latest = density.series.query_density.at(-1);
   const { pages, suspect } = pageStatistics(incidents, from, until);
@@ -90,7 +90,7 @@ function Report({ review, now, version, style }: ReportProps) {
               </p>
             </div>
           </div>
-          {shown(reviewContent(review), { from, until, now, frame: null })}
+          {shown(reportContent(review), { from, until, now, frame: null })}
         </main>
         <footer class="foot">
           <p>

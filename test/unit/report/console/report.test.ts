@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { followAlarms } from '../../../../src/incidents/diagnosis/rules/incident.ts';
-import type { Review, ReviewedSet } from '../../../../src/report/status/read-review.ts';
 import { renderReport } from '../../../../src/report/status/report/report-page.tsx';
+import type { ReportedSet, WeeklyReport } from '../../../../src/report/status/weekly-report.ts';
 import { aGoldenRun, anAlarm, anIncident, aScore, NOON } from '../../../support/builders.ts';
 import { aMeasurement } from '../../../support/measurements.ts';
 import { aTopic } from '../../../support/uncovered-topics.ts';
@@ -57,7 +57,7 @@ const difference = {
   verdict: 'inconclusive',
 } as const;
 
-const set: ReviewedSet = {
+const set: ReportedSet = {
   goldenSet: 'support-faq',
   version: {
     name: 'support-faq',
@@ -125,7 +125,7 @@ const topic = {
   note: null,
 };
 
-const review: Review = {
+const review: WeeklyReport = {
   pipeline: 'support-docs',
   from: at(0),
   until: NOON,
@@ -200,7 +200,7 @@ const review: Review = {
 
 const assets = path.resolve(import.meta.dirname, '../../../../src/report/console/assets');
 const style = ['style.css', 'report.css'].map((name) => readFileSync(path.join(assets, name), 'utf8')).join('\n');
-const html = (parts: Partial<Review> = {}) =>
+const html = (parts: Partial<WeeklyReport> = {}) =>
   renderReport({ review: { ...review, ...parts }, now: NOON, version: '1.2.3', style });
 
 describe('the report', () => {

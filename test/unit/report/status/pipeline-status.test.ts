@@ -6,7 +6,7 @@ import type { Verdict } from '../../../../src/core/model.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
 import type { MeasurementOutcome } from '../../../../src/measures/rules/measurement.ts';
-import { allIsWell, type PipelineStatus, pipelineStatus } from '../../../../src/report/status/pipeline-status.ts';
+import { healthySentence, type PipelineStatus, pipelineStatus } from '../../../../src/report/status/pipeline-status.ts';
 import { aCompletedRun, aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../../support/builders.ts';
 import { statesAt } from '../../../support/check-states.ts';
 import { aGap, aMeasurement, latestAt } from '../../../support/measurements.ts';
@@ -217,7 +217,7 @@ describe('the state of a pipeline', () => {
       [samplesRead, { ...old, windowStart: old.measuredAt, windowEnd: old.measuredAt }],
     );
     expect(status).toMatchObject({ state: 'ok', reasons: [] });
-    expect(allIsWell(status)).toBe('Nothing is in alarm. Not everything is known:');
+    expect(healthySentence(status)).toBe('Nothing is in alarm. Not everything is known:');
     expect(status.unknowns).toEqual([expect.stringMatching(/ was measured too long ago to trust\.$/)]);
   });
 

@@ -4,10 +4,10 @@ import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { type Severity, severities, type Verdict, verdicts } from '../../../../src/core/model.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
 import {
-  allIsWell,
+  healthySentence,
+  openIncidentOf,
   type PipelineStatus,
   pipelineStatus,
-  standingIncident,
 } from '../../../../src/report/status/pipeline-status.ts';
 import { aCompletedRun, aLatestRun, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { aCheckState } from '../../../support/check-states.ts';
@@ -104,7 +104,7 @@ describe('the card of a pipeline', () => {
     const status = statusOf(moment);
     const { state, reasons, unknowns, alarms } = status;
     const isWell = reasons.length === 0;
-    const saysAllWell = isWell && allIsWell(status) === ALL_WELL;
+    const saysAllWell = isWell && healthySentence(status) === ALL_WELL;
     // Green, and only green, is without a reason.
     expect(isWell).toBe(state === 'ok');
     expect(saysAllWell).toBe(
@@ -113,7 +113,7 @@ describe('the card of a pipeline', () => {
     expect(isWell && !saysAllWell).toBe(isWell && unknowns.length > 0);
     // What is in alarm is not green, and what is green has no incident.
     if (alarms.length > 0) expect(state).not.toBe('ok');
-    expect(standingIncident(status, open(moment)) !== null).toBe(moment.hasIncident && state !== 'ok');
+    expect(openIncidentOf(status, open(moment)) !== null).toBe(moment.hasIncident && state !== 'ok');
     // A verdict that stands is never hidden.
     if (moment.verdict === 'critical') expect(state).toBe('critical');
     if (moment.verdict === 'warning') expect(['warning', 'critical', 'no_data']).toContain(state);

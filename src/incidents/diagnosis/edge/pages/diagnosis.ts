@@ -9,7 +9,7 @@ import {
   runPath,
   runQueries,
 } from '../../../../report/console/links.ts';
-import type { Content, Link, Shown, Table } from '../../../../report/model/content.ts';
+import type { Content, ContentNode, Link, Table } from '../../../../report/model/content.ts';
 import {
   link,
   list,
@@ -42,7 +42,7 @@ const MAX_IN_BRIEF = 2;
 /** A cause less likely than this is not worth a line. */
 const MIN_SHOWN = 0.01;
 
-export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Shown {
+export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {
   const { pipeline, id, alarms, openedAt, closedAt, settledAt } = incident;
   const content: Content = [
     findings(incident, extent),
@@ -89,7 +89,7 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
   ];
 }
 
-function causeLine(diagnosis: Diagnosis): Shown {
+function causeLine(diagnosis: Diagnosis): ContentNode {
   const { cause, confidence, probability, ranked } = diagnosis;
   const beside = besideOf(diagnosis);
   if (cause === 'unknown') {
@@ -205,7 +205,7 @@ const places: Record<Sign['name'], Place> = {
 };
 
 /** The run that was looked at, beside the good one; what changed around then. */
-function further({ runId, referenceRunId, pipeline }: Incident): Shown {
+function further({ runId, referenceRunId, pipeline }: Incident): ContentNode {
   const beside =
     referenceRunId === null ? 'the run in alarm' : 'the run in alarm, query by query against the last good one';
   return paragraph(

@@ -19,7 +19,7 @@ import {
   verdictBadge,
   why,
 } from '../../../../report/model/show.ts';
-import type { Review } from '../../../../report/status/read-review.ts';
+import type { WeeklyReport } from '../../../../report/status/weekly-report.ts';
 import { causeTexts } from '../../rules/cause.ts';
 import { BRIEF_MS, type Incident, pageStatistics } from '../../rules/incident.ts';
 import { diagnosisPanel } from './diagnosis.ts';
@@ -75,7 +75,7 @@ export function incidentPage(incident: Incident): PageContent {
 
 const MAX_ROWS = 50;
 
-export function incidentsPart({ incidents, until }: Review): Section {
+export function incidentsPart({ incidents, until }: WeeklyReport): Section {
   const cut = incidents.length > MAX_ROWS;
   return section(
     'incidents',
@@ -118,7 +118,7 @@ export function incidentsPart({ incidents, until }: Review): Section {
   );
 }
 
-export function pagesPart({ incidents, density, from, until }: Review): Section {
+export function pagesPart({ incidents, density, from, until }: WeeklyReport): Section {
   const { pages, unexplained, brief, suspect } = pageStatistics(incidents, from, until);
   const { budget, events } = density;
   const ofDensity = events.filter(({ kind }) => kind === 'page').length;

@@ -25,7 +25,7 @@ export interface ReviewRequest {
   readonly showsText: boolean;
 }
 
-export interface ReviewedSet {
+export interface ReportedSet {
   readonly goldenSet: string;
   /** The latest version; null when there is none yet. */
   readonly version: GoldenSetVersion | null;
@@ -44,7 +44,7 @@ export interface ReviewedSet {
   readonly floors: ReadonlyMap<string, number>;
 }
 
-export interface ReviewedTopic {
+export interface ReportedTopic {
   readonly topic: UncoveredTopic;
   /** Oldest first. */
   readonly windows: readonly TopicWindow[];
@@ -52,42 +52,42 @@ export interface ReviewedTopic {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-export interface Review {
+export interface WeeklyReport {
   readonly pipeline: string;
   readonly from: Date;
   readonly until: Date;
   readonly showsText: boolean;
-  readonly sets: readonly ReviewedSet[];
+  readonly sets: readonly ReportedSet[];
   /** Newest first. */
   readonly incidents: readonly Incident[];
   readonly density: {
     /** False when nothing watches it, or it has no reference yet. */
     readonly isWatched: boolean;
     /** By measure, oldest first. */
-    readonly series: Readonly<Record<ReviewedMeasure, readonly Measurement[]>>;
+    readonly series: Readonly<Record<ReportedMeasure, readonly Measurement[]>>;
     /** Newest first. */
     readonly events: readonly DensityEvent[];
     /** Of false pages; null when density is not watched. */
     readonly budget: FalsePageBudget | null;
   };
   /** First seen before the end of the time and not closed by now, the largest excess first. */
-  readonly topics: readonly ReviewedTopic[];
+  readonly topics: readonly ReportedTopic[];
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
   /** Of what is read in full, what there was too much of; empty when the report is complete. */
   readonly cut: readonly ('incidents' | 'density events' | 'deployments')[];
 }
 
-export const reviewedMeasures = ['query_density', 'query_uncovered_ratio'] as const;
+export const reportedMeasures = ['query_density', 'query_uncovered_ratio'] as const;
 
-type ReviewedMeasure = (typeof reviewedMeasures)[number];
+type ReportedMeasure = (typeof reportedMeasures)[number];
 
 const MAX_RUNS = 1_000;
 const MAX_TOPICS = 20;
 /** Of each list; a review of a week with more has another problem than its report. */
 const MAX_LISTED = 1_000;
 
-export async function readReview(context: Context, request: ReviewRequest): Promise<Review> {
+export async function readWeeklyReport(context: Context, request: ReviewRequest): Promise<WeeklyReport> {
   const { from, until, showsText } = request;
   const pipeline = request.pipeline.name;
   const plan = context.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
@@ -129,7 +129,7 @@ async function readSet(
   context: Context,
   { pipeline, from, until }: ReviewRequest,
   goldenSet: string,
-): Promise<ReviewedSet> {
+): Promise<ReportedSet> {
   const [version, runs, representativeness] = await Promise.all([
     context.db.golden.sets.latest(goldenSet),
     context.db.golden.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MAX_RUNS }),
@@ -150,7 +150,7 @@ async function readSet(
   };
 }
 
-async function readLast(context: Context, runId: string): Promise<ReviewedSet['last']> {
+async function readLast(context: Context, runId: string): Promise<ReportedSet['last']> {
   const [run, scores, comparisons] = await Promise.all([
     context.db.golden.runs.find(runId),
     context.db.golden.runs.scores(runId),
@@ -163,7 +163,7 @@ async function readLast(context: Context, runId: string): Promise<ReviewedSet['l
 async function readTopics(
   context: Context,
   { pipeline: { name: pipeline }, until, showsText }: ReviewRequest,
-): Promise<ReviewedTopic[]> {
+): Promise<ReportedTopic[]> {
   const topics = await context.db.density.topics.list({
     pipeline,
     states: ['open', 'acknowledged'],

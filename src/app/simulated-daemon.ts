@@ -1,6 +1,6 @@
 /**
- * The daemon on a clock that its caller turns, in this process: its jobs start when the caller says, in place of when
- * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
+ * A daemon in this process whose caller sets the clock and starts the jobs, which have no schedule here. Its pages and its
+ * API are served meanwhile. Everything else works as in a real daemon.
  */
 import { createCleanupStack } from '../core/cleanup-stack.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -22,21 +22,21 @@ import { withHooks } from './hooks.ts';
 import { startHttp } from './http-surface.ts';
 import { jobCatalogue } from './jobs.ts';
 
-export interface TimeLapse
+export interface SimulatedDaemon
   extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'reviews' | 'runs' | 'topics'> {
-  /** Where the console, the API and /metrics answer. */
+  /** Base URL of the console, the API and /metrics. */
   readonly url: string;
-  /** A new version of a golden set; `values` are as the lines of a JSONL file. */
+  /** Imports a new version of a golden set; `values` are the parsed lines of a JSONL file. */
   importGolden(set: string, values: readonly unknown[]): Promise<ImportReport>;
   ingestQueries(queries: readonly LiveQuery[]): Promise<unknown>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<unknown>;
-  /** A tick of the cron of all golden sets: their runs begin with the next `run`, beside its jobs. */
+  /** Acts as a tick of the cron of all golden sets: their runs start with the next `run`, in parallel to its jobs. */
   tickGoldenSets(plannedAt: Date): Promise<void>;
-  /** Runs jobs of the catalogue side by side, and those that they call for. @throws RecalldError demo_failed */
+  /** Runs jobs in parallel, then the jobs that they enqueued. @throws RecalldError demo_failed */
   run(...names: JobName[]): Promise<void>;
-  /** A round over the index of each pipeline that has a manifest. @throws RecalldError demo_failed */
+  /** Checks the index of each pipeline that has a manifest. @throws RecalldError demo_failed */
   checkIndexes(): Promise<void>;
-  /** What is in alarm on a pipeline now, critical ones first. */
+  /** Alerts that are firing on a pipeline, critical ones first. */
   alarms(pipeline: string): Promise<readonly Alarm[]>;
 }
 
@@ -59,16 +59,16 @@ type JobName =
   | 'send-notifications';
 
 /**
- * Opens the database of the config for the length of `work`; no daemon may run on it, because the jobs of that would
- * go by another clock.
+ * Opens the database of the config until `work` ends. No other daemon may use that database, because its jobs would follow
+ * another clock.
  *
- * @param onFailedJob hears of each job that failed; left out, a failure is thrown to whoever called for the job
+ * @param onFailedJob called for each failed job; without it, `run` throws
  * @throws RecalldError as openDependencies, port_in_use, and what `work` throws
  */
-export async function withTimeLapse<T>(
+export async function withSimulatedDaemon<T>(
   { config, logger, signal }: CommandSettings,
   clock: Clock,
-  work: (lapse: TimeLapse) => Promise<T>,
+  work: (daemon: SimulatedDaemon) => Promise<T>,
   onFailedJob: (name: string) => void = refuseFailedJob,
 ): Promise<T> {
   const cleanups = createCleanupStack(logger);
@@ -76,8 +76,8 @@ export async function withTimeLapse<T>(
     const quiet = withoutPages(logger);
     const settings = { config, name: COMMAND_NAME, logger: quiet, cleanups, signal, clock };
     const opened = await openDependencies(settings);
-    const inHand = createQueueInHand(opened.queue);
-    const dependencies: Dependencies = withHooks({ ...opened, queue: inHand.queue });
+    const manual = createManualQueue(opened.queue);
+    const dependencies: Dependencies = withHooks({ ...opened, queue: manual.queue });
     const { exporter, pipelines, hashKey, db } = dependencies;
     const { meter } = exporter;
     const runJob = createJobRunner({
@@ -97,29 +97,29 @@ export async function withTimeLapse<T>(
       hashKey,
       cleanups,
     });
-    const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
-    face.markReady();
-    let isAtWork = false;
-    // Between jobs the caller does what a daemon never does.
+    const http = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
+    http.markReady();
+    let isRunningJobs = false;
+    // Delays that the caller causes between jobs are not delays of the daemon.
     const stopWatching = watchEventLoop(meter, (seconds) => {
-      if (isAtWork) dependencies.ownLag.record(seconds, 0);
+      if (isRunningJobs) dependencies.ownLag.record(seconds, 0);
     });
     cleanups.defer('event loop watch', async () => stopWatching());
-    const workOff = async (): Promise<void> => {
-      isAtWork = true;
+    const runQueuedJobs = async (): Promise<void> => {
+      isRunningJobs = true;
       try {
-        await inHand.workOff(async (name, payload, id) => {
+        await manual.runAll(async (name, payload, id) => {
           if ((await runJob(name, payload, id)) === 'done') return;
           signal.throwIfAborted();
           onFailedJob(name);
         });
       } finally {
-        isAtWork = false;
+        isRunningJobs = false;
       }
     };
     return await work({
       ...dependencies,
-      url: face.url,
+      url: http.url,
       importGolden: (set, values) => importGoldenQueries(db.golden.sets, set, [values], clock.now()),
       ingestQueries: ingest.ingestQueries,
       ingestFeedback: ingest.ingestFeedback,
@@ -127,22 +127,22 @@ export async function withTimeLapse<T>(
         for (const pipeline of pipelines) {
           for (const golden of pipeline.golden) {
             for (const id of await tickFullRun(dependencies, pipeline, golden, plannedAt))
-              await inHand.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
+              await manual.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
           }
         }
       },
       async run(...names) {
         for (const name of names) {
           const job = jobCatalogue.find((one) => one.name === name);
-          if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
-          await inHand.queue.enqueue(job.name, {}, job.name);
+          if (job === undefined) throw new RecalldError('demo_failed', `The job ${name} does not exist.`);
+          await manual.queue.enqueue(job.name, {}, job.name);
         }
-        await workOff();
+        await runQueuedJobs();
       },
       async checkIndexes() {
         for (const { pipeline } of dependencies.indexPlans)
-          await inHand.queue.enqueue(checkIndexJob.name, { pipeline }, `${checkIndexJob.name}-${pipeline}`);
-        await workOff();
+          await manual.queue.enqueue(checkIndexJob.name, { pipeline }, `${checkIndexJob.name}-${pipeline}`);
+        await runQueuedJobs();
       },
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
@@ -160,22 +160,22 @@ function refuseFailedJob(name: string): never {
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/** A queue whose jobs wait for its owner, who works on all that wait side by side, and then on what they called for. */
-function createQueueInHand(queue: JobQueue) {
+/** A queue whose jobs wait until `runAll` runs them in parallel, then those that they enqueued, until none is left. */
+function createManualQueue(queue: JobQueue) {
   const waiting: Job[] = [];
   return {
     queue: { ...queue, enqueue: async (...job: Job) => void waiting.push(job) },
-    async workOff(work: (...job: Job) => Promise<void>): Promise<void> {
+    async runAll(work: (...job: Job) => Promise<void>): Promise<void> {
       while (waiting.length > 0) {
         const ends = await Promise.allSettled(waiting.splice(0).map((job) => work(...job)));
-        // Whoever hears of a failure closes the database, so none of the others may still be at work.
+        // The caller closes the database after a failure, so every job must have ended before one is reported.
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     },
   };
 }
 
-/** A page is an error in the log of a daemon; here the caller tells of it. */
+/** Drops the error that a daemon logs for each page: here the caller reports pages itself. */
 function withoutPages(logger: Logger): Logger {
   return {
     ...logger,

@@ -1,0 +1,25 @@
+/** A clock that its owner sets, so that days pass in seconds; between two settings it advances in real time. */
+import { systemClock } from '../core/system-clock.ts';
+import type { Clock } from '../core/time.ts';
+
+export interface SimulatedClock extends Clock {
+  set(now: Date): void;
+}
+
+/** Factor by which pauses are shortened. */
+const SPEED_UP = 10;
+
+export function createSimulatedClock(start: Date): SimulatedClock {
+  let setTo = start.getTime();
+  let setAtMs = systemClock.monotonicMs();
+  return {
+    set(now) {
+      setTo = now.getTime();
+      setAtMs = systemClock.monotonicMs();
+    },
+    now: () => new Date(setTo + systemClock.monotonicMs() - setAtMs),
+    monotonicMs: () => systemClock.monotonicMs(),
+    /** Also shortens the daemon's own pauses, such as the one before it retries a dead retriever. */
+    sleep: (ms, signal) => systemClock.sleep(ms / SPEED_UP, signal),
+  };
+}
