@@ -124,7 +124,7 @@ export function measureDrops({ quick, scale, seed }: DropsSettings, say: (line: 
       streams,
       called: share(3, isCalled),
       confirmed: share(10, ({ state }) => state === 'confirmed'),
-      takenBack: share(10, ({ state }) => state === 'taken_back'),
+      takenBack: share(10, ({ state }) => state === 'rejected'),
       judge: shareWithBounds(
         played.filter((stream) =>
           stream.some(({ day, judge }) => day >= BEFORE && day <= BEFORE + 3 && judge === 'changed'),

@@ -19,8 +19,8 @@ create table judged_queries (
   -- Chance of being kept and drawn.
   probability double precision not null check (probability > 0 and probability <= 1),
   -- The draw of the session for people; those below their share are theirs, in this order.
-  people_draw double precision not null,
-  is_for_people boolean not null,
+  human_draw double precision not null,
+  needs_human boolean not null,
   -- [[document id, hash of its text or null], ...], best first.
   documents jsonb not null,
   -- `known`: failed or empty, so that all its scores are 0.
@@ -31,13 +31,13 @@ create table judged_queries (
   -- Which judged live queries does the tracing platform know the scores of? Null: none were sent.
   evaluation_sent_at timestamptz,
   -- Of those for people, the ones that a second person is to grade too.
-  is_for_two boolean not null default false,
+  needs_second_human boolean not null default false,
   primary key (pipeline, query_id)
 );
 
 create index judged_queries_due on judged_queries (pipeline, due_at) where state = 'open';
 create index judged_queries_time on judged_queries (pipeline, received_at);
-create index judged_queries_people on judged_queries (pipeline, people_draw, received_at, query_id) where is_for_people;
+create index judged_queries_human on judged_queries (pipeline, human_draw, received_at, query_id) where needs_human;
 
 -- What the documents said when they were given.
 create table judged_documents (
@@ -114,7 +114,7 @@ create table judge_panel_pairs (
 
 -- Does the store hold better documents than users got?
 -- Drawn live queries of which the store is searched deeper than users saw, so that the ideal order of nDCG knows of more.
-create table deeper_pools (
+create table judgment_pools (
   pipeline text not null,
   query_id text not null,
   -- Chance of being kept, drawn and searched deeper.
@@ -128,16 +128,16 @@ create table deeper_pools (
   searched integer,
   -- nDCG of what users got, with the ideal order of these documents alone, and of these and the deeper ones.
   shown double precision,
-  deeper double precision,
+  pooled double precision,
   primary key (pipeline, query_id),
   foreign key (pipeline, query_id) references judged_queries on delete cascade,
-  check ((state = 'graded') = (num_nulls(fingerprint, k, searched, shown, deeper) = 0))
+  check ((state = 'graded') = (num_nulls(fingerprint, k, searched, shown, pooled) = 0))
 );
 
-create index deeper_pools_due on deeper_pools (pipeline, due_at) where state = 'open';
+create index judgment_pools_due on judgment_pools (pipeline, due_at) where state = 'open';
 
 -- Of documents that users did not get: what shadows brought, and what the deeper search did.
-create table unshown_grades (
+create table pool_judgments (
   pipeline text not null,
   query_id text not null,
   text_hash text not null,
@@ -150,4 +150,4 @@ create table unshown_grades (
   primary key (pipeline, query_id, content_hash, fingerprint)
 );
 
-create index unshown_grades_cache on unshown_grades (text_hash, content_hash, fingerprint);
+create index pool_judgments_cache on pool_judgments (text_hash, content_hash, fingerprint);

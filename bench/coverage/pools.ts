@@ -1,5 +1,5 @@
 /** Bounds of the pool gap of judged nDCG: whole sessions, drawn more often where answers were bad, most of them without a gap. */
-import { type DeeperQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
+import { type PooledQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 
@@ -34,8 +34,8 @@ const traffics: readonly Traffic[] = [
 
 const meanOf = ({ none, most }: Gaps): number => ((1 - none) * most) / 2;
 
-function draw({ usual, suspect }: Traffic, size: number, { uniform, poisson }: RandomNumbers): DeeperQuery[] {
-  const queries: DeeperQuery[] = [];
+function draw({ usual, suspect }: Traffic, size: number, { uniform, poisson }: RandomNumbers): PooledQuery[] {
+  const queries: PooledQuery[] = [];
   const isOften = (SUSPECT * TIMES_AS_OFTEN) / (SUSPECT * TIMES_AS_OFTEN + 1 - SUSPECT);
   for (let cluster = poisson(size); cluster > 0; cluster--) {
     const isSuspect = uniform() < isOften;

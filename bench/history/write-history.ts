@@ -348,7 +348,7 @@ async function writeFullPipeline(run: Run, { until }: HistoryShape, newest: numb
     where pipeline = '${FULL_PIPELINE}' and received_at <= $1::timestamptz - $2::integer * interval '1 day'
       and received_at > $1::timestamptz - $3::integer * interval '1 day'`;
   await run(
-    `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability, people_draw, is_for_people,
+    `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability, human_draw, needs_human,
                                  documents, state, due_at)
      select pipeline, id, received_on, received_at, unit_hash, outcome, '{}', 0.1, unit_hash, place % 10 = 0,
             (select coalesce(jsonb_agg(jsonb_build_array(r ->> 0, md5(r ->> 0))), '[]') from jsonb_array_elements(results) r), 'graded', received_at
@@ -361,7 +361,7 @@ async function writeFullPipeline(run: Run, { until }: HistoryShape, newest: numb
     `insert into judgments (pipeline, query_id, document_id, judge, grade, text_hash, content_hash, fingerprint, judged_at)
      select pipeline, query_id, d ->> 0, judge, 2, md5(query_id), d ->> 1, 'judge', received_at
        from judged_queries cross join lateral jsonb_array_elements(documents) d cross join unnest(array['model', 'person']) judge
-      where judge = 'model' or is_for_people on conflict do nothing`,
+      where judge = 'model' or needs_human on conflict do nothing`,
   );
   await run(
     `insert into judged_documents (pipeline, content_hash, content, seen_at)

@@ -1,10 +1,10 @@
 /** Judged live traffic day after day with a panel that is graded again, held against what recalld decides by. */
 
-import { judgeDrift, panelSize } from '../../src/judging/rules/agreement.ts';
+import { judgeDrift, judgePanelSize } from '../../src/judging/rules/agreement.ts';
 import {
   type DropState,
-  dropOfPeople,
   dropState,
+  humanDrop,
   type JudgedDay,
   type JudgedQuery,
   judgedMean,
@@ -54,7 +54,7 @@ interface Pair {
 /** What is decided on each day, by the grades until the day before and the panel of the morning. */
 export function playStream(settings: StreamSettings, random: RandomNumbers): StreamDay[] {
   const { budget, noise, drift, days: length } = settings;
-  const size = panelSize(budget.model * DEPTH);
+  const size = judgePanelSize(budget.model * DEPTH);
   let panel: Pair[] = [];
   let days: JudgedDay[] = [];
   const graded: { readonly day: number; readonly queries: readonly JudgedQuery[] }[] = [];
@@ -72,9 +72,9 @@ export function playStream(settings: StreamSettings, random: RandomNumbers): Str
     const since = drop === null ? 0 : Math.round(drop.since.getTime() / DAY_MS);
     const queriesOf = (is: (at: number) => boolean): JudgedQuery[] =>
       graded.flatMap((one) => (is(one.day) ? one.queries : []));
-    const called = drop !== null && dropState(drop, null) === 'called';
+    const called = drop !== null && dropState(drop, null) === 'detected';
     const people = called
-      ? dropOfPeople(
+      ? humanDrop(
           queriesOf((at) => at < since),
           queriesOf((at) => at >= since),
         )
@@ -87,7 +87,7 @@ export function playStream(settings: StreamSettings, random: RandomNumbers): Str
     const mean = judgedMean(
       queries.map((query) => ({
         ...query,
-        peopleProbability: query.modelProbability,
+        humanProbability: query.modelProbability,
         people: query.model,
         model: null,
       })),

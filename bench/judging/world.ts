@@ -170,26 +170,26 @@ export function drawFrom({ sessions }: World, { model, people }: Budget, random:
   const size = ({ kept: chance, isSuspect }: Query): number => (isSuspect ? 2 : 1) / chance;
   const scale = model / kept.reduce((sum, { query }) => sum + size(query), 0);
   const share = people / model;
-  const drawn: { session: number; query: Query; probability: number; isForPeople: boolean }[] = [];
-  let [last, modelDraw, peopleDraw] = [-1, 0, 0];
+  const drawn: { session: number; query: Query; probability: number; needsHuman: boolean }[] = [];
+  let [last, modelDraw, humanDraw] = [-1, 0, 0];
   for (const { session, query } of kept) {
-    if (session !== last) [last, modelDraw, peopleDraw] = [session, random.uniform(), random.uniform()];
+    if (session !== last) [last, modelDraw, humanDraw] = [session, random.uniform(), random.uniform()];
     const probability = Math.min(1, scale * size(query));
     if (modelDraw >= probability) continue;
-    drawn.push({ session, query, probability: query.kept * probability, isForPeople: peopleDraw < share });
+    drawn.push({ session, query, probability: query.kept * probability, needsHuman: humanDraw < share });
   }
   return {
     scores: (measure) =>
-      drawn.map(({ session, query, probability, isForPeople }) => ({
+      drawn.map(({ session, query, probability, needsHuman }) => ({
         cluster: session,
         modelProbability: probability,
-        peopleProbability: probability * share,
+        humanProbability: probability * share,
         model: query.model[measure],
-        people: isForPeople ? query.people[measure] : null,
+        people: needsHuman ? query.people[measure] : null,
       })),
     pairs: () =>
-      drawn.flatMap(({ session, query, probability, isForPeople }) =>
-        isForPeople
+      drawn.flatMap(({ session, query, probability, needsHuman }) =>
+        needsHuman
           ? query.grades.map(([first, second]) => ({ cluster: session, weight: 1 / probability, first, second }))
           : [],
       ),

@@ -146,11 +146,11 @@ pipelines:
       queries_per_day: 200
       window: 7d              # of live traffic, that scores are of
       depth: 5                # best documents of each that are graded
-      deeper: {share: 0.05, documents: 20}   # for so many of them, the chunks of the store nearest to the question too
+      pooling: {share: 0.05, documents: 20}   # for so many of them, the chunks of the store nearest to the question too
       max_cost_per_day: 2     # US dollars
-      people_share: 0.1       # of the drawn queries, those that people grade as well
-      second_share: 0.2       # of these, the ones that a second person grades too
-      least_agreement: 0.4    # of the judge with people (weighted kappa), by its lower bound
+      human_share: 0.1       # of the drawn queries, those that people grade as well
+      second_reviewer_share: 0.2       # of these, the ones that a second person grades too
+      min_agreement: 0.4    # of the judge with people (weighted kappa), by its lower bound
 
     shadow:                   # what may take the place of the retriever, asked the same; left out, nothing is
       - name: new-index

@@ -31,7 +31,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   level: '`page` or `ticket`, of the alarm of query density.',
   grade: '`page` when a baseline is good for pages, `provisional` when for tickets alone.',
   state:
-    '`ok`, `warning`, `critical` or `no_data` for a check; `stands`, `fallen` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `called`, `confirmed` or `taken_back` for a fall of judged live nDCG.',
+    '`ok`, `warning`, `critical` or `no_data` for a check; `stands`, `fallen` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `detected`, `confirmed` or `rejected` for a drop of judged live nDCG.',
   purpose: '`full` for a run of the whole golden set, `sentinel` for one of a few queries of it.',
   outcome:
     'What became of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
@@ -42,7 +42,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
   basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
-    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_baseline`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alarm: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](../explanation/diagnosis.md).`,
   confidence: 'How far to trust a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was not accepted.',

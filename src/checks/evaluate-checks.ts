@@ -70,7 +70,7 @@ const quietReasons: ReadonlySet<string> = new Set([
   'too_few_opinions',
   'too_few_queries',
   'too_few_labels',
-  'no_reference',
+  'no_baseline',
 ]);
 
 function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: StoredFacts, now: Date): Readings {

@@ -40,9 +40,9 @@ const JUDGED = {
   queries_per_day: 480,
   window: '3h',
   depth: 5,
-  deeper: { share: 0.2, documents: 20 },
-  people_share: 0.9,
-  second_share: 0,
+  pooling: { share: 0.2, documents: 20 },
+  human_share: 0.9,
+  second_reviewer_share: 0,
 } as const;
 
 export interface DemoRag {

@@ -160,7 +160,7 @@ async function scorePairOf(
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
     grades.set(hash, grade);
-    await context.db.judging.judged.recordUnshown(
+    await context.db.judging.judged.recordPoolJudgment(
       plan.pipeline,
       id,
       { contentHash: hash, grade, isFlagged },

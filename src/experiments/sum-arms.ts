@@ -95,7 +95,7 @@ async function readGrades(
   const settings = { depth: judged.depth, counted: {}, segmentKeys: [], maxSegments: 0, judge: null };
   return judgedQueriesOf(own, settings, 'ndcg').flatMap((query, place): GradedQuery[] => {
     const score = query[judged.by];
-    const probability = judged.by === 'model' ? query.modelProbability : query.peopleProbability;
+    const probability = judged.by === 'model' ? query.modelProbability : query.humanProbability;
     const arm = own[place]?.tags[tag] ?? '';
     return score === null ? [] : [{ cluster: Number(query.cluster), arm, probability, score }];
   });

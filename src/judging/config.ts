@@ -39,7 +39,7 @@ export const judgedSchema = z
       .default('7d')
       .describe('Length of the trailing window that scores are of; falls of live relevance have windows of their own.'),
     depth: z.int().min(1).max(10).default(5).describe('Best documents of each that are graded, 0 to 3.'),
-    deeper: z
+    pooling: z
       .strictObject({
         share: z
           .number()
@@ -64,19 +64,19 @@ export const judgedSchema = z
       .max(1_000_000)
       .default(2)
       .describe('Most US dollars a day (UTC) for the judge; what is not affordable is not drawn, and counted.'),
-    people_share: z
+    human_share: z
       .number()
       .gt(0)
       .max(1)
       .default(0.1)
       .describe('Share of the drawn queries that people are asked to grade as well; all of them without a judge.'),
-    second_share: z
+    second_reviewer_share: z
       .number()
       .min(0)
       .max(1)
       .default(0.2)
       .describe('Share of the queries for people that a second person is asked to grade too, unseen.'),
-    least_agreement: z
+    min_agreement: z
       .number()
       .min(0)
       .max(1)
@@ -148,7 +148,7 @@ export function refuseJudgeWithoutModel(
 }
 
 /** Where no model grades anything there is nothing to send. */
-export function refuseEvaluationsOfNobody(
+export function refuseEvaluationsWithoutJudge(
   {
     metrics,
     pipelines,

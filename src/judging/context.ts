@@ -1,19 +1,19 @@
 /** What judging adds to the context. */
 import type { Pool } from 'pg';
 import { createEvaluationTable } from './graded-queries.ts';
-import { createPanelTable } from './judge-panel-table.ts';
+import { createJudgePanelTable } from './judge-panel-table.ts';
 import { createJudgeSpending } from './judge-spending.ts';
 import { createJudgedTable } from './judged-table.ts';
-import { createDeeperPools } from './judgment-pools.ts';
+import { createJudgmentPools } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import { createReviewQueue } from './review-queue.ts';
 
 export function judgingTables(pool: Pool) {
   return {
     judged: createJudgedTable(pool),
-    pools: createDeeperPools(pool),
+    pools: createJudgmentPools(pool),
     spending: createJudgeSpending(pool),
-    panels: createPanelTable(pool),
+    panels: createJudgePanelTable(pool),
     evaluations: createEvaluationTable(pool),
     reviews: createReviewQueue(pool),
   };

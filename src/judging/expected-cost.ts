@@ -1,7 +1,7 @@
 /** What a day of grades is expected to cost, by the prices and limits of the config. */
 import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
-import { panelSize } from './rules/agreement.ts';
+import { judgePanelSize } from './rules/agreement.ts';
 
 /** Before anything was graded, texts are taken to be so long. */
 const GUESSED = { query: 80, document: 1500 } as const;
@@ -17,9 +17,9 @@ export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 export function gradesPerQuery({
   depth,
   shadowLists,
-  deeper,
-}: Pick<JudgingPlan, 'depth' | 'shadowLists' | 'deeper'>): number {
-  return depth * (1 + shadowLists) + (deeper === null ? 0 : deeper.share * deeper.documents);
+  pooling,
+}: Pick<JudgingPlan, 'depth' | 'shadowLists' | 'pooling'>): number {
+  return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
 }
 
 /** Null where people alone grade. What was graded before, and is not paid for again, is not known here. */
@@ -27,7 +27,7 @@ export function expectedCost(plan: JudgingPlan) {
   const { pipeline, judge, queriesPerDay, depth, maxCostPerDay } = plan;
   if (judge === null) return null;
   const grades = Math.round(queriesPerDay * gradesPerQuery(plan));
-  const { pairs } = panelSize(queriesPerDay * depth);
+  const { pairs } = judgePanelSize(queriesPerDay * depth);
   const dollarsPerDay = (grades + pairs) * guessedCost(judge);
   return {
     pipeline,
@@ -49,5 +49,5 @@ export function costInWords(cost: ExpectedCost): string {
   const estimate = `The judge of ${pipeline} grades ${work} a day, for about $${dollars.toFixed(2)} with ${lengths}`;
   if (dollars <= cap) return `${estimate}; judged.max_cost_per_day is $${cap}.`;
   const share = Math.round((100 * cap) / dollars);
-  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so that about ${share} % of it is graded; raise it, or lower judged.queries_per_day, judged.depth or judged.deeper.`;
+  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so that about ${share} % of it is graded; raise it, or lower judged.queries_per_day, judged.depth or judged.pooling.`;
 }

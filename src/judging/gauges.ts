@@ -3,7 +3,7 @@ import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../meas
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { JUDGE_DRIFT } from './judge-drift.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES, LIVE_DROP, PEOPLE_AGREEMENT, POOL_GAP } from './measure-judged.ts';
+import { HUMAN_AGREEMENT, JUDGE_AGREEMENT, JUDGED_QUERIES, LIVE_DROP, POOL_GAP } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { dropStates } from './rules/judged-mean.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
@@ -13,22 +13,22 @@ const scores: ReadonlySet<string> = new Set([
   POOL_GAP,
   LIVE_DROP,
   JUDGE_AGREEMENT,
-  PEOPLE_AGREEMENT,
+  HUMAN_AGREEMENT,
   JUDGE_DRIFT,
 ]);
 
 /** @param plans of the pipelines whose config has `judged`; what is stored of others is left out */
 export function judgingGauges(
-  plans: readonly Pick<JudgingPlan, 'pipeline' | 'leastAgreement'>[],
+  plans: readonly Pick<JudgingPlan, 'pipeline' | 'minAgreement'>[],
   { measurements }: MeasuredRows,
 ): GaugesAt {
-  const leastAgreement = new Map(plans.map((plan) => [plan.pipeline, plan.leastAgreement]));
-  const own = measurements.filter(({ pipeline }) => leastAgreement.has(pipeline));
+  const minAgreement = new Map(plans.map((plan) => [plan.pipeline, plan.minAgreement]));
+  const own = measurements.filter(({ pipeline }) => minAgreement.has(pipeline));
   return (now) =>
     own.flatMap((one) => {
       if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
       if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
-      const limit = leastAgreement.get(one.pipeline) ?? 0;
+      const limit = minAgreement.get(one.pipeline) ?? 0;
       return [...valueSamples(one), ...(besideOf[one.measure]?.(one, limit) ?? [])];
     });
 }
@@ -59,21 +59,21 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
 }
 
 /** What is exported beside the value of a measure. */
-const besideOf: Readonly<Record<string, (one: LatestMeasurement, leastAgreement: number) => GaugeSample[]>> = {
+const besideOf: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
   [JUDGE_AGREEMENT]: agreementSamples,
-  [PEOPLE_AGREEMENT]: ({ pipeline, newest }) => [
-    sample('recalld_people_agreement_sessions', { pipeline }, Number(newest?.details['sessions'] ?? 0)),
+  [HUMAN_AGREEMENT]: ({ pipeline, newest }) => [
+    sample('recalld_human_agreement_sessions', { pipeline }, Number(newest?.details['sessions'] ?? 0)),
   ],
   [JUDGE_DRIFT]: panelSamples,
   [LIVE_DROP]: dropSamples,
   [POOL_GAP]: ({ pipeline, newest }) => [sample('recalld_live_ndcg_pool_gap_queries', { pipeline }, newest?.n ?? 0)],
 };
 
-function agreementSamples({ pipeline, newest }: LatestMeasurement, leastAgreement: number): GaugeSample[] {
+function agreementSamples({ pipeline, newest }: LatestMeasurement, minAgreement: number): GaugeSample[] {
   const sessions = Number(newest?.details['sessions'] ?? 0);
   return [
     sample('recalld_judge_agreement_sessions', { pipeline }, sessions),
-    sample('recalld_judge_least_agreement', { pipeline }, leastAgreement),
+    sample('recalld_judge_min_agreement', { pipeline }, minAgreement),
   ];
 }
 
@@ -107,6 +107,6 @@ function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {
     sample('recalld_live_judged_queries', { pipeline, judge: 'person' }, count('person')),
     sample('recalld_live_judged_queries', { pipeline, judge: 'second' }, count('second')),
     sample('recalld_live_judged_open_queries', { pipeline }, count('open')),
-    sample('recalld_live_judged_people_sessions', { pipeline }, count('people_sessions')),
+    sample('recalld_live_judged_human_sessions', { pipeline }, count('human_sessions')),
   ];
 }

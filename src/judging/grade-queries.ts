@@ -10,7 +10,7 @@ import { textHash } from '../live/privacy/rules/redactor.ts';
 import { wellFormed } from '../platform/postgres/values.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
 import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';
-import type { PoolScores, ShallowQuery } from './judgment-pools.ts';
+import type { PoolCandidate, PoolScores } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
@@ -260,14 +260,14 @@ export async function gradeText(
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
-export async function gradeDeeper(
+export async function gradePools(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock, meter, logger } = context;
-  const { pipeline, deeper, depth: k } = plan;
+  const { pipeline, pooling, depth: k } = plan;
   const expired = await db.judging.pools.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
@@ -276,12 +276,12 @@ export async function gradeDeeper(
       expired,
     });
   }
-  if (deeper === null) return;
-  const kind = { fingerprint: judge.fingerprint, k, searched: deeper.documents };
+  if (pooling === null) return;
+  const kind = { fingerprint: judge.fingerprint, k, searched: pooling.documents };
   await takeInTurn(clock, signal, {
     claim: (due, leaseUntil) => db.judging.pools.claim(pipeline, judge.fingerprint, due, leaseUntil),
     async work(query) {
-      const found = await searchDeeper(context, plan, { query, judge, k: deeper.documents }, signal);
+      const found = await searchPool(context, plan, { query, judge, k: pooling.documents }, signal);
       if (typeof found === 'string') return found;
       await db.judging.pools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
       return null;
@@ -291,10 +291,10 @@ export async function gradeDeeper(
 }
 
 /** Null where it cannot be searched, or not all of it has a grade. */
-async function searchDeeper(
+async function searchPool(
   context: Context,
   plan: JudgingPlan,
-  { query, judge, k }: { readonly query: ShallowQuery; readonly judge: Judge; readonly k: number },
+  { query, judge, k }: { readonly query: PoolCandidate; readonly judge: Judge; readonly k: number },
   signal: AbortSignal,
 ): Promise<PoolScores | null | Left> {
   const { id, text, embedding, shown } = query;
@@ -311,7 +311,7 @@ async function searchDeeper(
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
     const stored = { contentHash: document.hash, grade, isFlagged };
-    await context.db.judging.judged.recordUnshown(plan.pipeline, id, stored, by, context.clock.now());
+    await context.db.judging.judged.recordPoolJudgment(plan.pipeline, id, stored, by, context.clock.now());
     grades.push(grade);
   }
   return poolScores(
@@ -323,7 +323,7 @@ async function searchDeeper(
 
 /** Each text once that users did not get, neither under its id nor under another; null where the store gave no text. */
 function textsBeside(
-  shown: ShallowQuery['shown'],
+  shown: PoolCandidate['shown'],
   chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks'],
 ): readonly StoredText[] | null {
   const readable = chunks.flatMap(({ id, content }) =>

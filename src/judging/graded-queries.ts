@@ -39,7 +39,7 @@ const documentsSql = `
 export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow) {
   const rows = await queryRows<StoredQuery>(
     pool,
-    `select j.cluster, j.outcome, j.segments as tags, j.probability, j.is_for_people, j.state, ${documentsSql} as documents
+    `select j.cluster, j.outcome, j.segments as tags, j.probability, j.needs_human, j.state, ${documentsSql} as documents
        from judged_queries j
       where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
       order by j.received_at, j.query_id`,

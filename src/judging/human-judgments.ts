@@ -5,7 +5,7 @@ import { queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { columnsOf } from '../platform/postgres/values.ts';
 
-export interface PersonGrade {
+export interface HumanJudgment {
   readonly queryId: string;
   readonly documentId: string;
   readonly grade: number | null;
@@ -30,10 +30,10 @@ const givenOf = (columns: string): string => `
  *
  * @returns for each whether its query was drawn with that document; what was not is left out
  */
-export function recordPeople(
+export function recordHumanJudgments(
   pool: Pool,
   pipeline: string,
-  grades: readonly PersonGrade[],
+  grades: readonly HumanJudgment[],
   { by, person }: Grader,
   now: Date,
 ): Promise<readonly boolean[]> {
@@ -44,11 +44,11 @@ export function recordPeople(
       [pipeline, ...columns],
     );
     const known = new Set(rows.map(({ place }) => place));
-    const earlier = await queryRows<PersonGrade>(
+    const earlier = await queryRows<HumanJudgment>(
       client,
       `delete from judgments p using ${givenOf('$2::text[], $3::text[], $4::smallint[]')}
         where p.pipeline = $1::text and p.query_id = g.query_id and p.document_id = g.document_id
-          and p.judge in ('person', 'second') and (not j.is_for_two or p.graded_by = $5::text)
+          and p.judge in ('person', 'second') and (not j.needs_second_human or p.graded_by = $5::text)
         returning p.query_id, p.document_id, p.grade`,
       [pipeline, ...columns, person],
     );

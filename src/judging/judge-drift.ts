@@ -28,7 +28,7 @@ export interface CurrentJudge {
  * @returns null where people alone grade
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
-export async function watchJudge(
+export async function checkJudgeDrift(
   context: Context,
   plan: JudgingPlan,
   signal: AbortSignal,

@@ -6,9 +6,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { toOtlpEvents } from '../platform/metrics/otlp.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { gradesPerQuery, guessedCost } from './expected-cost.ts';
-import { gradeDeeper, gradeQueries } from './grade-queries.ts';
-import { watchJudge } from './judge-drift.ts';
-import type { DrawnQuery, KeptQuery } from './judged-table.ts';
+import { gradePools, gradeQueries } from './grade-queries.ts';
+import { checkJudgeDrift } from './judge-drift.ts';
+import type { DrawnQuery, SampledQuery } from './judged-table.ts';
 import { measureDrop, measureJudged } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
@@ -39,11 +39,11 @@ export async function judgePipeline(
   leastMs: number,
 ): Promise<number | null> {
   const { db, clock } = context;
-  const current = await watchJudge(context, plan, signal);
+  const current = await checkJudgeDrift(context, plan, signal);
   const drawn = await drawQueries(context, plan, leastMs);
   try {
     await gradeQueries(context, { ...plan, judge: current?.judge ?? null }, signal);
-    if (current !== null) await gradeDeeper(context, plan, current.judge, signal);
+    if (current !== null) await gradePools(context, plan, current.judge, signal);
   } finally {
     // What was graded counts, also where the rest takes another round.
     await measureJudged(context, plan, current);
@@ -99,8 +99,8 @@ function affordable(left: number, costOfQuery: number, roundMs: number, now: Dat
 
 function drawOf(
   plan: JudgingPlan,
-  kept: readonly KeptQuery[],
-  gradable: readonly KeptQuery[],
+  kept: readonly SampledQuery[],
+  gradable: readonly SampledQuery[],
   expected: number,
 ): DrawnQuery[] {
   const known = kept.filter(({ outcome }) => outcome !== 'ok');
@@ -116,11 +116,11 @@ function drawOf(
 /** @param besideShadows share of what is drawn that is held beside shadows too: nothing is learnt from a failure */
 function drawSome(
   plan: JudgingPlan,
-  queries: readonly KeptQuery[],
+  queries: readonly SampledQuery[],
   expected: number,
   besideShadows: Readonly<Record<QueryOutcome, number>>,
 ): DrawnQuery[] {
-  const { pipeline, peopleShare, secondShare, segmentKeys, deeper } = plan;
+  const { pipeline, humanShare, secondReviewerShare, segmentKeys, pooling } = plan;
   const chances = drawingProbabilities(
     queries.map(({ probability, segments, isSuspect }) => ({
       standsFor: 1 / probability,
@@ -135,16 +135,18 @@ function drawSome(
     if (draw >= chance) return [];
     const besideChance = chance * besideShadows[query.outcome];
     const { sessionHash, hasText: _, isSuspect: __, probability, ...drawn } = query;
-    const peopleDraw = judgeDraw(pipeline, sessionHash, 'people');
-    const isForPeople = peopleDraw < peopleShare;
+    const humanDraw = judgeDraw(pipeline, sessionHash, 'people');
+    const needsHuman = humanDraw < humanShare;
     const shadowProbability = draw < besideChance ? probability * besideChance : null;
-    const isForTwo = isForPeople && judgeDraw(pipeline, sessionHash, 'second') < secondShare;
+    const needsSecondHuman = needsHuman && judgeDraw(pipeline, sessionHash, 'second') < secondReviewerShare;
     const drawnProbability = probability * chance;
     // What failed or found nothing is no better off with a longer list.
-    const deeperShare = query.outcome === 'ok' ? (deeper?.share ?? 0) : 0;
-    const deeperProbability =
-      judgeDraw(pipeline, sessionHash, 'deeper') < deeperShare ? drawnProbability * deeperShare : null;
-    return [{ ...drawn, drawnProbability, shadowProbability, deeperProbability, peopleDraw, isForPeople, isForTwo }];
+    const poolShare = query.outcome === 'ok' ? (pooling?.share ?? 0) : 0;
+    const poolProbability =
+      judgeDraw(pipeline, sessionHash, 'deeper') < poolShare ? drawnProbability * poolShare : null;
+    return [
+      { ...drawn, drawnProbability, shadowProbability, poolProbability, humanDraw, needsHuman, needsSecondHuman },
+    ];
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
-import { type PanelPair, panelSize } from './rules/agreement.ts';
+import { judgePanelSize, type PanelPair } from './rules/agreement.ts';
 
 export interface JudgePanel {
   /** Names the judge as it grades since `since`, by its config and by how often it was seen to change behind it. */
@@ -30,7 +30,7 @@ const readable = `
            where j.pipeline = p.pipeline and j.query_id = p.query_id and q.text is not null)
   and exists (select from judged_documents c where c.pipeline = p.pipeline and c.content_hash = p.content_hash)`;
 
-export function createPanelTable(pool: Pool) {
+export function createJudgePanelTable(pool: Pool) {
   return {
     /** The panel of today (UTC). A judge with another fingerprint begins with an empty one. */
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
@@ -60,7 +60,7 @@ export function createPanelTable(pool: Pool) {
      * question, in an order that has nothing to do with its grade.
      */
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
-      const { pairs, joining } = panelSize(gradesPerDay);
+      const { pairs, joining } = judgePanelSize(gradesPerDay);
       await inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [

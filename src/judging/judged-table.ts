@@ -7,12 +7,12 @@ import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import { type GradedWindow, readGraded } from './graded-queries.ts';
-import { type Grader, type PersonGrade, recordPeople } from './human-judgments.ts';
-import { insertDeeperPools } from './judgment-pools.ts';
+import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
+import { insertJudgmentPools } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A kept live query that may be drawn. */
-export interface KeptQuery {
+export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
@@ -30,17 +30,17 @@ export interface KeptQuery {
   readonly documentIds: readonly string[];
 }
 
-export interface DrawnQuery extends Omit<KeptQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
+export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
   /** Chance of being kept and drawn. */
   readonly drawnProbability: number;
   /** Chance of being kept, drawn and held beside shadows; null where it is not. */
   readonly shadowProbability: number | null;
   /** Chance of being kept, drawn and searched deeper; null where it is not. */
-  readonly deeperProbability: number | null;
-  readonly peopleDraw: number;
-  readonly isForPeople: boolean;
+  readonly poolProbability: number | null;
+  readonly humanDraw: number;
+  readonly needsHuman: boolean;
   /** A second person is asked to grade it too. */
-  readonly isForTwo: boolean;
+  readonly needsSecondHuman: boolean;
 }
 
 /** A drawn query whose documents are to be read and graded. */
@@ -100,13 +100,13 @@ const drawnColumns = {
   outcome: 'text',
   segments: 'jsonb',
   probability: 'double precision',
-  peopleDraw: 'double precision',
-  isForPeople: 'boolean',
+  humanDraw: 'double precision',
+  needsHuman: 'boolean',
   documents: 'jsonb',
   state: 'text',
   dueAt: 'timestamptz',
   shadowProbability: 'double precision',
-  isForTwo: 'boolean',
+  needsSecondHuman: 'boolean',
 } as const;
 
 export type JudgedTable = ReturnType<typeof createJudgedTable>;
@@ -122,7 +122,7 @@ export function createJudgedTable(pool: Pool) {
      */
     drawRound: (
       { pipeline, until, depth, leastMs }: { pipeline: string; until: Date; depth: number; leastMs: number },
-      draw: (kept: readonly KeptQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
+      draw: (kept: readonly SampledQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
     ): Promise<number | null> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
@@ -133,7 +133,7 @@ export function createJudgedTable(pool: Pool) {
         );
         const from = rounds[0]?.drawn_until ?? until;
         if (until.getTime() - from.getTime() < leastMs) return null;
-        const kept = await queryRows<KeptQuery>(client, keptSql, [pipeline, from, until, depth]);
+        const kept = await queryRows<SampledQuery>(client, keptSql, [pipeline, from, until, depth]);
         const { drawn, unaffordable } = draw(
           // A document that came in several pieces is graded once, at its best place.
           kept.map((one) => ({ ...one, documentIds: [...new Set(one.documentIds)].slice(0, depth) })),
@@ -149,7 +149,7 @@ export function createJudgedTable(pool: Pool) {
           dueAt: until,
         }));
         await insertRows(client, 'judged_queries', drawnColumns, rows, 'on conflict do nothing');
-        await insertDeeperPools(client, pipeline, drawn, until);
+        await insertJudgmentPools(client, pipeline, drawn, until);
         await client.query(
           `update judging_rounds set drawn_until = $2::timestamptz, unaffordable = unaffordable + $3::double precision
             where pipeline = $1::text`,
@@ -165,7 +165,7 @@ export function createJudgedTable(pool: Pool) {
         `with next as (
            select pipeline, query_id from judged_queries
             where pipeline = $1::text and state = 'open' and due_at <= $2::timestamptz
-            order by due_at, people_draw limit 1 for update skip locked),
+            order by due_at, human_draw limit 1 for update skip locked),
          taken as (
            update judged_queries j set due_at = $3::timestamptz from next n
             where j.pipeline = n.pipeline and j.query_id = n.query_id
@@ -209,7 +209,7 @@ export function createJudgedTable(pool: Pool) {
           where judge = 'model' and text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
             and grade is not null
           union all
-         select grade, is_flagged from unshown_grades
+         select grade, is_flagged from pool_judgments
           where text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
           limit 1`,
         [by.textHash, by.contentHash, by.fingerprint],
@@ -248,7 +248,7 @@ export function createJudgedTable(pool: Pool) {
     },
 
     /** Stores a grade of a document that users did not get; one that is there stays. */
-    async recordUnshown(
+    async recordPoolJudgment(
       pipeline: string,
       id: string,
       grade: { readonly contentHash: string; readonly grade: number; readonly isFlagged: boolean },
@@ -256,7 +256,7 @@ export function createJudgedTable(pool: Pool) {
       now: Date,
     ): Promise<void> {
       await pool.query(
-        `insert into unshown_grades (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
+        `insert into pool_judgments (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
          select pipeline, query_id, $3::text, $4::text, $5::text, $6::smallint, $7::boolean, $8::timestamptz
            from judged_queries where pipeline = $1::text and query_id = $2::text
          on conflict do nothing`,
@@ -264,12 +264,12 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    recordPeople: (
+    recordHumanJudgments: (
       pipeline: string,
-      grades: readonly PersonGrade[],
+      grades: readonly HumanJudgment[],
       grader: Grader,
       now: Date,
-    ): Promise<readonly boolean[]> => recordPeople(pool, pipeline, grades, grader, now),
+    ): Promise<readonly boolean[]> => recordHumanJudgments(pool, pipeline, grades, grader, now),
 
     async close(pipeline: string, id: string, state: 'graded' | 'without_text' | 'expired'): Promise<void> {
       await pool.query(
@@ -311,7 +311,7 @@ export function createJudgedTable(pool: Pool) {
         pipeline,
         before,
       ]);
-      await pool.query(`delete from unshown_grades where pipeline = $1::text and judged_at < $2::timestamptz`, [
+      await pool.query(`delete from pool_judgments where pipeline = $1::text and judged_at < $2::timestamptz`, [
         pipeline,
         before,
       ]);

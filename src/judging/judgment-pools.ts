@@ -3,10 +3,10 @@ import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import type { DeeperQuery } from './rules/judged-measures.ts';
+import type { PooledQuery } from './rules/judged-measures.ts';
 
 /** A query whose shown documents were graded, and that the store is to be searched for. */
-export interface ShallowQuery {
+export interface PoolCandidate {
   readonly id: string;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
@@ -32,19 +32,19 @@ export interface PoolKind {
 
 export interface PoolScores {
   readonly shown: number;
-  readonly deeper: number;
+  readonly pooled: number;
 }
 
 /** Those of the drawn queries that are to be searched deeper; within the transaction of the draw. */
-export async function insertDeeperPools(
+export async function insertJudgmentPools(
   client: PoolClient,
   pipeline: string,
-  drawn: readonly { readonly id: string; readonly deeperProbability: number | null }[],
+  drawn: readonly { readonly id: string; readonly poolProbability: number | null }[],
   dueAt: Date,
 ): Promise<void> {
   const rows = drawn
-    .filter(({ deeperProbability }) => deeperProbability !== null)
-    .map(({ id: queryId, deeperProbability: probability }) => ({
+    .filter(({ poolProbability }) => poolProbability !== null)
+    .map(({ id: queryId, poolProbability: probability }) => ({
       pipeline,
       queryId,
       probability,
@@ -58,21 +58,21 @@ export async function insertDeeperPools(
     state: 'text',
     dueAt: 'timestamptz',
   } as const;
-  await insertRows(client, 'deeper_pools', columns, rows, 'on conflict do nothing');
+  await insertRows(client, 'judgment_pools', columns, rows, 'on conflict do nothing');
 }
 
-export function createDeeperPools(pool: Pool) {
+export function createJudgmentPools(pool: Pool) {
   return {
     /** Takes the next whose shown documents are graded, for a while; who dies leaves it to the next. Null when none is due. */
-    async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<ShallowQuery | null> {
-      const row = await queryRow<Omit<ShallowQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
+    async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<PoolCandidate | null> {
+      const row = await queryRow<Omit<PoolCandidate, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
         `with next as (
-           select d.pipeline, d.query_id, j.received_on, j.documents from deeper_pools d join judged_queries j using (pipeline, query_id)
+           select d.pipeline, d.query_id, j.received_on, j.documents from judgment_pools d join judged_queries j using (pipeline, query_id)
             where d.pipeline = $1::text and d.state = 'open' and d.due_at <= $3::timestamptz and j.state = 'graded'
-            order by d.due_at, j.people_draw limit 1 for update of d skip locked),
+            order by d.due_at, j.human_draw limit 1 for update of d skip locked),
          taken as (
-           update deeper_pools d set due_at = $4::timestamptz from next n
+           update judgment_pools d set due_at = $4::timestamptz from next n
             where d.pipeline = n.pipeline and d.query_id = n.query_id returning n.*)
          select t.query_id as id, q.text, q.embedding,
                 (select jsonb_agg(jsonb_build_object('id', e.document ->> 0, 'hash', e.document ->> 1, 'grade', m.grade) order by e.rank)
@@ -89,7 +89,7 @@ export function createDeeperPools(pool: Pool) {
     /** Gives a query back, to be taken again from then on. */
     async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
       await pool.query(
-        `update deeper_pools set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        `update judgment_pools set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
         [pipeline, id, dueAt],
       );
     },
@@ -97,15 +97,15 @@ export function createDeeperPools(pool: Pool) {
     /** Ends the turn of a query. */
     async close(pipeline: string, id: string, found: (PoolScores & PoolKind) | null): Promise<void> {
       await pool.query(
-        `update deeper_pools
+        `update judgment_pools
             set state = case when $3::double precision is null then 'ungraded' else 'graded' end, shown = $3::double precision,
-                deeper = $4::double precision, fingerprint = $5::text, k = $6::integer, searched = $7::integer
+                pooled = $4::double precision, fingerprint = $5::text, k = $6::integer, searched = $7::integer
           where pipeline = $1::text and query_id = $2::text and state = 'open'`,
         [
           pipeline,
           id,
           found?.shown ?? null,
-          found?.deeper ?? null,
+          found?.pooled ?? null,
           found?.fingerprint ?? null,
           found?.k ?? null,
           found?.searched ?? null,
@@ -117,7 +117,7 @@ export function createDeeperPools(pool: Pool) {
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rows } = await pool.query<{ graded: number }>(
         `with gone as (
-           update deeper_pools d set state = 'expired' from judged_queries j
+           update judgment_pools d set state = 'expired' from judged_queries j
             where d.pipeline = $1::text and d.state = 'open' and (j.pipeline, j.query_id) = (d.pipeline, d.query_id)
               and j.received_at < $2::timestamptz
            returning j.state)
@@ -131,13 +131,13 @@ export function createDeeperPools(pool: Pool) {
     async searched(
       { pipeline, from, until }: LiveWindow,
       { fingerprint, k, searched }: PoolKind,
-    ): Promise<{ readonly queries: readonly DeeperQuery[]; readonly states: Readonly<Record<string, number>> }> {
-      const rows = await queryRows<DeeperQuery & { state: string | null; isOfKind: boolean }>(
+    ): Promise<{ readonly queries: readonly PooledQuery[]; readonly states: Readonly<Record<string, number>> }> {
+      const rows = await queryRows<PooledQuery & { state: string | null; isOfKind: boolean }>(
         pool,
         `select j.cluster, j.outcome, coalesce(d.probability, j.probability) as probability,
-                coalesce(d.shown - d.deeper, 0) as gap, d.state,
+                coalesce(d.shown - d.pooled, 0) as gap, d.state,
                 d.state is null or (d.fingerprint, d.k, d.searched) is not distinct from ($4::text, $5::integer, $6::integer) as is_of_kind
-           from judged_queries j left join deeper_pools d using (pipeline, query_id)
+           from judged_queries j left join judgment_pools d using (pipeline, query_id)
           where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
             and (j.state = 'known' or d.state is not null)
           order by j.received_at, j.query_id`,

@@ -11,21 +11,21 @@ import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { type CurrentJudge, JUDGE_DRIFT } from './judge-drift.ts';
 import type { JudgingPlan } from './plan.ts';
 import type { Agreement } from './rules/agreement.ts';
-import { dropOfPeople, dropState, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';
+import { dropState, humanDrop, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';
 import {
+  humanAgreement,
+  humanSessions,
   type JudgedWindow,
   judgeAgreement,
   judgedMeasures,
   judgedQueriesOf,
   modelMean,
-  peopleAgreement,
-  peopleSessions,
   poolGap,
 } from './rules/judged-measures.ts';
 
 export const JUDGED_QUERIES = 'judged_queries';
 export const JUDGE_AGREEMENT = 'judge_agreement';
-export const PEOPLE_AGREEMENT = 'people_agreement';
+export const HUMAN_AGREEMENT = 'human_agreement';
 export const POOL_GAP = 'live_ndcg_pool_gap';
 
 /** Measures the drawn queries of the trailing window, or of what has been drawn and is kept of it. */
@@ -34,7 +34,7 @@ export async function measureJudged(
   plan: JudgingPlan,
   current: CurrentJudge | null,
 ): Promise<void> {
-  const { pipeline, depth, deeper, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
+  const { pipeline, depth, pooling, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
   const round = await db.judging.judged.round(pipeline);
   // The first round only begins.
@@ -62,7 +62,7 @@ export async function measureJudged(
       : { ...frame, ...outcome, details },
   );
   const agreed = (
-    measure: typeof JUDGE_AGREEMENT | typeof PEOPLE_AGREEMENT,
+    measure: typeof JUDGE_AGREEMENT | typeof HUMAN_AGREEMENT,
     agreement: Agreement | null,
   ): MeasurementOutcome =>
     agreement === null
@@ -82,13 +82,17 @@ export async function measureJudged(
     plan.judge === null
       ? { ...whole, measure: JUDGE_AGREEMENT, kind: 'no_data', reason: 'no_judge', details: {} }
       : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
-    agreed(PEOPLE_AGREEMENT, peopleAgreement(queries)),
+    agreed(HUMAN_AGREEMENT, humanAgreement(queries)),
   );
-  if (deeper !== null && judge !== null) {
-    const kind = { fingerprint: judge, k: depth, searched: deeper.documents };
+  if (pooling !== null && judge !== null) {
+    const kind = { fingerprint: judge, k: depth, searched: pooling.documents };
     const pools = await db.judging.pools.searched(window, kind);
     const gap = poolGap(pools.queries, counted);
-    const about = { ...whole, measure: POOL_GAP, details: { ...pools.states, ...details, searched: deeper.documents } };
+    const about = {
+      ...whole,
+      measure: POOL_GAP,
+      details: { ...pools.states, ...details, searched: pooling.documents },
+    };
     outcomes.push(
       gap === null
         ? { ...about, kind: 'no_data', reason: 'too_few_queries' }
@@ -103,7 +107,7 @@ export async function measureJudged(
           },
     );
   }
-  const counts = { model: 0, person: 0, second: 0, people_sessions: peopleSessions(queries) };
+  const counts = { model: 0, person: 0, second: 0, human_sessions: humanSessions(queries) };
   for (const { documents } of queries) {
     if (documents.some(({ model }) => model !== null)) counts.model++;
     if (documents.some(({ person }) => person !== null)) counts.person++;
@@ -127,7 +131,7 @@ export async function measureJudged(
 export function recordedAgreement(
   latest: readonly LatestMeasurement[],
   pipeline: string,
-  measure: typeof JUDGE_AGREEMENT | typeof PEOPLE_AGREEMENT,
+  measure: typeof JUDGE_AGREEMENT | typeof HUMAN_AGREEMENT,
 ): Agreement | null {
   const newest = latest.find((one) => one.pipeline === pipeline && one.measure === measure && one.gap === null)?.newest;
   if (newest == null) return null;
@@ -174,13 +178,13 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
       : [],
   );
   const drop = largestDrop(days);
-  if (drop === null) return gap('no_reference');
+  if (drop === null) return gap('no_baseline');
   const looked = await db.measurements.series({ ...series, measure: JUDGE_DRIFT }, today, daysBefore(today, -1));
   if (looked.at(-1)?.details['verdict'] !== 'steady') return gap('judge_in_doubt');
-  const people = dropState(drop, null) === 'called' ? await askPeople(context, plan, drop, today) : null;
+  const people = dropState(drop, null) === 'detected' ? await askPeople(context, plan, drop, today) : null;
   const state = dropState(drop, people);
   // What people say takes the place of what the model said.
-  const by = state === 'called' || people === null ? drop : people;
+  const by = state === 'detected' || people === null ? drop : people;
   await db.measurements.record([
     {
       ...about,
@@ -237,7 +241,7 @@ async function askPeople(context: Context, plan: JudgingPlan, { since }: Relevan
     readWindow(context, plan, daysBefore(today, plan.retentionDays), since, null),
     readWindow(context, plan, since, context.clock.now(), null),
   ]);
-  return dropOfPeople(
+  return humanDrop(
     judgedQueriesOf(before.queries, before.window, 'ndcg'),
     judgedQueriesOf(after.queries, after.window, 'ndcg'),
   );

@@ -13,7 +13,7 @@ export const judgingMetrics = {
     ['pipeline', 'judge'],
   ),
   recalld_live_judged_open_queries: storedGauge('Drawn live queries that wait for their grades.', pipeline),
-  recalld_live_judged_people_sessions: storedGauge(
+  recalld_live_judged_human_sessions: storedGauge(
     'Sessions of the trailing window that people graded; with fewer than 8, scores are of the model alone and called uncorrected.',
     pipeline,
   ),
@@ -26,7 +26,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
-    'What is said of the fall of judged live nDCG: exactly one of none, called (by the model), confirmed and taken_back (by people) is 1.',
+    'State of the latest drop of judged live nDCG: exactly one of none, detected (by the model), confirmed and rejected (by people) is 1.',
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(
@@ -37,11 +37,11 @@ export const judgingMetrics = {
     'Sessions of the trailing window that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
     pipeline,
   ),
-  recalld_people_agreement_sessions: storedGauge(
-    'Sessions of the trailing window that two people graded (n of recalld_people_agreement).',
+  recalld_human_agreement_sessions: storedGauge(
+    'Sessions of the trailing window that two people graded (n of recalld_human_agreement).',
     pipeline,
   ),
-  recalld_judge_least_agreement: storedGauge(
+  recalld_judge_min_agreement: storedGauge(
     'Weighted kappa that the lower bound of recalld_judge_agreement is to reach, as the config has it.',
     pipeline,
   ),

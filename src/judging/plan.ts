@@ -18,16 +18,16 @@ export interface JudgingPlan {
   /** Of live traffic, that scores are of. */
   readonly windowMs: number;
   /** Share of the drawn queries that the store is searched deeper for, and chunks that it is asked for; null: none. */
-  readonly deeper: { readonly share: number; readonly documents: number } | null;
+  readonly pooling: { readonly share: number; readonly documents: number } | null;
   /** Shadows that are asked each drawn query too, and whose documents are graded beside. */
   readonly shadowLists: number;
   /** US dollars. */
   readonly maxCostPerDay: number;
-  readonly peopleShare: number;
+  readonly humanShare: number;
   /** Of the queries for people, those that two of them are asked to grade. */
-  readonly secondShare: number;
+  readonly secondReviewerShare: number;
   /** Weighted kappa of the judge with people, below whose lower bound there is an alarm. */
-  readonly leastAgreement: number;
+  readonly minAgreement: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
   readonly retentionDays: number;
@@ -49,7 +49,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
     const parts = pipelines.find((one) => one.name === name);
     if (judged === undefined || parts === undefined) return [];
     const judge = judgeOf(judged.judge, config);
-    const isSearchable = judge !== null && judged.deeper.share > 0 && hasContent(store);
+    const isSearchable = judge !== null && judged.pooling.share > 0 && hasContent(store);
     return [
       {
         pipeline: name,
@@ -57,13 +57,13 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         queriesPerDay: judged.queries_per_day,
         depth: judged.depth,
         windowMs: durationMs(judged.window),
-        deeper: isSearchable ? judged.deeper : null,
+        pooling: isSearchable ? judged.pooling : null,
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
         // Nobody but them grades.
-        peopleShare: judge === null ? 1 : judged.people_share,
-        secondShare: judged.second_share,
-        leastAgreement: judged.least_agreement,
+        humanShare: judge === null ? 1 : judged.human_share,
+        secondReviewerShare: judged.second_reviewer_share,
+        minAgreement: judged.min_agreement,
         segmentKeys: segments.keys,
         maxSegments: segments.max,
         retentionDays: privacy.retention_days,

@@ -61,7 +61,7 @@ const readable = `
  cross join lateral (
    select text from live_queries
     where received_on = j.received_on and received_on >= ($3::timestamptz at time zone 'utc')::date and pipeline = j.pipeline and id = j.query_id and text is not null limit 1) q
- where j.pipeline = $1::text and j.is_for_people and j.outcome = 'ok' and j.received_at >= $3::timestamptz
+ where j.pipeline = $1::text and j.needs_human and j.outcome = 'ok' and j.received_at >= $3::timestamptz
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 1 is not null)`;
 
 /** Grades of a document `d` by a first and a second person. */
@@ -70,7 +70,7 @@ const grades = `
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
 /** Whether the person $2 may see no other's grade of the document, and give a second one; null is nobody. */
-const isSecond = `(j.is_for_two and p.graded_by <> $2::text)`;
+const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
 
@@ -123,7 +123,7 @@ export function createReviewQueue(pool: Pool) {
         pipeline,
         person,
         now,
-        `and ${isOpen} and j.query_id <> all($4::text[]) order by j.people_draw, j.received_at, j.query_id limit $5::integer`,
+        `and ${isOpen} and j.query_id <> all($4::text[]) order by j.human_draw, j.received_at, j.query_id limit $5::integer`,
         [skipped, limit],
       ),
 

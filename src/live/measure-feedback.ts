@@ -117,7 +117,7 @@ async function measureDrop(
   const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;
   const frame = { ...series, windowStart: new Date(firstMs), windowEnd: until };
   const gap = (reason: string) => context.db.measurements.record([{ kind: 'no_data', ...frame, reason, details: {} }]);
-  if (baseline === null) return gap('no_reference');
+  if (baseline === null) return gap('no_baseline');
   const window = { from: new Date(firstMs), until: new Date(untilMs) };
   const buckets = await context.db.live.traffic.opinionBuckets(pipeline, window, bucketMs);
   const drop = feedbackDrop(baseline, buckets, { untilMs, bucketMs }, context.falseAlarms);

@@ -66,7 +66,7 @@ async function aDrawnQuery(): Promise<string> {
   const id = `drawn-${(drawn += 1)}`;
   await installed.query(
     `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
-                                 people_draw, is_for_people, documents, state, due_at)
+                                 human_draw, needs_human, documents, state, due_at)
      values ('docs', $1, now()::date, now(), 0.5, 'ok', '{}', 0.5, 0.5, true, '[["d1", null]]', 'graded', now())`,
     id,
   );

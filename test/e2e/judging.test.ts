@@ -17,7 +17,7 @@ pipelines:
   - name: docs
     retriever: {kind: http, url: "${retriever}", results: {list: results, id: id, text: text}}
     sampling: {rate: 1, max_per_minute: 1000000}
-    judged: {queries_per_day: 2400, depth: 3, max_cost_per_day: 50, people_share: 0.4, second_share: 0.5}
+    judged: {queries_per_day: 2400, depth: 3, max_cost_per_day: 50, human_share: 0.4, second_reviewer_share: 0.5}
     checks: [{measure: live_precision@3, below: 0.9, severity: warning}]
 `;
 
@@ -121,13 +121,15 @@ describeWithBrowser('judged live relevance', () => {
       const metrics = await daemon.metrics();
       expect(metrics).toContain('recalld_live_judged_queries{pipeline="docs",judge="person"} 12');
       expect(metrics).toContain('recalld_judge_agreement_sessions{pipeline="docs"} 12');
-      expect(metrics).toContain('recalld_judge_least_agreement{pipeline="docs"} 0.4');
+      expect(metrics).toContain('recalld_judge_min_agreement{pipeline="docs"} 0.4');
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 
       // A second person is another key or another user, whatever name they give: here a program with a key.
       const forTwo = new Set(
-        (await query<{ id: string }>(`select query_id as id from judged_queries where is_for_two`)).map(({ id }) => id),
+        (await query<{ id: string }>(`select query_id as id from judged_queries where needs_second_human`)).map(
+          ({ id }) => id,
+        ),
       );
       const both = lines
         .map((line) => JSON.parse(line) as { query_id: string; documents: { id: string; text: string }[] })
@@ -158,7 +160,7 @@ describeWithBrowser('judged live relevance', () => {
       expect((await recalld('judge status --pipeline docs')).stdout).toMatch(
         new RegExp(`Agreement of two people: 1\\.00 .*; they graded ${both.length} of 12 queries both\\.`),
       );
-      await waitFor(async () => (await daemon.metrics()).includes('recalld_people_agreement{pipeline="docs"} 1'));
+      await waitFor(async () => (await daemon.metrics()).includes('recalld_human_agreement{pipeline="docs"} 1'));
 
       // A person on the page: a grade is typed, and taken back.
       const address = '/pipelines/docs/judge';

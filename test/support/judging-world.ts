@@ -115,12 +115,12 @@ export class JudgingWorld {
       queriesPerDay: 2400,
       windowMs: 7 * 86_400_000,
       depth: DEPTH,
-      deeper: null,
+      pooling: null,
       shadowLists: 0,
       maxCostPerDay: 1000,
-      peopleShare: 0.3,
-      secondShare: 0,
-      leastAgreement: 0.4,
+      humanShare: 0.3,
+      secondReviewerShare: 0,
+      minAgreement: 0.4,
       segmentKeys: ['course'],
       maxSegments: 5,
       retentionDays: 30,
@@ -134,7 +134,7 @@ export class JudgingWorld {
   /** Begins with a database in which nothing was asked or judged. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
     await pool.query(
-      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, deeper_pools, unshown_grades, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
+      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judgment_pools, pool_judgments, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
     );
     const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
     return new JudgingWorld(pool, judge, service, changes);
@@ -189,7 +189,7 @@ export class JudgingWorld {
   /** What a person grades of the queries that were drawn for people. */
   async peopleGrade(person = 'ann'): Promise<number> {
     const { rows } = await this.#pool.query<{ query_id: string; documents: [string, string | null][] }>(
-      `select query_id, documents from judged_queries where is_for_people and outcome = 'ok'`,
+      `select query_id, documents from judged_queries where needs_human and outcome = 'ok'`,
     );
     const grades = rows.flatMap(({ query_id: queryId, documents }) =>
       documents.map(([documentId]) => {
@@ -197,7 +197,12 @@ export class JudgingWorld {
         return { queryId, documentId, grade: documentOf(question, Number(rank)).quality };
       }),
     );
-    await this.deps.db.judging.judged.recordPeople(PIPELINE, grades, { by: 'somebody', person }, this.clock.now());
+    await this.deps.db.judging.judged.recordHumanJudgments(
+      PIPELINE,
+      grades,
+      { by: 'somebody', person },
+      this.clock.now(),
+    );
     return rows.length;
   }
 

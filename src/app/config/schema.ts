@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
 import { refuseRepeats } from '../../golden/config.ts';
 import { notifySchema } from '../../incidents/notifications/receivers.ts';
-import { refuseEvaluationsOfNobody, refuseJudgeWithoutModel } from '../../judging/config.ts';
+import { refuseEvaluationsWithoutJudge, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { httpServiceShape } from '../../platform/config/connection.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 import { problemOfDatabaseUrl } from '../../platform/postgres/database-url.ts';
@@ -224,7 +224,7 @@ export const configSchema = z
   })
   .superRefine(refuseSharedPort)
   .superRefine(refuseJudgeWithoutModel)
-  .superRefine(refuseEvaluationsOfNobody);
+  .superRefine(refuseEvaluationsWithoutJudge);
 
 export type Config = z.infer<typeof configSchema>;
 export type PipelineConfig = Config['pipelines'][number];

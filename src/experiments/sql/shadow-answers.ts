@@ -112,7 +112,7 @@ export function createShadowAnswers(pool: Pool) {
             and j.state in ('graded', 'known') and q.text is not null
             and not exists (select from shadow_answers a
                              where a.pipeline = j.pipeline and a.shadow = $2::text and a.purpose = 'judged' and a.query_id = j.query_id)
-          order by j.people_draw, j.query_id limit $5::integer`,
+          order by j.human_draw, j.query_id limit $5::integer`,
         [pipeline, experiment, since, judge, limit],
       );
     },

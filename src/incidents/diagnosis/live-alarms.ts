@@ -92,7 +92,7 @@ function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Al
   const drop = freshly(measurements, LIVE_DROP);
   const state = drop?.details['state'];
   const alarms: Alarm[] = [];
-  if (drop !== null && (state === 'called' || state === 'confirmed')) {
+  if (drop !== null && (state === 'detected' || state === 'confirmed')) {
     const isConfirmed = state === 'confirmed';
     const by = isConfirmed ? 'people confirm it' : 'by the grades of the model';
     alarms.push({

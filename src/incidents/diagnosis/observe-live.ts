@@ -136,7 +136,7 @@ export async function observeRelevance(
   interval: Interval,
 ): Promise<ObservedRelevance | null> {
   const drop = observeRelevanceDrop(latest);
-  if (drop?.state === 'called' || drop?.state === 'confirmed') return drop;
+  if (drop?.state === 'detected' || drop?.state === 'confirmed') return drop;
   for (const measure of judgedScores) {
     const newest = freshly(latest, measure);
     if (newest === null) continue;

@@ -13,7 +13,7 @@ import { ENOUGH_SESSIONS } from '../rules/agreement.ts';
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-const limit = maxBy(pipeline, 'recalld_judge_least_agreement');
+const limit = maxBy(pipeline, 'recalld_judge_min_agreement');
 const disagrees = [
   `${maxBy(pipeline, 'recalld_judge_agreement_ci_low')} < on (pipeline) ${limit}`,
   `and on (pipeline) (${maxBy(pipeline, 'recalld_judge_agreement_sessions')} >= ${ENOUGH_SESSIONS}`,
@@ -69,7 +69,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   {
     alert: 'RecalldLiveRelevanceFellTicket',
     severity: 'warning',
-    expr: `${maxBy(pipeline, 'recalld_live_ndcg_drop')} and ${maxBy(pipeline, 'recalld_live_drop_state', { state: 'called' })} == 1`,
+    expr: `${maxBy(pipeline, 'recalld_live_ndcg_drop')} and ${maxBy(pipeline, 'recalld_live_drop_state', { state: 'detected' })} == 1`,
     for: '10m',
     keepFiringFor: '2h',
     by: pipeline,
@@ -105,7 +105,7 @@ function agreementText(groupLabels: readonly string[]): string {
   const kappa = read('recalld_judge_agreement', 2);
   const bounds = `95 % ${read('recalld_judge_agreement_ci_low', 2)} to ${read('recalld_judge_agreement_ci_high', 2)}`;
   const sessions = `n = ${read('recalld_judge_agreement_sessions', 0)} sessions`;
-  return `${ofAlert('$of', groupLabels, pipeline)}The agreement of the judge of ${name} with people (weighted kappa) is ${kappa} (${bounds}, ${sessions}); its lower bound is to be at least ${read('recalld_judge_least_agreement', 2)}. Judged live scores still hold, but are less well known than they could be.`;
+  return `${ofAlert('$of', groupLabels, pipeline)}The agreement of the judge of ${name} with people (weighted kappa) is ${kappa} (${bounds}, ${sessions}); its lower bound is to be at least ${read('recalld_judge_min_agreement', 2)}. Judged live scores still hold, but are less well known than they could be.`;
 }
 
 export function judgingGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>): RuleGroup {

@@ -24,10 +24,10 @@ import type { Content } from '../../report/model/content.ts';
 import { bounded, paragraph, table } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
 import { isCorrected } from '../gauges.ts';
-import type { PersonGrade } from '../human-judgments.ts';
+import type { HumanJudgment } from '../human-judgments.ts';
 import { JUDGE_DRIFT } from '../judge-drift.ts';
 import { judgePipeline } from '../judge-live-traffic.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
+import { HUMAN_AGREEMENT, JUDGE_AGREEMENT, JUDGED_QUERIES, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
 import { createJudgingPlans } from '../plan.ts';
 import type { ReviewedQuery } from '../review-queue.ts';
 import { type Agreement, agreementWords } from '../rules/agreement.ts';
@@ -95,7 +95,12 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
         withJudged(options, signal, async ({ store }) => {
           const grades = readGrades(await readText(file), file);
           const grader = { by: commandUser(), person: commandPerson() };
-          const known = await store.db.judging.judged.recordPeople(options.pipeline, grades, grader, systemClock.now());
+          const known = await store.db.judging.judged.recordHumanJudgments(
+            options.pipeline,
+            grades,
+            grader,
+            systemClock.now(),
+          );
           const accepted = known.filter(Boolean).length;
           const rejected = known.length - accepted;
           if (options.json === true) printJson({ accepted, rejected });
@@ -167,7 +172,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
   });
   const agreement = recordedAgreement(latest, pipeline, JUDGE_AGREEMENT);
-  const peopleAgreement = recordedAgreement(latest, pipeline, PEOPLE_AGREEMENT);
+  const humanAgreement = recordedAgreement(latest, pipeline, HUMAN_AGREEMENT);
   const drift = newestOf(JUDGE_DRIFT);
   const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
   const judge = judgeOf(counts);
@@ -181,9 +186,9 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
       people: {
         drawn: people.drawn,
         graded: people.graded,
-        sessions: Number(counts['people_sessions'] ?? 0),
+        sessions: Number(counts['human_sessions'] ?? 0),
         graded_by_two: Number(counts['second'] ?? 0),
-        agreement: agreementJson(peopleAgreement),
+        agreement: agreementJson(humanAgreement),
       },
       flagged: { grades: flagged.graded, flagged: flagged.flagged, days: FLAGGED_MS / DAY_MS },
       cost_today_dollars: today,
@@ -213,9 +218,9 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     drift !== null &&
       paragraph('It grades ', bounded(drift, 'difference'), ` higher than at first, over ${drift.n} pairs.`),
     agreement !== null && paragraph(`Agreement of the judge with people: ${agreementWords(agreement)}.`),
-    peopleAgreement !== null &&
+    humanAgreement !== null &&
       paragraph(
-        `Agreement of two people: ${agreementWords(peopleAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
+        `Agreement of two people: ${agreementWords(humanAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
       ),
     paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`),
   ];
@@ -256,13 +261,13 @@ export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): str
  *
  * @throws RecalldError file_malformed with the line and what is wrong
  */
-export function readGrades(text: string, file: string): PersonGrade[] {
+export function readGrades(text: string, file: string): HumanJudgment[] {
   const refuse = (line: number, problem: string): RecalldError =>
     new RecalldError(
       'file_malformed',
       `${file}, line ${line}: ${problem}; write {"query_id", "documents": [{"id", "grade"}]} with grades from 0 to ${MAX_GRADE}.`,
     );
-  return text.split('\n').flatMap((line, index): PersonGrade[] => {
+  return text.split('\n').flatMap((line, index): HumanJudgment[] => {
     if (line.trim() === '') return [];
     let value: unknown;
     try {

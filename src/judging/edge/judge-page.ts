@@ -20,7 +20,7 @@ import {
 import type { Grader } from '../human-judgments.ts';
 import type { JudgeSpending } from '../judge-spending.ts';
 import type { JudgedTable } from '../judged-table.ts';
-import { PEOPLE_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
+import { HUMAN_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
 import type { ReviewedDocument, ReviewedQuery, ReviewQueue } from '../review-queue.ts';
 import { agreementWords } from '../rules/agreement.ts';
 import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
@@ -30,7 +30,7 @@ import { MAX_GRADE } from '../rules/judged-scores.ts';
 type JudgePageData = Awaited<ReturnType<typeof readJudgePage>>;
 
 export function judgePage(data: JudgePageData): PageContent {
-  const { pipeline, progress, query, last, skipped, costToday, peopleAgreement, flagged } = data;
+  const { pipeline, progress, query, last, skipped, costToday, humanAgreement, flagged } = data;
   return {
     title: 'Judge',
     pipeline,
@@ -68,9 +68,9 @@ export function judgePage(data: JudgePageData): PageContent {
           ],
           'compact',
         ),
-        peopleAgreement !== null &&
+        humanAgreement !== null &&
           lead(
-            `Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(peopleAgreement)}.`,
+            `Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(humanAgreement)}.`,
           ),
         flagged.graded > 0 && lead(flaggedSentence(pipeline, flagged)),
         costToday > 0 && lead(`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`),
@@ -160,7 +160,7 @@ function gradeForm(
 }
 
 export interface JudgePageDeps {
-  readonly judged: Pick<JudgedTable, 'recordPeople'>;
+  readonly judged: Pick<JudgedTable, 'recordHumanJudgments'>;
   readonly reviews: ReviewQueue;
   readonly spending: Pick<JudgeSpending, 'spent'>;
   readonly measurements: Pick<Measurements, 'latest'>;
@@ -198,7 +198,7 @@ export async function readJudgePage(
     progress: await reviews.progress(pipeline, person, now),
     flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
     /** Of two people in the trailing window; null where too little is known. */
-    peopleAgreement: recordedAgreement(await measurements.latest(now), pipeline, PEOPLE_AGREEMENT),
+    humanAgreement: recordedAgreement(await measurements.latest(now), pipeline, HUMAN_AGREEMENT),
     /** US dollars that the judge has cost today (UTC). */
     costToday: (await spending.spent(pipeline, now)).today,
     skipped,
@@ -224,7 +224,7 @@ export async function storeGrade(
   const grade = given === 'none' ? null : Number(given);
   if (given === '' || (grade !== null && !(Number.isInteger(grade) && grade >= 0 && grade <= MAX_GRADE)))
     throw new RecalldError('body_unreadable', `A grade is a number from 0 to ${MAX_GRADE}; go back and choose one.`);
-  const [isKnown] = await judged.recordPeople(pipeline, [{ queryId, documentId, grade }], grader, clock.now());
+  const [isKnown] = await judged.recordHumanJudgments(pipeline, [{ queryId, documentId, grade }], grader, clock.now());
   if (isKnown !== true) throw new RecalldError('judgment_unknown', 'This query was not drawn, or has been erased.');
   const last = grade === null ? null : documentId;
   return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });

@@ -67,7 +67,7 @@ export const judgingEndpoints: readonly Endpoint[] = [
 export interface JudgmentsDeps {
   readonly authentication: AuthenticationSettings;
   readonly clock: Clock;
-  readonly judged: Pick<JudgedTable, 'recordPeople'>;
+  readonly judged: Pick<JudgedTable, 'recordHumanJudgments'>;
   readonly reviews: ReviewQueue;
   /** @throws RecalldError pipeline_unknown */
   assertPipeline(name: string): void;
@@ -91,7 +91,7 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
         documentId,
         grade,
       }));
-      const known = await judged.recordPeople(pipeline, grades, grader, clock.now());
+      const known = await judged.recordHumanJudgments(pipeline, grades, grader, clock.now());
       for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
     }
     const rejected = body.flatMap((one, index) =>

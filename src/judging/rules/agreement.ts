@@ -188,7 +188,7 @@ const PANEL_SHARE = 0.15;
 const FILL_SHARE = 1 / 5;
 
 /** Pairs of the panel of a judge that grades so many documents a day, and how many may join it a day. */
-export function panelSize(gradesPerDay: number): { readonly pairs: number; readonly joining: number } {
+export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; readonly joining: number } {
   const pairs = Math.round(Math.min(MAX_PANEL_PAIRS, Math.max(MIN_PANEL_PAIRS, PANEL_SHARE * gradesPerDay)));
   return { pairs, joining: Math.ceil(FILL_SHARE * pairs) };
 }

@@ -13,7 +13,7 @@ export interface JudgedQuery {
   /** Chance of being kept and given to the model, pi p1; more than 1 only where weights are held to known counts. */
   readonly modelProbability: number;
   /** Chance of being kept, given to the model and then to people, pi p1 p2; likewise. */
-  readonly peopleProbability: number;
+  readonly humanProbability: number;
   /** The measure by the grades of the model; null where it gave none. */
   readonly model: number | null;
   /** The measure by the grades of people; null where they gave none. */
@@ -29,9 +29,9 @@ export interface JudgedMean {
   /** Share of the model's difference that was used: 0 is people alone, 1 the whole of it. */
   readonly lambda: number;
   /** Sessions that people graded. */
-  readonly peopleSessions: number;
+  readonly humanSessions: number;
   /** The means by people alone and by the model alone; null without a grade of the model. */
-  readonly peopleOnly: number;
+  readonly humanOnly: number;
   readonly modelOnly: number | null;
 }
 
@@ -73,7 +73,7 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
   const standardError = Math.sqrt(jackknifeVariance(byPeople) + jackknifeVariance(byModel));
   const degreesOfFreedom = Math.max(2, effectiveNumber(graded.map(([people]) => people)) - 1);
   const skewness = standardError <= NO_SPREAD ? 0 : thirdMoment(byPeople) / standardError ** 3;
-  return { ...whole, standardError, degreesOfFreedom, skewness, peopleSessions: graded.length };
+  return { ...whole, standardError, degreesOfFreedom, skewness, humanSessions: graded.length };
 }
 
 /** The value -+ t standard errors: 95 % bounds of an estimate that is about normal. */
@@ -137,9 +137,9 @@ const SUMS = 6;
 /** In the order in which sessions first come. */
 function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
   const sessions = new Map<string | number, SessionSums>();
-  for (const { cluster, modelProbability, peopleProbability, model, people } of queries) {
+  for (const { cluster, modelProbability, humanProbability, model, people } of queries) {
     checkProbability(modelProbability);
-    checkProbability(peopleProbability);
+    checkProbability(humanProbability);
     const sums = sessions.get(cluster) ?? [0, 0, 0, 0, 0, 0];
     sessions.set(cluster, sums);
     if (model !== null) {
@@ -147,11 +147,11 @@ function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
       sums[3] += model / modelProbability;
     }
     if (people === null) continue;
-    sums[0] += 1 / peopleProbability;
-    sums[1] += people / peopleProbability;
+    sums[0] += 1 / humanProbability;
+    sums[1] += people / humanProbability;
     if (model === null) continue;
-    sums[4] += 1 / peopleProbability;
-    sums[5] += model / peopleProbability;
+    sums[4] += 1 / humanProbability;
+    sums[5] += model / humanProbability;
   }
   return [...sessions.values()];
 }
@@ -182,24 +182,24 @@ function without({ total, products }: Moments, part: readonly SessionSums[], sig
   return { total: totals, products: squares };
 }
 
-type Estimate = Pick<JudgedMean, 'value' | 'lambda' | 'peopleOnly' | 'modelOnly'>;
+type Estimate = Pick<JudgedMean, 'value' | 'lambda' | 'humanOnly' | 'modelOnly'>;
 
 /** Scores lie in [0, 1], so that sums of squares below this are rounding. */
 const NOTHING = 1e-24;
 
 function estimateOf({ total, products }: Moments): Estimate {
   const [people = 0, peopleTimes = 0, model = 0, modelTimes = 0, both = 0, bothTimes = 0] = total;
-  const peopleOnly = peopleTimes / people;
+  const humanOnly = peopleTimes / people;
   const modelOnly = model === 0 ? null : modelTimes / model;
-  if (modelOnly === null || both <= 0) return { value: peopleOnly, lambda: 0, peopleOnly, modelOnly };
+  if (modelOnly === null || both <= 0) return { value: humanOnly, lambda: 0, humanOnly, modelOnly };
   const modelOnBoth = bothTimes / both;
   // u and v of a session are these times its sums.
-  const u = [-peopleOnly / people, 1 / people, 0, 0, 0, 0];
+  const u = [-humanOnly / people, 1 / people, 0, 0, 0, 0];
   const v = [0, 0, -modelOnly / model, 1 / model, modelOnBoth / both, -1 / both];
   const product = form(u, products, v);
   const square = form(v, products, v);
   const lambda = square <= NOTHING ? 0 : Math.min(1, Math.max(0, -product / square));
-  return { value: peopleOnly + lambda * (modelOnly - modelOnBoth), lambda, peopleOnly, modelOnly };
+  return { value: humanOnly + lambda * (modelOnly - modelOnBoth), lambda, humanOnly, modelOnly };
 }
 
 function form(a: readonly number[], products: Float64Array, b: readonly number[]): number {
@@ -254,9 +254,9 @@ export interface RelevanceDrop {
 
 /**
  * `none`: within chance, or too little to matter. `called`: by the model, and people have not graded enough yet.
- * `confirmed`: by people. `taken_back`: people do not bear it out.
+ * `confirmed`: by people. `rejected`: people do not bear it out.
  */
-export const dropStates = ['none', 'called', 'confirmed', 'taken_back'] as const;
+export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
 
 export type DropState = (typeof dropStates)[number];
 
@@ -313,7 +313,7 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 }
 
 /** What people make of a drop. */
-interface DropOfPeople extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
+interface HumanDrop extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
   /** Sessions that they graded since. */
   readonly sessions: number;
 }
@@ -325,29 +325,29 @@ interface DropOfPeople extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
  *
  * @returns null while people have graded fewer than 8 sessions of either
  */
-export function dropOfPeople(before: readonly JudgedQuery[], after: readonly JudgedQuery[]): DropOfPeople | null {
+export function humanDrop(before: readonly JudgedQuery[], after: readonly JudgedQuery[]): HumanDrop | null {
   const [was, is] = [judgedMean(before), judgedMean(after)];
-  if (was === null || is === null || Math.min(was.peopleSessions, is.peopleSessions) < MIN_DROP_SESSIONS) return null;
+  if (was === null || is === null || Math.min(was.humanSessions, is.humanSessions) < MIN_DROP_SESSIONS) return null;
   const drop = was.value - is.value;
   const [boundsBefore, boundsAfter] = [scoreBounds(was), scoreBounds(is)];
   return {
     drop,
     low: Math.max(-1, drop - Math.hypot(was.value - boundsBefore.low, boundsAfter.high - is.value)),
     high: Math.min(1, drop + Math.hypot(boundsBefore.high - was.value, is.value - boundsAfter.low)),
-    sessions: is.peopleSessions,
+    sessions: is.humanSessions,
   };
 }
 
 /** What is to be said of a drop, by what people make of it; null while they have graded too little. */
 export function dropState(
   { drop, low, days }: RelevanceDrop,
-  people: Pick<DropOfPeople, 'low' | 'high' | 'sessions'> | null,
+  people: Pick<HumanDrop, 'low' | 'high' | 'sessions'> | null,
 ): DropState {
   if (low <= 0 || drop < MIN_DROP) return 'none';
-  if (people === null) return 'called';
+  if (people === null) return 'detected';
   if (people.low > 0) return 'confirmed';
   const isRefuted = people.high < BORNE_OUT * drop && people.sessions >= SESSIONS_TO_TAKE_BACK;
-  return isRefuted || (days >= PATIENCE_DAYS && people.high < drop) ? 'taken_back' : 'called';
+  return isRefuted || (days >= PATIENCE_DAYS && people.high < drop) ? 'rejected' : 'detected';
 }
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -31,7 +31,7 @@ export interface GradedQuery {
   /** Chance of being kept and drawn. */
   readonly probability: number;
   /** Whether it was drawn for people; what they grade beyond it is no random part of the traffic. */
-  readonly isForPeople: boolean;
+  readonly needsHuman: boolean;
   /** The judges that graded its documents; more than one when the judge changed meanwhile. */
   readonly judges: readonly string[];
   /** Best first; empty for a query that failed or found nothing. */
@@ -72,7 +72,7 @@ export const measuresOfScore = {
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
 /** Until people have graded so many sessions, what the model says stands alone, and is called uncorrected. */
-const MIN_PEOPLE_SESSIONS = 8;
+const MIN_HUMAN_SESSIONS = 8;
 /** Of more failures than this the model's mean says more of the judge than of the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
@@ -132,7 +132,7 @@ export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWi
 }
 
 function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'depth' | 'judge'>): ScoredQuery {
-  const { documents, outcome, isForPeople, judges } = query;
+  const { documents, outcome, needsHuman, judges } = query;
   if (outcome !== 'ok') {
     const nothing = judgedScores([], depth);
     return { ...query, model: nothing, people: nothing, now: nothing, hasFailed: false };
@@ -150,7 +150,7 @@ function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'd
     ...query,
     model,
     now: judges.every((one) => one === judge) ? model : null,
-    people: isForPeople && isGradedBy('person') ? scoresBy('person') : null,
+    people: needsHuman && isGradedBy('person') ? scoresBy('person') : null,
     hasFailed: documents.some(({ model }) => model === 'failed'),
   };
 }
@@ -188,7 +188,7 @@ function judgedQuery(
   return {
     cluster,
     modelProbability: probability / (weigh.model[outcome] ?? 1),
-    peopleProbability: probability / (weigh.people[outcome] ?? 1),
+    humanProbability: probability / (weigh.people[outcome] ?? 1),
     model: model?.[measure] ?? null,
     people: people?.[measure] ?? null,
   };
@@ -202,8 +202,8 @@ function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh:
   const byNow = asked.filter(({ now }) => now !== null);
   const failed = byNow.filter(({ hasFailed }) => hasFailed).length;
   const n = asked.filter(({ people, model }) => people !== null || model !== null).length;
-  const counts = { model: byModel.length, people: byPeople.length, people_sessions: sessions, failed };
-  const isCorrected = sessions >= MIN_PEOPLE_SESSIONS;
+  const counts = { model: byModel.length, people: byPeople.length, human_sessions: sessions, failed };
+  const isCorrected = sessions >= MIN_HUMAN_SESSIONS;
   return scoredMeasures.flatMap((measure): JudgedOutcome[] => {
     const judged = queries.map((query) => judgedQuery(query, measure, weigh));
     const [byPeopleToo, byModelAlone] = measuresOfScore[measure];
@@ -231,7 +231,7 @@ function asItsOwnPeople(
   weigh: Factors,
 ): JudgedQuery {
   const chance = probability / (weigh[outcome] ?? 1);
-  return { cluster, modelProbability: chance, peopleProbability: chance, people: now?.[measure] ?? null, model: null };
+  return { cluster, modelProbability: chance, humanProbability: chance, people: now?.[measure] ?? null, model: null };
 }
 
 function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, number>>) {
@@ -240,7 +240,7 @@ function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, n
 }
 
 /** Sessions of which people graded a query that was drawn for them. */
-export function peopleSessions(queries: readonly GradedQuery[]): number {
+export function humanSessions(queries: readonly GradedQuery[]): number {
   const graded = queries.filter(
     (query) => query.outcome === 'ok' && scoredQuery(query, { depth: 1, judge: null }).people !== null,
   );
@@ -254,7 +254,7 @@ export function judgeAgreement(queries: readonly GradedQuery[], judge: string | 
 }
 
 /** How well two people grade alike, who did not see each other's grades; null where too little is known. */
-export function peopleAgreement(queries: readonly GradedQuery[]): Agreement | null {
+export function humanAgreement(queries: readonly GradedQuery[]): Agreement | null {
   return agreementOf(pairsOf(queries, ({ person, second }) => [person, second]));
 }
 
@@ -262,10 +262,10 @@ type Grades = readonly [first: number | null, second: number | null];
 
 /** Of what was drawn for people, the documents with both grades. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
-  return queries.flatMap(({ cluster, probability, isForPeople, documents }) =>
+  return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
       const [first, second] = gradesOf(document);
-      if (!isForPeople || first === null || second === null) return [];
+      if (!needsHuman || first === null || second === null) return [];
       return [{ cluster, weight: 1 / probability, first, second }];
     }),
   );
@@ -280,17 +280,17 @@ function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDoc
  * @param depth >= 1
  * @returns `deeper` <= `shown`, both 0 to 1 and 0 where all that was shown has grade 0
  */
-export function poolScores(shown: readonly number[], deeper: readonly number[], depth: number) {
+export function poolScores(shown: readonly number[], pooled: readonly number[], depth: number) {
   const ranking = shown.slice(0, depth).map((_, rank) => `${rank}`);
   const known = ranking.map((id, rank): [string, number] => [id, shown[rank] ?? 0]);
-  const others = deeper.map((grade, at): [string, number] => [`deeper ${at}`, grade]);
+  const others = pooled.map((grade, at): [string, number] => [`pooled ${at}`, grade]);
   const ndcg = (judgments: readonly [string, number][]): number =>
     evaluateRanking(ranking, new Map(judgments), [{ measure: 'ndcg', k: depth }], RELEVANT_GRADE)[0] ?? 0;
-  return { shown: ndcg(known), deeper: ndcg([...known, ...others]) };
+  return { shown: ndcg(known), pooled: ndcg([...known, ...others]) };
 }
 
 /** A drawn query that was searched deeper, or that failed or found nothing. */
-export interface DeeperQuery {
+export interface PooledQuery {
   /** Names its session. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
@@ -308,7 +308,7 @@ export interface DeeperQuery {
  * @returns null when fewer than 2 sessions were searched; `n`: queries that were
  */
 export function poolGap(
-  queries: readonly DeeperQuery[],
+  queries: readonly PooledQuery[],
   counted: Readonly<Partial<Record<QueryOutcome, number>>>,
 ): (JudgedMean & Interval & { readonly n: number }) | null {
   const searched = queries.filter(({ outcome }) => outcome === 'ok');
@@ -317,7 +317,7 @@ export function poolGap(
   const mean = judgedMean(
     queries.map(({ cluster, outcome, probability, gap }) => {
       const chance = probability / (factors[outcome] ?? 1);
-      return { cluster, modelProbability: chance, peopleProbability: chance, people: gap, model: null };
+      return { cluster, modelProbability: chance, humanProbability: chance, people: gap, model: null };
     }),
   );
   return mean === null ? null : { ...mean, ...scoreBounds(mean), n: searched.length };

@@ -71,7 +71,7 @@ type LiveGapReason =
   | 'none_sampled'
   | 'no_clicks'
   | 'no_texts'
-  | 'no_reference'
+  | 'no_baseline'
   | 'too_few_sessions'
   | 'too_few_clicks';
 
@@ -196,7 +196,7 @@ function* measureClicks(
 
 function expectedMeasure(queries: readonly SampledQuery[], reference: ReferenceCtr | null): LiveMeasureOutcome {
   const measure = 'clicks_over_expected_ratio';
-  if (reference === null) return { kind: 'no_data', measure, reason: 'no_reference' };
+  if (reference === null) return { kind: 'no_data', measure, reason: 'no_baseline' };
   const outcome = clicksOverExpectedClicks(queries, reference);
   if (outcome.kind === 'insufficient_data') return ofInsufficient(measure, outcome);
   return bounded(measure, outcome, 'gamma');

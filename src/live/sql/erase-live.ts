@@ -210,7 +210,7 @@ async function removeByIds(client: PoolClient, queries: readonly ErasedSubject[]
 const madeByIds = [
   ['density_baseline_queries', 'id'],
   ['shadow_answers', 'query_id'],
-  ['unshown_grades', 'query_id'],
+  ['pool_judgments', 'query_id'],
   ['judge_panel_pairs', 'query_id'],
   ['judged_queries', 'query_id'],
 ] as const;

@@ -63,7 +63,7 @@ async function pruneMade(pool: Pool, pipeline: string, first: string): Promise<v
       `delete from ${table} where pipeline = $1::text and ${time} < ($2::timestamp at time zone 'utc')`,
       [pipeline, first],
     );
-  for (const table of ['unshown_grades', 'judge_panel_pairs'])
+  for (const table of ['pool_judgments', 'judge_panel_pairs'])
     await pool.query(
       `delete from ${table} g
         where pipeline = $1::text

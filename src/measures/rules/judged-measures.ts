@@ -126,7 +126,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_pool_gap',
-      help: 'By how much the nDCG at k of live queries of the trailing window falls when its ideal order knows, beside the documents that users got, the judged.deeper.documents chunks of the store nearest to the question: a mean of a random part of the drawn queries (judged.deeper.share), by the grades of the model alone. Subtract it from recalld_live_ndcg.',
+      help: 'By how much the nDCG at k of live queries of the trailing window falls when its ideal order knows, beside the documents that users got, the judged.pooling.documents chunks of the store nearest to the question: a mean of a random part of the drawn queries (judged.pooling.share), by the grades of the model alone. Subtract it from recalld_live_ndcg.',
       labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },
@@ -164,14 +164,14 @@ export const judgedMeasures = {
       bounds: 'jackknife over sessions',
     },
   },
-  people_agreement: {
+  human_agreement: {
     title: 'Agreement of people',
     means: 'the agreement of two people',
     note: 'Quadratic weighted kappa of the grades of two people who did not see each other: 1 is the same, 0 as by chance.',
     scale: 'other',
     every: HOURLY,
     gauge: {
-      name: 'recalld_people_agreement',
+      name: 'recalld_human_agreement',
       help: 'Quadratic weighted kappa of the grades of two people, over the documents of live queries that both graded without seeing what the other gave: 1 is the same, 0 as by chance. No judge can be asked to agree with people better than they do.',
       labels: ['pipeline'],
       bounds: 'jackknife over sessions',

@@ -61,7 +61,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   no_texts: 'no document came with its text',
   no_query_texts: 'no live query came with its text',
   no_feedback: 'no feedback',
-  no_reference: 'no reference yet',
+  no_baseline: 'no baseline yet',
   no_vectors: 'no live query with a vector',
   no_embedder: 'the config names no embedder',
   too_few_sessions: 'too few sessions',

@@ -25,7 +25,7 @@ const DEPTH = 3;
 let world: JudgingWorld;
 beforeEach(async () => {
   world = await JudgingWorld.start(database.pool, { shadowLists: 1, queriesPerDay: 720 });
-  await database.pool.query('truncate shadow_answers, interim_analyses, unshown_grades');
+  await database.pool.query('truncate shadow_answers, interim_analyses, pool_judgments');
 });
 afterEach(() => world.close());
 

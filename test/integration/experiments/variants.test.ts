@@ -230,7 +230,7 @@ it('grades of the judge are compared where there are any', async () => {
   await database.pool.query(
     `with drawn as (
        insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
-                                   people_draw, is_for_people, documents, state, due_at)
+                                   human_draw, needs_human, documents, state, due_at)
        select pipeline, id, received_on, received_at, unit_hash, outcome, segments, probability / 2, 0.5, false,
               '[["d1", "h1"], ["d2", "h2"]]', 'graded', received_at
          from live_queries where keep_reason = 'rate' returning *)

@@ -26,7 +26,7 @@ const changes = async () => (await createDeployments(database.pool).list({ pipel
 const samples = async (name: string) => {
   const now = world.clock.now();
   const measurements = await createMeasurements(database.pool).latest(now);
-  return judgingGauges([{ pipeline: PIPELINE, leastAgreement: 0.4 }], { measurements })(now).filter(
+  return judgingGauges([{ pipeline: PIPELINE, minAgreement: 0.4 }], { measurements })(now).filter(
     (one) => one.name === name,
   );
 };

@@ -322,7 +322,7 @@ it('erasure takes the judgments of a query with it', async () => {
 
 it('people alone need no model', async () => {
   await world.close();
-  world = await JudgingWorld.start(database.pool, { judge: null, peopleShare: 1 });
+  world = await JudgingWorld.start(database.pool, { judge: null, humanShare: 1 });
   await world.hourOf(world.samples(400));
   await world.round();
   expect(world.judge.requests.length).toBe(0);

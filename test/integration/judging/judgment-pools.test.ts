@@ -50,7 +50,7 @@ afterAll(async () => {
 beforeEach(async () => {
   outage = await service.startOutage();
   store = index.open({ url: outage.url, timeoutMs: 2000, retries: 0 });
-  world = await JudgingWorld.start(database.pool, searchesDeeper());
+  world = await JudgingWorld.start(database.pool, searchesPool());
 });
 afterEach(async () => {
   await world.close();
@@ -58,7 +58,7 @@ afterEach(async () => {
   await outage.close();
 });
 
-const searchesDeeper = (share = 1): Partial<JudgingPlan> => ({ store, deeper: { share, documents: SEARCHED } });
+const searchesPool = (share = 1): Partial<JudgingPlan> => ({ store, pooling: { share, documents: SEARCHED } });
 const asked = (count: number) => world.samples(count, { text: QUESTION, embedding: near });
 const later = (minutes: number) => world.clock.set(new Date(world.clock.now().getTime() + minutes * 60_000));
 
@@ -74,7 +74,7 @@ it('says what nDCG owes to an ideal that knows only what users got', async () =>
   await world.round();
   const found = (await world.latest('live_ndcg_pool_gap'))?.newest;
   expect(found?.value).toBeCloseTo(trueGap, 12);
-  expect(found?.n).toBe(await world.count("deeper_pools where state = 'graded'"));
+  expect(found?.n).toBe(await world.count("judgment_pools where state = 'graded'"));
   expect(found?.n).toBe(await world.count("judged_queries where state = 'graded'"));
   expect(found?.details).toMatchObject({ k: 3, searched: SEARCHED, graded: found?.n });
   expect(found?.ciLow).toBeLessThan(trueGap);
@@ -86,13 +86,13 @@ it('says what nDCG owes to an ideal that knows only what users got', async () =>
 
 it('searches for a random part of whole sessions, and weighs it by its chance', async () => {
   await world.hourOf(asked(600));
-  await world.round(undefined, searchesDeeper(0.3));
+  await world.round(undefined, searchesPool(0.3));
   const drawn = await world.count('judged_queries');
-  const part = await world.count('deeper_pools');
+  const part = await world.count('judgment_pools');
   expect(part).toBeGreaterThan(0.12 * drawn);
   expect(part).toBeLessThan(0.5 * drawn);
   const { rows } = await database.pool.query<{ ratio: number }>(
-    'select d.probability / j.probability as ratio from deeper_pools d join judged_queries j using (pipeline, query_id)',
+    'select d.probability / j.probability as ratio from judgment_pools d join judged_queries j using (pipeline, query_id)',
   );
   for (const { ratio } of rows) expect(ratio).toBeCloseTo(0.3, 12);
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
@@ -117,23 +117,23 @@ it('a store that is down keeps no score back, and is searched when it is there a
   expect((await world.latest('live_ndcg_uncorrected'))?.newest?.n).toBeGreaterThan(20);
   expect((await world.latest('live_ndcg_pool_gap'))?.gap?.reason).toBe('too_few_queries');
   expect(world.total('recalld_judge_failures_total', { reason: 'unreachable' })).toBe(3);
-  const open = await world.count("deeper_pools where state = 'open'");
+  const open = await world.count("judgment_pools where state = 'open'");
   expect(open).toBe(await world.count('judged_queries'));
   const mended = index.open({ url: service.url, timeoutMs: 2000, retries: 0 });
   later(20);
   await world.round(undefined, { store: mended });
   await mended.close?.();
-  expect(await world.count("deeper_pools where state = 'graded'")).toBe(open);
+  expect(await world.count("judgment_pools where state = 'graded'")).toBe(open);
 });
 
 it('gives up after a day, and counts what it gave up', async () => {
   await outage.refuse();
   await world.hourOf(asked(60));
   await world.round();
-  const open = await world.count("deeper_pools where state = 'open'");
+  const open = await world.count("judgment_pools where state = 'open'");
   later(25 * 60);
   await world.round();
-  expect(await world.count("deeper_pools where state = 'expired'")).toBe(open);
+  expect(await world.count("judgment_pools where state = 'expired'")).toBe(open);
   expect(world.total('recalld_judge_failures_total', { reason: 'expired' })).toBe(open);
 });
 
@@ -147,12 +147,12 @@ it('a worker that dies has nothing graded twice, and another goes on', async () 
   });
   await world.hourOf(asked(60));
   await expect(world.round(stop.signal)).rejects.toThrow('killed');
-  expect(await world.count('unshown_grades')).toBe(1);
+  expect(await world.count('pool_judgments')).toBe(1);
   world.judge.respondWith(judgeWithBias(0));
   const before = world.judge.requests.length;
   later(20);
   await Promise.all([world.round(), world.round()]);
-  expect(await world.count("deeper_pools where state = 'open'")).toBe(0);
+  expect(await world.count("judgment_pools where state = 'open'")).toBe(0);
   // Each document once more at most in each of the two that ran at the same time; the one that was stored, by neither.
   expect(world.judge.requests.length - before).toBeLessThanOrEqual(2 * (BETTER + 1 - 1));
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
@@ -180,22 +180,22 @@ it('grades what users got first, and spends no more than the day has', async () 
   const maxCostPerDay = 3 * drawn * 510e-6 + 0.01;
   await world.round(undefined, { maxCostPerDay });
   expect(await world.count("judged_queries where state = 'graded'")).toBe(drawn);
-  expect(await world.count("deeper_pools where state = 'open'")).toBeGreaterThan(0);
+  expect(await world.count("judgment_pools where state = 'open'")).toBeGreaterThan(0);
   const { today } = await world.deps.db.judging.spending.spent('docs', world.clock.now());
   expect(today).toBeLessThanOrEqual(maxCostPerDay);
   later(20);
   await world.round();
-  expect(await world.count("deeper_pools where state = 'graded'")).toBe(drawn);
+  expect(await world.count("judgment_pools where state = 'graded'")).toBe(drawn);
 });
 
 it('erasure takes the pool of a query with it', async () => {
   await world.hourOf(asked(60));
   await world.round();
   const { rows } = await database.pool.query<{ query_id: string }>(
-    'select query_id from unshown_grades join deeper_pools using (pipeline, query_id) limit 1',
+    'select query_id from pool_judgments join judgment_pools using (pipeline, query_id) limit 1',
   );
   const id = rows[0]?.query_id ?? '';
   await world.eraseQuery(id);
-  expect(await world.count(`deeper_pools where query_id = '${id}'`)).toBe(0);
-  expect(await world.count(`unshown_grades where query_id = '${id}'`)).toBe(0);
+  expect(await world.count(`judgment_pools where query_id = '${id}'`)).toBe(0);
+  expect(await world.count(`pool_judgments where query_id = '${id}'`)).toBe(0);
 });

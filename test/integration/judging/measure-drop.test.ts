@@ -10,7 +10,7 @@ import { documentOf, JudgingWorld, judgeWithBias, PIPELINE, promptOf } from '../
 const database = useDatabase();
 let world: JudgingWorld;
 beforeEach(async () => {
-  world = await JudgingWorld.start(database.pool, { queriesPerDay: 1500, peopleShare: 1 });
+  world = await JudgingWorld.start(database.pool, { queriesPerDay: 1500, humanShare: 1 });
 });
 afterEach(() => world.close());
 
@@ -66,7 +66,7 @@ const fall = async () => (await world.latest('live_ndcg_drop')) ?? null;
 const states = async () => {
   const now = world.clock.now();
   const measurements = await createMeasurements(database.pool).latest(now);
-  return judgingGauges([{ pipeline: PIPELINE, leastAgreement: 0.4 }], { measurements })(now).flatMap(
+  return judgingGauges([{ pipeline: PIPELINE, minAgreement: 0.4 }], { measurements })(now).flatMap(
     ({ name, labels, value }) => (name === 'recalld_live_drop_state' && value === 1 ? [labels['state']] : []),
   );
 };
@@ -74,9 +74,9 @@ const states = async () => {
 it('is called by the model while the panel shows that the judge is what it was, and confirmed by people', async () => {
   await weeksAndABadDay();
   const called = await fall();
-  expect(called?.newest).toMatchObject({ details: { state: 'called', by: 'model', days: 1 } });
+  expect(called?.newest).toMatchObject({ details: { state: 'detected', by: 'model', days: 1 } });
   expect(called?.newest?.ciLow).toBeGreaterThan(0);
-  expect(await states()).toEqual(['called']);
+  expect(await states()).toEqual(['detected']);
   await world.peopleGrade();
   world.clock.set(new Date(world.clock.now().getTime() + HOUR_MS));
   await world.round();
@@ -110,7 +110,7 @@ it('is not known before there are two weeks to hold a day against, nor where peo
   await world.round();
   world.clock.set(new Date(midnight() + DAY_MS + HOUR_MS));
   await world.round();
-  expect((await fall())?.gap?.reason).toBe('no_reference');
+  expect((await fall())?.gap?.reason).toBe('no_baseline');
   await world.round(undefined, { judge: null });
   expect((await fall())?.gap?.reason).toBe('no_judge');
 });

@@ -7,7 +7,7 @@ import { documentOf, JudgingWorld, PIPELINE } from '../../support/judging-world.
 const database = useDatabase();
 let world: JudgingWorld;
 beforeEach(async () => {
-  world = await JudgingWorld.start(database.pool, { judge: null, peopleShare: 1, secondShare: 0.3 });
+  world = await JudgingWorld.start(database.pool, { judge: null, humanShare: 1, secondReviewerShare: 0.3 });
   await world.hourOf(world.samples(200));
   await world.round();
 });
@@ -17,7 +17,7 @@ const queue = () => createReviewQueue(database.pool);
 const progress = (person: string) => queue().progress(PIPELINE, person, world.clock.now());
 const next = (person: string): Promise<ReviewedQuery[]> => queue().next(PIPELINE, person, world.clock.now(), 1000);
 const give = (person: string, query: ReviewedQuery | undefined, grade: number | null, of = 3) =>
-  world.deps.db.judging.judged.recordPeople(
+  world.deps.db.judging.judged.recordHumanJudgments(
     PIPELINE,
     (query?.documents ?? [])
       .slice(0, of)
@@ -42,7 +42,7 @@ describe('queries for people', () => {
     expect(await next('ann')).toEqual([]);
     expect(await progress('ann')).toEqual({ drawn: drawn.length, graded: drawn.length, lately: drawn.length });
 
-    const forTwo = await world.count('judged_queries where is_for_two');
+    const forTwo = await world.count('judged_queries where needs_second_human');
     const left = await next('ben');
     expect(left).toHaveLength(forTwo);
     expect(forTwo / drawn.length).toBeGreaterThan(0.1);
@@ -57,7 +57,7 @@ describe('queries for people', () => {
 
   it('hold the grades of either: taken back, given anew, and never two of one person', async () => {
     const forTwo = (await next('ann'))[0];
-    await database.pool.query('update judged_queries set is_for_two = (query_id = $1)', [forTwo?.id]);
+    await database.pool.query('update judged_queries set needs_second_human = (query_id = $1)', [forTwo?.id]);
     await give('ann', forTwo, 3);
     await give('ben', forTwo, 1);
     expect(await stored(forTwo)).toEqual(['person ann 3', 'second ben 1']);
@@ -75,7 +75,7 @@ describe('queries for people', () => {
 
   it('that two began go on with what each of them has not graded', async () => {
     const forTwo = (await next('ann'))[0];
-    await database.pool.query('update judged_queries set is_for_two = true');
+    await database.pool.query('update judged_queries set needs_second_human = true');
     await give('ann', forTwo, 3, 1);
     const open = (await next('ben')).find(({ id }) => id === forTwo?.id);
     expect(open?.documents.filter(({ isOpen }) => isOpen)).toHaveLength(3);
@@ -93,7 +93,7 @@ describe('queries for people', () => {
 it('how well two people agree is measured, of what both graded', async () => {
   await world.peopleGrade('ann');
   await world.round();
-  expect((await world.latest('people_agreement'))?.gap?.reason).toBe('too_few_labels');
+  expect((await world.latest('human_agreement'))?.gap?.reason).toBe('too_few_labels');
   for (const query of await next('ben')) {
     const grades = query.documents.map(({ id: documentId }) => {
       const [question = '', rank] = documentId.split('/');
@@ -101,14 +101,19 @@ it('how well two people agree is measured, of what both graded', async () => {
       // One grade too much for every document that has nothing to do with the question.
       return { queryId: query.id, documentId, grade: quality === 0 ? 1 : quality };
     });
-    await world.deps.db.judging.judged.recordPeople(PIPELINE, grades, { by: 'ben', person: 'ben' }, world.clock.now());
+    await world.deps.db.judging.judged.recordHumanJudgments(
+      PIPELINE,
+      grades,
+      { by: 'ben', person: 'ben' },
+      world.clock.now(),
+    );
   }
   await world.round();
-  const agreement = (await world.latest('people_agreement'))?.newest;
+  const agreement = (await world.latest('human_agreement'))?.newest;
   expect(agreement?.value).toBeGreaterThan(0.7);
   expect(agreement?.value).toBeLessThan(0.99);
   expect(agreement?.ciLow).toBeLessThan(agreement?.value ?? 0);
-  const forTwo = await world.count('judged_queries where is_for_two');
+  const forTwo = await world.count('judged_queries where needs_second_human');
   expect((await world.latest('judged_queries'))?.newest?.details).toMatchObject({ second: forTwo });
   // Estimates are of what one person gave.
   expect((await world.latest('live_precision'))?.newest?.details).toMatchObject({ lambda: 0 });

@@ -7,7 +7,14 @@ import { useDatabase } from '../../support/database.ts';
 const database = useDatabase();
 const NOW = new Date('2026-11-20T12:00:00Z');
 
-const tables = ['judged_queries', 'judgments', 'deeper_pools', 'shadow_answers', 'unshown_grades', 'judge_panel_pairs'];
+const tables = [
+  'judged_queries',
+  'judgments',
+  'judgment_pools',
+  'shadow_answers',
+  'pool_judgments',
+  'judge_panel_pairs',
+];
 
 /** A judged live query with everything that is made of one, whose live row is gone. */
 async function made(pipeline: string, id: string, receivedAt: string): Promise<void> {
@@ -15,7 +22,7 @@ async function made(pipeline: string, id: string, receivedAt: string): Promise<v
   const values = [pipeline, id, receivedAt];
   await pool.query(
     `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
-                                 people_draw, is_for_people, documents, state, due_at)
+                                 human_draw, needs_human, documents, state, due_at)
      values ($1, $2, $3::timestamptz::date, $3, 0.5, 'ok', '{}', 0.5, 0.5, true, '[["d1", "hash"]]', 'graded', $3)`,
     values,
   );
@@ -24,7 +31,7 @@ async function made(pipeline: string, id: string, receivedAt: string): Promise<v
     values,
   );
   await pool.query(
-    `insert into deeper_pools (pipeline, query_id, probability, state, due_at) values ($1, $2, 0.5, 'open', $3)`,
+    `insert into judgment_pools (pipeline, query_id, probability, state, due_at) values ($1, $2, 0.5, 'open', $3)`,
     values,
   );
   await pool.query(
@@ -33,7 +40,7 @@ async function made(pipeline: string, id: string, receivedAt: string): Promise<v
     values,
   );
   await pool.query(
-    `insert into unshown_grades (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
+    `insert into pool_judgments (pipeline, query_id, text_hash, content_hash, fingerprint, grade, is_flagged, judged_at)
      values ($1, $2, 't', 'c', 'f', 1, false, $3::timestamptz + interval '2 days')`,
     values,
   );

@@ -116,7 +116,7 @@ describe('measuring live traffic', () => {
     });
     expect(await outcomeOf('click_through_ratio')).toMatchObject({ value: expect.closeTo(1 / 6, 9) });
     expect(await outcomeOf('clicked_reciprocal_rank')).toMatchObject({ value: 1, n: 10 });
-    expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ reason: 'no_reference' });
+    expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ reason: 'no_baseline' });
     expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({ reason: 'too_few_sessions' });
   });
 

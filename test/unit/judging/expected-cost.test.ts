@@ -12,7 +12,7 @@ const plan = (judge: Judge | null, maxCostPerDay: number): JudgingPlan =>
     judge,
     queriesPerDay: 200,
     depth: 5,
-    deeper: null,
+    pooling: null,
     shadowLists: 0,
     maxCostPerDay,
   }) as JudgingPlan;
@@ -42,7 +42,7 @@ it('people cost nothing that a config knows', () => {
 });
 
 it('a deeper search counts with its share of the queries', () => {
-  const deeper = { ...plan(judge, 2), deeper: { share: 0.05, documents: 20 } };
-  expect(expectedCost(deeper)).toMatchObject({ gradesPerDay: 1200, panelPairsPerDay: 150 });
-  expect(expectedCost(deeper)?.dollarsPerDay).toBeGreaterThan(expectedCost(plan(judge, 2))?.dollarsPerDay ?? 0);
+  const pooling = { ...plan(judge, 2), pooling: { share: 0.05, documents: 20 } };
+  expect(expectedCost(pooling)).toMatchObject({ gradesPerDay: 1200, panelPairsPerDay: 150 });
+  expect(expectedCost(pooling)?.dollarsPerDay).toBeGreaterThan(expectedCost(plan(judge, 2))?.dollarsPerDay ?? 0);
 });

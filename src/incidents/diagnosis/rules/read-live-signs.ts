@@ -52,9 +52,9 @@ function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
 
 const saidBy = {
   none: 'within chance',
-  called: 'by the grades of the model',
+  detected: 'by model grades alone',
   confirmed: 'confirmed by people',
-  taken_back: 'taken back by people',
+  rejected: 'not confirmed by people',
 } as const;
 
 function readRelevance(relevance: ObservedRelevance): Sign {
@@ -65,7 +65,7 @@ function readRelevance(relevance: ObservedRelevance): Sign {
     return sign('live_relevance', 'fell', `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`);
   }
   const { drop, ciLow, ciHigh, n, state } = relevance;
-  const fell = state === 'called' || state === 'confirmed';
+  const fell = state === 'detected' || state === 'confirmed';
   const bounds = `95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
   const sentence = `Judged nDCG of live queries lies ${drop.toFixed(2)} below the weeks before (${bounds}), ${saidBy[state]}.`;
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);

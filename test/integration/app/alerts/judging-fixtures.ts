@@ -9,7 +9,7 @@ const agreement = (low: number, high: number, sessions: number) => [
   signal('recalld_judge_agreement_ci_low', docs, always(low)),
   signal('recalld_judge_agreement_ci_high', docs, always(high)),
   signal('recalld_judge_agreement_sessions', docs, always(sessions)),
-  signal('recalld_judge_least_agreement', docs, always(0.4)),
+  signal('recalld_judge_min_agreement', docs, always(0.4)),
 ];
 const failures = (reason: string) => ({ ...docs, reason });
 
@@ -52,14 +52,14 @@ export const judgingFixtures: readonly AlertFixture[] = [
     alert: 'RecalldLiveRelevanceFell',
     labels: docs,
     breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'confirmed' }, always(1))],
-    healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'taken_back' }, always(1))],
+    healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'rejected' }, always(1))],
     minutes: 60,
     says: 'The nDCG of live queries of docs lies 0.08 below that of the weeks before, by the grades of people and, beyond chance, by those of the model too. The judge is what it was.',
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
     labels: docs,
-    breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'called' }, always(1))],
+    breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'detected' }, always(1))],
     healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'none' }, always(1))],
     minutes: 60,
     says: 'The nDCG of live queries of docs lies 0.08 below that of the weeks before by the grades of the model, which is what it was. People have not graded enough of these days to say whether it is so.',

@@ -39,5 +39,5 @@ it('takes judged relevance as fallen when all bounds of a score lie below what i
   const drop = { measure: 'live_ndcg_drop', value: 0, ciLow: -0.1, ciHigh: 0.1 };
   expect(await observed(0.5, { ...drop, details: { state: 'none' } })).toMatchObject(found);
   expect(await observed(0.85, { ...drop, details: { state: 'none' } })).toMatchObject({ state: 'none' });
-  expect(await observed(0.5, { ...drop, details: { state: 'called' } })).toMatchObject({ state: 'called' });
+  expect(await observed(0.5, { ...drop, details: { state: 'detected' } })).toMatchObject({ state: 'detected' });
 });

@@ -177,7 +177,7 @@ describe('what is in alarm on a pipeline', () => {
         { latest: [], checks: [], measurements: latestAt(now, ...outcomes), intervalSeconds: () => null },
         now,
       ).map(({ alert, severity }) => `${alert} ${severity}`);
-    expect(severities(hours(1), fall('called'))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
+    expect(severities(hours(1), fall('detected'))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
     const drift = aMeasurement({ measure: 'judge_drift', details: { changed_at: NOON.toISOString() } });
     expect(severities(hours(1), fall('confirmed'), drift)).toEqual([
       'RecalldLiveRelevanceFell critical',
@@ -185,7 +185,7 @@ describe('what is in alarm on a pipeline', () => {
     ]);
     // What is older than three hours is trusted no more; the judge changed more than a day ago.
     expect(severities(hours(25), fall('confirmed'), drift)).toEqual([]);
-    expect(severities(hours(1), fall('taken_back'), drift)).toEqual(['RecalldJudgeChanged warning']);
+    expect(severities(hours(1), fall('rejected'), drift)).toEqual(['RecalldJudgeChanged warning']);
   });
 
   it('is no run of another pipeline', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeDrift, type PanelPair, panelSize } from '../../../../src/judging/rules/agreement.ts';
+import { judgeDrift, judgePanelSize, type PanelPair } from '../../../../src/judging/rules/agreement.ts';
 
 const pairs = (count: number, of: (i: number) => PanelPair): PanelPair[] =>
   Array.from({ length: count }, (_, i) => of(i));
@@ -43,8 +43,8 @@ describe('the drift of a judge', () => {
 
 describe('the size of a panel', () => {
   it('is a small part of what is graded a day, and enough to see a fifth of a grade', () => {
-    expect(panelSize(1000)).toEqual({ pairs: 150, joining: 30 });
-    expect(panelSize(100_000)).toEqual({ pairs: 150, joining: 30 });
-    expect(panelSize(5)).toEqual({ pairs: 20, joining: 4 });
+    expect(judgePanelSize(1000)).toEqual({ pairs: 150, joining: 30 });
+    expect(judgePanelSize(100_000)).toEqual({ pairs: 150, joining: 30 });
+    expect(judgePanelSize(5)).toEqual({ pairs: 20, joining: 4 });
   });
 });

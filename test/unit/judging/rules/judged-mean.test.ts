@@ -19,7 +19,7 @@ interface Case {
     people: (number | null)[];
     session: number[];
   };
-  expected: Record<'people_only' | 'model_only' | 'lambda' | 'estimate' | 'se' | 'df' | 'low' | 'high', number>;
+  expected: Record<'human_only' | 'model_only' | 'lambda' | 'estimate' | 'se' | 'df' | 'low' | 'high', number>;
 }
 
 const { cases } = JSON.parse(readFileSync('test/fixtures/conformance/judging/estimator.json', 'utf8')) as {
@@ -30,7 +30,7 @@ function queriesOf({ kept, graded_by_model, graded_by_people, model, people, ses
   return kept.map((pi, i) => ({
     cluster: session[i] ?? -1,
     modelProbability: pi * (graded_by_model[i] ?? 0),
-    peopleProbability: pi * (graded_by_model[i] ?? 0) * (graded_by_people[i] ?? 0),
+    humanProbability: pi * (graded_by_model[i] ?? 0) * (graded_by_people[i] ?? 0),
     model: model[i] ?? null,
     people: people[i] ?? null,
   }));
@@ -47,7 +47,7 @@ const traffic = array(
   }),
   { minLength: 2, maxLength: 40 },
 ).map((queries) =>
-  queries.map(({ share, ...query }): JudgedQuery => ({ ...query, peopleProbability: query.modelProbability * share })),
+  queries.map(({ share, ...query }): JudgedQuery => ({ ...query, humanProbability: query.modelProbability * share })),
 );
 
 describe('the mean by people, corrected by a model', () => {
@@ -55,7 +55,7 @@ describe('the mean by people, corrected by a model', () => {
     const found = judgedMean(queriesOf(input));
     const close = (value: number | null | undefined, wanted: number): void =>
       expect(Math.abs((value ?? Number.NaN) - wanted)).toBeLessThan(1e-9);
-    close(found?.peopleOnly, expected.people_only);
+    close(found?.humanOnly, expected.human_only);
     close(found?.modelOnly, expected.model_only);
     close(found?.lambda, expected.lambda);
     close(found?.value, expected.estimate);
@@ -72,7 +72,7 @@ describe('the mean by people, corrected by a model', () => {
         const found = judgedMean(queries.map((query) => ({ ...query, model: null })));
         if (found === null) return;
         expect([found.lambda, found.modelOnly]).toEqual([0, null]);
-        expect(found.value).toBe(found.peopleOnly);
+        expect(found.value).toBe(found.humanOnly);
       }),
     );
   });
@@ -83,7 +83,7 @@ describe('the mean by people, corrected by a model', () => {
         const halved = queries.map((query) => ({
           ...query,
           modelProbability: query.modelProbability / 2,
-          peopleProbability: query.peopleProbability / 2,
+          humanProbability: query.humanProbability / 2,
         }));
         const [one, other] = [judgedMean(queries), judgedMean(halved)];
         expect(other === null).toBe(one === null);
@@ -114,7 +114,7 @@ describe('the mean by people, corrected by a model', () => {
     const queries = Array.from({ length: 200 }, (_, i): JudgedQuery => {
       const truth = ((i * 37) % 100) / 125;
       const people = i % 10 === 0 ? truth : null;
-      return { cluster: i, modelProbability: 0.5, peopleProbability: 0.05, model: truth + 0.2, people };
+      return { cluster: i, modelProbability: 0.5, humanProbability: 0.05, model: truth + 0.2, people };
     });
     const mean = queries.reduce((sum, { model }) => sum + (model ?? 0) - 0.2, 0) / queries.length;
     const found = judgedMean(queries);
@@ -124,7 +124,7 @@ describe('the mean by people, corrected by a model', () => {
   });
 
   it('does not take agreement on a few for certain', () => {
-    const queries = Array.from({ length: 12 }, (_, i) => ({ cluster: i, modelProbability: 1, peopleProbability: 1 }));
+    const queries = Array.from({ length: 12 }, (_, i) => ({ cluster: i, modelProbability: 1, humanProbability: 1 }));
     const found = judgedMean(queries.map((query) => ({ ...query, model: 1, people: 1 })));
     expect(found).toMatchObject({ value: 1, standardError: 0 });
     const { low, high } = scoreBounds(found as JudgedMean);
@@ -132,7 +132,7 @@ describe('the mean by people, corrected by a model', () => {
   });
 
   it('is none from one session, and refuses what is no probability', () => {
-    const query = { cluster: 1, modelProbability: 1, peopleProbability: 1, model: 1, people: 1 };
+    const query = { cluster: 1, modelProbability: 1, humanProbability: 1, model: 1, people: 1 };
     expect(judgedMean([query, query])).toBeNull();
     expect(() => judgedMean([{ ...query, modelProbability: 0 }])).toThrow(/must be positive, not 0/);
   });

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import {
   type GradedDocument,
   type GradedQuery,
+  humanAgreement,
+  humanSessions,
   judgeAgreement,
   judgedMeasures,
-  peopleAgreement,
-  peopleSessions,
 } from '../../../../src/judging/rules/judged-measures.ts';
 
 const JUDGE = 'judge';
@@ -17,7 +17,7 @@ function document(model: GradedDocument['model'], person: number | null = null, 
 
 function query(cluster: number, documents: readonly GradedDocument[], parts: Partial<GradedQuery> = {}): GradedQuery {
   const judges = documents.some(({ model }) => model !== null) ? [JUDGE] : [];
-  return { cluster, outcome: 'ok', tags: {}, probability: 0.5, isForPeople: true, judges, documents, ...parts };
+  return { cluster, outcome: 'ok', tags: {}, probability: 0.5, needsHuman: true, judges, documents, ...parts };
 }
 
 const of = (queries: readonly GradedQuery[], measure: string, counted = {}) =>
@@ -31,19 +31,19 @@ describe('judged live measures', () => {
     const queries = sessions(20, (i) => [document(i % 4, i < 7 ? i % 4 : null)]);
     expect(of(queries, 'live_precision')).toMatchObject({ kind: 'no_data', reason: 'too_few_labels' });
     expect(of(queries, 'live_precision_uncorrected')).toMatchObject({ kind: 'value', value: 0.25, n: 20 });
-    expect(peopleSessions(queries)).toBe(7);
+    expect(humanSessions(queries)).toBe(7);
   });
 
   it('are corrected from the eighth session on, and no longer told uncorrected', () => {
     const queries = sessions(20, (i) => [document(3, i < 8 ? i % 4 : null)]);
-    expect(of(queries, 'live_hit_rate')).toMatchObject({ kind: 'value', value: 0.5, details: { people_sessions: 8 } });
+    expect(of(queries, 'live_hit_rate')).toMatchObject({ kind: 'value', value: 0.5, details: { human_sessions: 8 } });
     expect(of(queries, 'live_hit_rate_uncorrected')).toBeUndefined();
   });
 
   it('leave out what people graded beyond their draw: it is no random part of the traffic', () => {
-    const chosen = sessions(20, () => [document(0, 3)]).map((one) => ({ ...one, isForPeople: false }));
+    const chosen = sessions(20, () => [document(0, 3)]).map((one) => ({ ...one, needsHuman: false }));
     expect(of(chosen, 'live_mrr')).toMatchObject({ kind: 'no_data' });
-    expect(peopleSessions(chosen)).toBe(0);
+    expect(humanSessions(chosen)).toBe(0);
   });
 
   it('take a document that the judge failed on for grade 0, and are withheld when it fails too often', () => {
@@ -55,7 +55,7 @@ describe('judged live measures', () => {
 
   it('wait for all documents that can be read of a query', () => {
     const half = sessions(10, () => [document(3, 3), document(3, null)]);
-    expect(peopleSessions(half)).toBe(0);
+    expect(humanSessions(half)).toBe(0);
     const gone = sessions(10, () => [document(3, 3), document(null, null, false)]);
     expect(of(gone, 'live_precision')).toMatchObject({ kind: 'value', value: 0.5 });
   });
@@ -84,7 +84,7 @@ describe('judged live measures', () => {
     const before = sessions(10, (i) => [document(0, i < 8 ? 3 : null)]).map((one) => ({ ...one, judges: ['old'] }));
     const now = sessions(10, () => [document(3)]).map((one, i) => ({ ...one, cluster: 50 + i }));
     const failed = query(100, [], { outcome: 'error', probability: 1 });
-    const alone = before.map((one) => ({ ...one, isForPeople: false }));
+    const alone = before.map((one) => ({ ...one, needsHuman: false }));
     const found = of([...alone, ...now, failed, { ...failed, cluster: 101 }], 'live_hit_rate_uncorrected', {
       ok: 60,
       error: 20,
@@ -105,7 +105,7 @@ describe('the agreement of the judge', () => {
     expect(judgeAgreement(both, JUDGE)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
     expect(
       judgeAgreement(
-        both.map((one) => ({ ...one, isForPeople: false })),
+        both.map((one) => ({ ...one, needsHuman: false })),
         JUDGE,
       ),
     ).toBeNull();
@@ -121,12 +121,12 @@ describe('the agreement of the judge', () => {
 describe('the agreement of two people', () => {
   it('is over the documents that both graded, whatever the judge gave', () => {
     const second = (i: number, grade: number | null) => ({ ...document(3, i % 4), second: grade });
-    expect(peopleAgreement(sessions(10, (i) => [second(i, i % 4), second(i, null)]))).toMatchObject({
+    expect(humanAgreement(sessions(10, (i) => [second(i, i % 4), second(i, null)]))).toMatchObject({
       kappa: 1,
       pairs: 10,
       sessions: 10,
     });
-    expect(peopleAgreement(sessions(10, (i) => [second(i, 3 - (i % 4))]))?.kappa).toBeLessThan(0);
-    expect(peopleAgreement(sessions(10, (i) => [second(i, null)]))).toBeNull();
+    expect(humanAgreement(sessions(10, (i) => [second(i, 3 - (i % 4))]))?.kappa).toBeLessThan(0);
+    expect(humanAgreement(sessions(10, (i) => [second(i, null)]))).toBeNull();
   });
 });

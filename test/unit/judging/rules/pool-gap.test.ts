@@ -1,34 +1,34 @@
 import { array, assert, double, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DeeperQuery, poolGap, poolScores } from '../../../../src/judging/rules/judged-measures.ts';
+import { type PooledQuery, poolGap, poolScores } from '../../../../src/judging/rules/judged-measures.ts';
 
-describe('nDCG of a deeper pool', () => {
+describe('nDCG of a pooled pool', () => {
   it('holds the same list against what the store holds that is better', () => {
-    const { shown, deeper } = poolScores([1, 2], [3, 0, 1], 2);
+    const { shown, pooled } = poolScores([1, 2], [3, 0, 1], 2);
     const gain = 1 + 2 / Math.log2(3);
     expect(shown).toBeCloseTo(gain / (2 + 1 / Math.log2(3)), 12);
-    expect(deeper).toBeCloseTo(gain / (3 + 2 / Math.log2(3)), 12);
+    expect(pooled).toBeCloseTo(gain / (3 + 2 / Math.log2(3)), 12);
   });
 
   it('is that of the shown documents where the store holds nothing better', () => {
-    const { shown, deeper } = poolScores([3, 3], [2, 1, 0], 2);
-    expect(deeper).toBe(shown);
+    const { shown, pooled } = poolScores([3, 3], [2, 1, 0], 2);
+    expect(pooled).toBe(shown);
   });
 
   it('never lies above that of the shown documents, and both lie in 0 to 1', () => {
     const grades = array(integer({ min: 0, max: 3 }), { maxLength: 12 });
     assert(
       property(grades, grades, integer({ min: 1, max: 10 }), (given, others, depth) => {
-        const { shown, deeper } = poolScores(given, others, depth);
-        expect(deeper).toBeLessThanOrEqual(shown + 1e-12);
-        expect(deeper).toBeGreaterThanOrEqual(0);
+        const { shown, pooled } = poolScores(given, others, depth);
+        expect(pooled).toBeLessThanOrEqual(shown + 1e-12);
+        expect(pooled).toBeGreaterThanOrEqual(0);
         expect(shown).toBeLessThanOrEqual(1 + 1e-12);
       }),
     );
   });
 });
 
-const searched = (cluster: number, gap: number, probability = 0.01): DeeperQuery => ({
+const searched = (cluster: number, gap: number, probability = 0.01): PooledQuery => ({
   cluster,
   outcome: 'ok',
   probability,
@@ -37,7 +37,7 @@ const searched = (cluster: number, gap: number, probability = 0.01): DeeperQuery
 
 describe('the pool gap of all live queries', () => {
   it('counts what failed or found nothing with no gap, by its share of the arrivals', () => {
-    const failed = [0.7, 0.8].map((cluster): DeeperQuery => ({ ...searched(cluster, 0, 0.5), outcome: 'error' }));
+    const failed = [0.7, 0.8].map((cluster): PooledQuery => ({ ...searched(cluster, 0, 0.5), outcome: 'error' }));
     const found = poolGap([searched(0.1, 0.4), searched(0.2, 0.4), ...failed], { ok: 300, error: 100 });
     expect(found?.value).toBeCloseTo(0.3, 12);
     expect(found?.n).toBe(2);

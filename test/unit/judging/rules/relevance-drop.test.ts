@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  dropOfPeople,
   dropState,
+  humanDrop,
   type JudgedDay,
   type JudgedQuery,
   largestDrop,
@@ -31,7 +31,7 @@ describe('the fall of judged relevance', () => {
     const drop = largestDrop(days(30, [0.73, 0.73, 0.73]));
     expect(drop).toMatchObject({ days: 3, n: 600, since: new Date(30 * DAY_MS) });
     expect(drop?.drop).toBeCloseTo(0.07, 9);
-    expect(dropState(drop ?? never(), null)).toBe('called');
+    expect(dropState(drop ?? never(), null)).toBe('detected');
   });
 
   it('takes days that always lie apart for no fall', () => {
@@ -54,7 +54,7 @@ describe('what people make of it', () => {
     Array.from({ length: count }, (_, i) => ({
       cluster: from + i,
       modelProbability: 0.1,
-      peopleProbability: 0.01,
+      humanProbability: 0.01,
       model: (i % 5) / 5,
       people: people(i),
     }));
@@ -62,13 +62,13 @@ describe('what people make of it', () => {
   it('is nothing until they have graded 8 sessions before and 8 since', () => {
     const before = graded(0, 100, (i) => (i < 30 ? 0.8 + (i % 3) / 10 : null));
     expect(
-      dropOfPeople(
+      humanDrop(
         before,
         graded(200, 60, (i) => (i < 7 ? 0.5 : null)),
       ),
     ).toBeNull();
     expect(
-      dropOfPeople(
+      humanDrop(
         before,
         graded(200, 60, (i) => (i < 8 ? 0.5 : null)),
       ),
@@ -78,7 +78,7 @@ describe('what people make of it', () => {
   it('is the difference of what they would say of all traffic, with bounds', () => {
     const before = graded(0, 100, (i) => (i < 30 ? 0.8 + (i % 3) / 10 : null));
     const after = graded(200, 60, (i) => (i < 20 ? 0.6 + (i % 3) / 10 : null));
-    const drop = dropOfPeople(before, after);
+    const drop = humanDrop(before, after);
     expect(drop?.drop).toBeGreaterThan(0.15);
     expect(drop?.low).toBeGreaterThan(0.1);
     expect(drop?.high).toBeLessThan(0.3);
@@ -87,13 +87,13 @@ describe('what people make of it', () => {
   const drop = { drop: 0.08, low: 0.02, high: 0.14, since: new Date(0), days: 3, n: 600 };
 
   it.each([
-    ['they have not graded enough', null, 3, 'called'],
+    ['they have not graded enough', null, 3, 'detected'],
     ['they see it too', { low: 0.01, high: 0.2, sessions: 8 }, 3, 'confirmed'],
-    ['they see less than half of it at most', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'taken_back'],
-    ['they are too few to say so', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'called'],
-    ['they cannot tell yet', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'called'],
-    ['they bound it below the call in ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'taken_back'],
-    ['they cannot tell in ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'called'],
+    ['they see less than half of it at most', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'rejected'],
+    ['they are too few to say so', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'detected'],
+    ['they cannot tell yet', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'detected'],
+    ['they bound it below the call in ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'rejected'],
+    ['they cannot tell in ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'detected'],
   ] as const)('where %s, %o on day %i it is %s', (_, people, since, state) => {
     expect(dropState({ ...drop, days: since }, people)).toBe(state);
   });

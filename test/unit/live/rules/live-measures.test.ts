@@ -123,7 +123,7 @@ describe('the measures of live traffic', () => {
       'a pipeline without a baseline',
       queries(20, () => ({ clickedRanks: [1] })),
       {},
-      { clicks_over_expected_ratio: 'no_reference' },
+      { clicks_over_expected_ratio: 'no_baseline' },
     ],
     [
       'failures alone, of which nobody knows how many queries they are of',

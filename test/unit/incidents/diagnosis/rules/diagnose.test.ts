@@ -217,7 +217,7 @@ describe('a diagnosis', () => {
     ],
     // Golden runs stand while judged live relevance fell: the set is not the traffic.
     ['unlike_golden', { alarmed: [], relevance: aFall('confirmed') }],
-    ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('called'), judge: 'same' }],
+    ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('detected'), judge: 'same' }],
     [
       'unlike_golden',
       {
@@ -243,7 +243,7 @@ describe('a diagnosis', () => {
       },
     ],
     // Both fell: the retriever.
-    ['ranking', { relevance: aFall('called'), answers: { ...fallen, disorder: 0.5 } }],
+    ['ranking', { relevance: aFall('detected'), answers: { ...fallen, disorder: 0.5 } }],
     [
       'index_lost_documents',
       {
@@ -305,9 +305,9 @@ describe('a diagnosis', () => {
       },
     ],
     ['judge', { alarmed: [], judge: 'changed' }],
-    ['judge', { alarmed: ['relevance'], judge: 'changed', relevance: aFall('called') }],
+    ['judge', { alarmed: ['relevance'], judge: 'changed', relevance: aFall('detected') }],
     ['judge', { alarmed: [], judge: 'changed', deployments: [aDeployment({})] }],
-    ['unknown', { alarmed: ['relevance'], relevance: aFall('taken_back') }],
+    ['unknown', { alarmed: ['relevance'], relevance: aFall('rejected') }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
     [
       'index_lost_documents',
