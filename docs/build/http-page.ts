@@ -5,19 +5,23 @@ import { endpoints } from '../../src/app/http/openapi.ts';
 import { type Endpoint, type EndpointTag, endpointTags } from '../../src/platform/http/wire.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
-const rules = `JSON in and out, names in snake case, times in RFC 3339. \`/openapi.json\` says the same for machines.
+const rules = `Requests and responses are JSON, names are in snake case, and times follow RFC 3339. \`/openapi.json\` describes the
+same endpoints for machines, with every nested field.
 
-- **Keys.** \`Authorization: Bearer KEY\`, made by \`recalld keys create --scope SCOPE\`. The scope \`admin\` may do everything.
-  A daemon with an embedded database that listens on loopback alone takes calls without a key.
-- **Problems.** What goes wrong is a problem document (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
-  [errors.md](errors.md). A name or id that is not there is 404.
-- **Lists** come page by page: \`limit\` bounds a page, \`next_cursor\` is the \`cursor\` of the next one and null on the last.
-- **Old values** are withheld: a score or measurement older than three intervals of its schedule is null, and says that
-  it is too old. What is withheld is never shown as \`ok\`.
-- **Request ids.** \`X-Request-Id\` is taken over from the request, or made, and comes back with every answer.
-- **Limits.** At most 32 MB in a body, \`server.max_under_way_mb\` for all requests that are under way together, and
-  \`server.max_requests_per_minute\` for each key, or for each address without a good one. An address that sends 20 different wrong keys within a minute gets 429 for the next one, and is not looked
-  up; keys that worked before go on. 429 and 503 come with \`Retry-After\`.`;
+- **Keys.** Send \`Authorization: Bearer KEY\`; create a key with \`recalld keys create --scope SCOPE\`. The scope \`admin\`
+  allows everything. A daemon with an embedded database that listens only on loopback accepts requests without a key.
+- **Errors** are problem documents (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
+  [errors.md](errors.md). An unknown name or id returns 404.
+- **Lists** are paged: \`items\` holds one page of at most \`limit\` items, \`next_cursor\` is the \`cursor\` of the next page and
+  null on the last one.
+- **Stale values are withheld.** A score or measurement older than three intervals of its schedule is null and marked as
+  too old. A withheld value is never reported as \`ok\`.
+- **Request ids.** recalld returns the \`X-Request-Id\` of the request, or creates one.
+- **Limits.** A body may have up to 32 MB. \`server.max_under_way_mb\` bounds the memory of all concurrent requests, and
+  \`server.max_requests_per_minute\` the rate of each key (or of each address that sends no valid key). An address that sends
+  20 different wrong keys within a minute gets 429 for further unknown keys; keys that worked before keep working.
+  Responses with 429 and 503 carry \`Retry-After\`.
+- **Repeated objects** are listed once. Later tables name the endpoint and field where they are listed.`;
 
 const example = `\`\`\`sh
 recalld=http://127.0.0.1:8321
@@ -29,6 +33,7 @@ curl $recalld/v1/pipelines/support-docs/status
 \`\`\``;
 
 export function httpPage(): Page {
+  const listed: Listed = new Map();
   const tags = Object.keys(endpointTags).filter((tag): tag is EndpointTag => tag in endpointTags);
   return generatedPage(
     'docs/reference/http.md',
@@ -37,45 +42,72 @@ export function httpPage(): Page {
       '# HTTP API',
       rules,
       '## Example',
-      'A golden set from its import to its verdict:',
+      'Import a golden set, run it, and read the verdict:',
       example,
-      '## Endpoints',
-      table(
-        ['Endpoint', 'Scope', 'What it does'],
-        endpoints.map((endpoint) => [nameOf(endpoint), scopeOf(endpoint), endpoint.summary]),
-      ),
+      '## Common parameters',
+      table(parameterColumns, commonParameters),
       ...tags.flatMap((tag) => [
         `## ${endpointTags[tag].replace(/\.$/, '')}`,
-        ...endpoints.filter((endpoint) => endpoint.tag === tag).flatMap(endpointText),
+        ...endpoints.filter((endpoint) => endpoint.tag === tag).flatMap((endpoint) => endpointText(endpoint, listed)),
       ]),
     ],
   );
 }
 
-function endpointText(endpoint: Endpoint): string[] {
-  const { query, body, responses } = endpoint;
-  const head = [`### ${nameOf(endpoint)}`, `${endpoint.summary} Scope: ${scopeOf(endpoint)}.`];
-  const parameters = query === undefined ? [] : fieldsOf(jsonSchema(query, 'input'), '', 1);
-  const sent = body === null ? [] : fieldsOf(itemOf(jsonSchema(body, 'input')), '', 1);
+/** Where each object with several fields, and each long list of values, is described: the first place that shows it. */
+type Listed = Map<string, { readonly endpoint: Endpoint; readonly path: string }>;
+
+function endpointText(endpoint: Endpoint, listed: Listed): string[] {
+  const { query, body } = endpoint;
+  const fields = (schema: JsonSchema) => fieldsOf(schema, '', 1, { endpoint, listed });
+  const parameters = query === undefined ? [] : fields(jsonSchema(query, 'input'));
+  const sent = body === null ? [] : fields(itemOf(jsonSchema(body, 'input')));
   return [
-    ...head,
-    ...(parameters.length === 0
-      ? []
-      : ['Parameters:', table(['Name', 'Type', 'Default', 'Meaning'], parameters.map(parameterCells))]),
-    ...(sent.length === 0 ? [] : ['Body:', fieldTable(sent)]),
-    ...answersOf(responses),
+    `### ${nameOf(endpoint)}`,
+    `${endpoint.summary} Scope: ${code(scopeOf(endpoint))}.`,
+    ...parametersText(parameters),
+    ...(sent.length === 0 ? [] : ['Body:', bullets(sent)]),
+    ...answersOf(endpoint, { endpoint, listed }),
   ];
 }
 
-/** Statuses that answer with the same fields share a table. */
-function answersOf(responses: Endpoint['responses']): string[] {
+const parameterColumns = ['Name', 'Type', 'Default', 'Meaning'];
+
+function parametersText(parameters: readonly Field[]): string[] {
+  const rows = parameters.map(parameterCells);
+  const own = rows.filter((cells) => !isCommon(cells));
+  const common = rows.filter(isCommon).map(([name]) => name);
+  return [
+    ...(own.length === 0 ? [] : ['Parameters:', table(parameterColumns, own)]),
+    ...(common.length === 0 ? [] : [`[Common parameters](#common-parameters): ${common.join(', ')}.`]),
+  ];
+}
+
+function isCommon(cells: readonly string[]): boolean {
+  return commonParameters.some((common) => JSON.stringify(common) === JSON.stringify(cells));
+}
+
+/** Statuses that answer with the same fields share a list. */
+function answersOf({ responses }: Endpoint, place: Place): string[] {
   const bodies = [...new Set(Object.values(responses).map(({ body }) => body))];
   return bodies.flatMap((body) => {
     const same = Object.entries(responses).filter(([, response]) => response.body === body);
     const statuses = same.map(([status, { description }]) => `${code(status)} ${description}`).join(' ');
-    const fields = body === null ? [] : fieldsOf(jsonSchema(body, 'output'), '', 1);
-    return fields.length === 0 ? [statuses] : [statuses, fieldTable(fields)];
+    const schema = body === null ? {} : jsonSchema(body, 'output');
+    const item = pageItem(schema);
+    const before = listedBefore(item ?? schema, '', 1, place);
+    const head = item === null ? statuses : `${statuses} Each item:`;
+    if (before !== '') return [`${head} ${before}`];
+    const answered = fieldsOf(item ?? schema, '', 1, place);
+    return answered.length === 0 ? [statuses] : [head, bullets(answered)];
   });
+}
+
+/** Schema of the items of a page; null for a body that is no page. */
+function pageItem(schema: JsonSchema): JsonSchema | null {
+  const { items, next_cursor: _, ...rest } = schema.properties ?? {};
+  const isPage = isMapping(items) && Object.keys(rest).length === 0;
+  return isPage ? (innerOf(items)?.schema ?? null) : null;
 }
 
 interface Field {
@@ -83,67 +115,136 @@ interface Field {
   readonly path: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
+  /** Link to the place that lists its fields or values; empty when this is the place. */
+  readonly listedAt: string;
+}
+
+interface Place {
+  readonly endpoint: Endpoint;
+  readonly listed: Listed;
 }
 
 /** Deeper fields would hide the others; their type says `object`, and /openapi.json has them. */
-const DEEPEST = 4;
+const DEEPEST = 3;
+/** Objects with fewer fields and enumerations with fewer values are shorter than a link. */
+const FEW_FIELDS = 3;
+const FEW_VALUES = 4;
 
-function fieldsOf(schema: JsonSchema, prefix: string, depth: number): Field[] {
+function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Place): Field[] {
   const required = new Set(schema.required ?? []);
   const named = Object.entries(schema.properties ?? {}).filter((entry): entry is [string, JsonSchema] =>
     isMapping(entry[1]),
   );
   return named.flatMap(([name, child]) => {
     const path = `${prefix}${name}`;
-    const field = { path, schema: child, isRequired: required.has(name) };
-    return depth === DEEPEST ? [field] : [field, ...innerFields(child, path, depth + 1)];
+    const listedAt = listedBefore(child, path, depth, place);
+    const field = { path, schema: child, isRequired: required.has(name), listedAt };
+    return depth === DEEPEST || listedAt !== '' ? [field] : [field, ...innerFields(child, path, depth + 1, place)];
   });
 }
 
-function innerFields(schema: JsonSchema, path: string, depth: number): Field[] {
+/** Link to where the fields or values of a schema are listed; remembers `path` when it is the first. */
+function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoint, listed }: Place): string {
+  const inner = innerOf(schema);
+  const values = branches(schema).flatMap((branch) => [
+    ...(branch.enum ?? []),
+    ...(isMapping(branch.items) ? (branch.items.enum ?? []) : []),
+  ]);
+  const isLong =
+    inner === null ? values.length > FEW_VALUES : Object.keys(inner.schema.properties ?? {}).length >= FEW_FIELDS;
+  if (!isLong || (inner !== null && depth === DEEPEST)) return '';
+  const signature = JSON.stringify(inner === null ? values : { ...inner.schema, description: '' });
+  const first = listed.get(signature);
+  if (first === undefined) {
+    listed.set(signature, { endpoint, path: `${path}${inner?.mark ?? ''}` });
+    return '';
+  }
+  const what = inner === null ? 'Values' : 'Fields';
+  return first.endpoint === endpoint
+    ? `${what}: as ${code(first.path)} above.`
+    : `${what}: as ${first.path === '' ? '' : `${code(first.path)} of `}[${nameOf(first.endpoint)}](#${anchorOf(first.endpoint)}).`;
+}
+
+/** The id that a browser gives the heading of an endpoint. */
+function anchorOf({ method, path }: Endpoint): string {
+  return `${method}-${path}`.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '');
+}
+
+/** The object that a schema holds: itself, the elements of a list, or the values of a mapping. */
+function innerOf(schema: JsonSchema): { readonly schema: JsonSchema; readonly mark: string } | null {
   const inner = branches(schema).find(
     (branch) => branch.properties !== undefined || isMapping(branch.items) || isMapping(branch.additionalProperties),
   );
-  if (inner === undefined) return [];
-  if (inner.properties !== undefined) return fieldsOf(inner, `${path}.`, depth);
+  if (inner === undefined) return null;
+  if (inner.properties !== undefined) return { schema: inner, mark: '' };
   const [item, mark] = isMapping(inner.items) ? [inner.items, '[]'] : [inner.additionalProperties as JsonSchema, '.*'];
   const option = branches(item).find(({ properties }) => properties !== undefined);
-  return option === undefined ? [] : fieldsOf(option, `${path}${mark}.`, depth);
+  return option === undefined ? null : { schema: option, mark };
 }
 
-function fieldTable(fields: readonly Field[]): string {
-  return table(
-    ['Field', 'Type', 'Meaning'],
-    fields.map(({ path, schema, isRequired }) => [
-      code(path),
-      `${typeOf(schema)}${isRequired ? '' : ', optional'}`,
-      meaningOf(schema),
-    ]),
-  );
+function innerFields(schema: JsonSchema, path: string, depth: number, place: Place): Field[] {
+  const inner = innerOf(schema);
+  return inner === null ? [] : fieldsOf(inner.schema, `${path}${inner.mark}.`, depth, place);
 }
 
-function parameterCells({ path, schema }: Field): string[] {
+function fieldCells({ path, schema, isRequired, listedAt }: Field): [string, string, string] {
+  const type = `${typeOf(schema, listedAt !== '')}${isRequired ? '' : ', optional'}`;
+  return [code(path), type, [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ')];
+}
+
+/** Fields as nested bullets; neighbours that need no explanation share a bullet. */
+function bullets(fields: readonly Field[]): string {
+  const lines: { readonly indent: string; text: string; readonly isPlain: boolean }[] = [];
+  fields.forEach((field, index) => {
+    const depth = depthOf(field.path);
+    const isParent = depthOf(fields[index + 1]?.path ?? '') > depth;
+    const [, type, meaning] = fieldCells(field);
+    const shown = isParent
+      ? type
+          .replace(/^list of object\b/, 'list')
+          .replace(/^object\b(?:, )?/, '')
+          .replace(/^null$/, 'or null')
+      : type;
+    const text = `${code(field.path.split('.').at(-1) ?? field.path)}${shown === '' ? '' : ` (${shown})`}`;
+    const indent = '  '.repeat(depth);
+    const isPlain = meaning === '' && !isParent;
+    const before = lines.at(-1);
+    if (isPlain && before?.isPlain === true && before.indent === indent) before.text += `, ${text}`;
+    else lines.push({ indent, text: meaning === '' ? text : `${text}: ${meaning}`, isPlain });
+  });
+  return lines.map(({ indent, text }) => `${indent}- ${text}`).join('\n');
+}
+
+/** How many objects a field is nested in; the keys of a mapping (`*`) are no level of their own. */
+function depthOf(path: string): number {
+  return path.replaceAll('.*', '').split('.').length - 1;
+}
+
+function parameterCells({ path, schema, listedAt }: Field): string[] {
   const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default));
-  return [code(path), typeOf(schema), fallback, meaningOf(schema)];
+  const meaning = [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ');
+  return [code(path), typeOf(schema, listedAt !== ''), fallback, meaning];
 }
 
 function meaningOf(schema: JsonSchema): string {
   return schema.description ?? branches(schema).find(({ description }) => description)?.description ?? '';
 }
 
-function typeOf(schema: JsonSchema): string {
+/** Names of the types of a schema; the values of an enumeration only when they are not listed elsewhere. */
+function typeOf(schema: JsonSchema, isListed: boolean): string {
   const all = branches(schema).flatMap((branch): string[] => {
+    if (branch.enum !== undefined && isListed) return ['enum'];
     if (branch.enum !== undefined) return branch.enum.map((value) => code(String(value)));
     if (branch.const !== undefined) return [code(String(branch.const))];
     if (branch.format === 'date-time') return ['time'];
-    if (branch.type === 'array') return [`list of ${isMapping(branch.items) ? typeOf(branch.items) : 'any'}`];
+    if (branch.type === 'array') return [`list of ${isMapping(branch.items) ? typeOf(branch.items, isListed) : 'any'}`];
     const { type } = branch as { type?: string | readonly string[] };
     return typeof type === 'string' ? [type] : [...(type ?? ['any'])];
   });
   return [...new Set(all)].join(', ');
 }
 
-/** What one item is, where one or a list of them may be sent. */
+/** Returns the schema of one item where a request takes one item or a list. */
 function itemOf(schema: JsonSchema): JsonSchema {
   return branches(schema).find(({ properties }) => properties !== undefined) ?? schema;
 }
@@ -167,3 +268,17 @@ function nameOf({ method, path }: Endpoint): string {
 function scopeOf({ scope }: Endpoint): string {
   return scope ?? 'none';
 }
+
+/** Parameters that at least three endpoints take in the same form. */
+const commonParameters = (() => {
+  const counts = new Map<string, number>();
+  for (const endpoint of endpoints) {
+    if (endpoint.query === undefined) continue;
+    const place = { endpoint, listed: new Map() };
+    for (const field of fieldsOf(jsonSchema(endpoint.query, 'input'), '', 1, place)) {
+      const cells = JSON.stringify(parameterCells(field));
+      counts.set(cells, (counts.get(cells) ?? 0) + 1);
+    }
+  }
+  return [...counts].filter(([, count]) => count >= 3).map(([cells]) => JSON.parse(cells) as string[]);
+})();
