@@ -12,64 +12,213 @@ interface Leaf {
   readonly isRequired: boolean;
 }
 
+/** The keys of one mapping, or of all forms that it may have. */
 interface Section {
   /** As in messages: `pipelines[].retriever`. */
   readonly path: string;
-  /** For one form of several, what tells it apart. */
-  readonly form: string;
   readonly about: string;
-  readonly leaves: readonly Leaf[];
+  readonly forms: readonly Form[];
+  /** The section that describes the same keys; null when this one does. */
+  readonly sameAs: string | null;
 }
 
-const rules = `- **Strict.** A key that recalld does not know is an error, with the key that was probably meant.
-- **Order.** Defaults < file < environment. Without a file, \`serve\` assumes the defaults: an embedded database and no pipelines.
-- **\`\${VAR}\`** in any text of the file is replaced from the environment; a variable that is not set is an error. What it
-  gives is text: numbers and booleans come from the variables below.
-- **\`NAME_FILE\`** names a file that holds the secret, for each variable below that says so.
-- **Secrets** are not printed by \`recalld config print\`: headers and API keys go as a whole; of a URL the password and
-  the values of its query; of a request body what stands under a name such as \`api_key\` or \`token\`.`;
+interface Form {
+  /** `kind: http`, or the keys that it requires; empty for the only form of a mapping. */
+  readonly name: string;
+  readonly about: string;
+  readonly leaves: readonly Leaf[];
+  /** Keys that hold a mapping with a section of its own. */
+  readonly nested: readonly string[];
+}
+
+const rules = `- **Strict.** An unknown key is an error; the message names the key that you probably meant.
+- **Order.** The environment overrides the file, the file overrides the defaults. Without a file, \`serve\` uses the defaults:
+  an embedded database and no pipelines.
+- **\`\${VAR}\`** in any text of the file is replaced from the environment; an unset variable is an error. The value is always
+  text; for numbers and booleans use the variables listed below.
+- **\`NAME_FILE\`** names a file that holds the secret, for each variable that lists it.
+- **Secrets** are hidden by \`recalld config print\`: headers and API keys completely, the password and query values of a
+  URL, and values of a request body under names such as \`api_key\` or \`token\`.
+- **Shared parts** are described once; other places link to them.`;
 
 export function configPage(): Page {
   const schema = configJsonSchema();
   const variables = new Map(environmentVariables(schema).map((variable) => [variable.path.join('.'), variable]));
+  const sections = withoutRepeatedForms(sectionsOf(schema, '', new Map()));
   return generatedPage(
     'docs/reference/config.md',
     ['src/app/config', 'docs/build/config-example.ts'],
     [
       '# Configuration',
-      'One YAML file, `recalld.yaml` in the working folder or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment merged in, `recalld config schema` prints its JSON Schema for editors.',
+      'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment applied, and `recalld config schema` prints its JSON Schema for editors.',
       rules,
       '## Example',
-      'Every key there is, with one kind each of retriever, store and model; most have defaults and can be left out.',
+      'This example has every key, with one kind each of retriever, store and model. Most keys have defaults.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
-      ...sectionsOf(schema, '').flatMap((section) => sectionText(section, variables)),
+      'Each key is listed with its type, its default, its meaning, and the variable that sets it from the environment. A mapping with several forms lists the keys that all forms take first.',
+      ...connectionText(sections),
+      ...sections
+        .filter(({ path }) => !/(?<!queue)\.tls(?:\.client)?$/.test(path))
+        .flatMap((section) => sectionText(section, sections, variables)),
     ],
   );
 }
 
-function sectionText(section: Section, variables: ReadonlyMap<string, EnvironmentVariable>): string[] {
-  const about = section.about.trim();
-  const head = `${section.path.includes('.') ? '####' : '###'} ${code(section.path)}${section.form}`;
-  const rows = section.leaves.map((leaf) => leafCells(leaf, variables.get(`${section.path}.${leaf.key}`)));
-  const columns = ['Key', 'Type', 'Default', 'Meaning', 'Environment'];
-  const width = rows.some((cells) => cells.at(-1) !== '') ? columns.length : columns.length - 1;
+/** Keys of every connection to another service, by the key; filled from the first section that takes it. */
+const connectionKeys = [
+  'headers',
+  'proxy',
+  'timeout_ms',
+  'retries',
+  'max_per_second',
+  'api_key',
+  'username',
+  'password',
+  'tls',
+];
+const connectionHeading = 'Connections to other services';
+
+function connectionText(sections: readonly Section[]): string[] {
+  const tls = sections.find(({ path }) => path === 'metrics.otlp.tls');
+  const client = sections.find(({ path }) => path.endsWith('.tls.client'));
+  const nested = [tls, client].flatMap((section) =>
+    (section?.forms ?? []).flatMap(({ leaves }) =>
+      leaves.map((leaf) => {
+        const [, ...cells] = leafCells(leaf, undefined);
+        return [code(`tls.${section === client ? 'client.' : ''}${leaf.key}`), cells[0] ?? '', cells[2] ?? ''];
+      }),
+    ),
+  );
+  const rows = connectionKeys.flatMap((key) => {
+    const leaf = connectionLeaf(key, sections);
+    if (leaf === undefined) return [];
+    const [name = '', type = '', , meaning = ''] = leafCells(leaf, undefined);
+    return [[name, type, meaning]];
+  });
   return [
-    head,
-    ...(about === '' ? [] : [about]),
-    ...(rows.length === 0
-      ? []
-      : [
-          table(
-            columns.slice(0, width),
-            rows.map((cells) => cells.slice(0, width)),
-          ),
-        ]),
+    `### ${connectionHeading}`,
+    'Retrievers, stores, models, receivers and collectors take these keys. Their own tables list the defaults.',
+    table(['Key', 'Type', 'Meaning'], [...rows, ...nested]),
   ];
 }
 
+/** The leaf that stands for a key of connections: the one that most sections take. */
+function connectionLeaf(key: string, sections: readonly Section[]): Leaf | undefined {
+  const found = sections.flatMap(({ forms }) =>
+    forms.flatMap(({ leaves }) => leaves.filter((leaf) => leaf.key === key)),
+  );
+  const counts = groupedBy(found, ({ schema }) => schema.description);
+  return [...counts.values()].toSorted((a, b) => b.length - a.length)[0]?.[0];
+}
+
+function sectionText(
+  section: Section,
+  sections: readonly Section[],
+  variables: ReadonlyMap<string, EnvironmentVariable>,
+): string[] {
+  const { path, about, forms, sameAs } = section;
+  const head = [`${path.includes('.') ? '####' : '###'} ${code(path)}`, ...(about === '' ? [] : [about])];
+  const isUnion = forms.length > 1;
+  const list = forms.map(({ name, about: meaning }) => `- ${name}${meaning === '' ? '' : `: ${meaning}`}`).join('\n');
+  if (sameAs !== null) {
+    const own = [...variables]
+      .filter(([key]) => key.startsWith(`${path}.`))
+      .flatMap(([, variable]) => namesOf(variable));
+    const environment = own.length === 0 ? '' : ` Environment: ${own.map(code).join(', ')}.`;
+    const kinds = isUnion ? `, with ${forms.map(({ name }) => name).join(', ')}` : '';
+    return [...head, `Same keys as ${sectionLink(sameAs)}${kinds}.${environment}`];
+  }
+  const groups = groupedBy(rowsOf(section, sections, variables), ({ takenBy }) => takenBy.join());
+  return [
+    ...head,
+    ...(isUnion ? [list] : []),
+    ...['backend', 'kind']
+      .flatMap((key) => variables.get(`${path}.${key}`) ?? [])
+      .map(({ name }) => `Choose the form from the environment with ${code(name)}.`),
+    ...[...groups.values()].flatMap((rows) => {
+      const takenBy = rows[0]?.takenBy ?? [];
+      const names = takenBy.map((index) => forms[index]?.name ?? '').join(', ');
+      return [
+        ...(isUnion ? [takenBy.length === forms.length ? 'All forms:' : `${names}:`] : []),
+        rows.map(({ cells }) => bullet(cells)).join('\n'),
+      ];
+    }),
+  ];
+}
+
+/** Name, type and default, meaning, and variables of a key on one line. */
+function bullet([name = '', type = '', fallback = '', meaning = '', environment = '']: readonly string[]): string {
+  const shown = [type, fallback === '' || fallback === 'required' ? fallback : `default ${fallback}`].filter(
+    (text) => text !== '',
+  );
+  return `- ${name}${shown.length === 0 ? '' : ` (${shown.join('; ')})`}: ${[meaning, environment].filter((text) => text !== '').join(' ')}`;
+}
+
+interface Row {
+  readonly cells: string[];
+  /** Indexes of the forms that take the key. */
+  readonly takenBy: number[];
+}
+
+/** Rows of all forms; a key that several forms take in the same way has one row, and so have the keys of connections. */
+function rowsOf(
+  { path, forms }: Section,
+  sections: readonly Section[],
+  variables: ReadonlyMap<string, EnvironmentVariable>,
+): Row[] {
+  const rows = new Map<string, Row>();
+  const connections = new Map<string, Row>();
+  for (const [index, { leaves, nested }] of forms.entries()) {
+    const add = (into: Map<string, Row>, key: string, cells: string[]) => {
+      const row = into.get(key) ?? { cells, takenBy: [] };
+      row.takenBy.push(index);
+      into.set(key, row);
+    };
+    for (const leaf of leaves.filter(({ schema }) => forms.length === 1 || typeof schema.const !== 'string')) {
+      const cells = leafCells(leaf, variables.get(`${path}.${leaf.key}`));
+      const isConnection =
+        connectionKeys.includes(leaf.key) &&
+        connectionLeaf(leaf.key, sections)?.schema.description === leaf.schema.description;
+      add(isConnection ? connections : rows, JSON.stringify(cells), cells);
+    }
+    // The queue has a section of its own for TLS, with one key more.
+    if (nested.includes('tls') && path !== 'queue') {
+      const own = [...variables].filter(([key]) => key.startsWith(`${path}.tls.`));
+      add(connections, 'tls', [code('tls'), '', '', '', own.map(([, { name }]) => code(name)).join(', ')]);
+    }
+  }
+  const merged = [...groupedBy(connections.values(), ({ takenBy }) => takenBy.join()).values()].map((group) => ({
+    takenBy: group[0]?.takenBy ?? [],
+    cells: connectionCells(group.map(({ cells }) => cells)),
+  }));
+  return [...rows.values(), ...merged].toSorted((a, b) => b.takenBy.length - a.takenBy.length);
+}
+
+/** One row for several keys of connections: their names, their defaults and their variables. */
+function connectionCells(all: readonly string[][]): string[] {
+  const defaults = all
+    .filter(([, , fallback]) => fallback !== '')
+    .map(([key = '', , fallback]) => `${key} ${fallback}`);
+  return [
+    all.map(([key]) => key).join(', '),
+    '',
+    defaults.filter((text) => !text.endsWith('`{}`')).join(', '),
+    `[connection](#${connectionHeading.toLowerCase().replaceAll(' ', '-')}).`,
+    all.flatMap(([, , , , environment = '']) => (environment === '' ? [] : [environment])).join(', '),
+  ];
+}
+
+function sectionLink(path: string): string {
+  return `[${code(path)}](#${path.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')})`;
+}
+
+function namesOf({ name, secret }: EnvironmentVariable): string[] {
+  return [name, ...(secret ? [`${name}_FILE`] : [])];
+}
+
 function leafCells(leaf: Leaf, variable: EnvironmentVariable | undefined): string[] {
-  const names = variable === undefined ? [] : [variable.name, ...(variable.secret ? [`${variable.name}_FILE`] : [])];
+  const names = variable === undefined ? [] : namesOf(variable);
   const fallback =
     leaf.default === undefined ? (leaf.isRequired ? 'required' : '') : code(JSON.stringify(leaf.default));
   const meaning = [leaf.schema.description ?? '', secretMark(leaf.schema)].filter((text) => text !== '').join(' ');
@@ -84,13 +233,22 @@ function secretMark(schema: JsonSchema): string {
   return marks.has('all') ? '*Secret.*' : '';
 }
 
-/** The mappings of the config, outermost first; each form of a union is one of its own. */
-function sectionsOf(schema: JsonSchema, path: string): Section[] {
+/**
+ * The mappings of the config, outermost first. `described` maps the schema of each mapping, without its description, to
+ * the path of the section that describes it.
+ */
+function sectionsOf(schema: JsonSchema, path: string, described: Map<string, string>): Section[] {
   const forms = branches(schema);
-  return forms.flatMap((form) => {
+  const about = (schema.description ?? '').trim();
+  const signature = JSON.stringify({ ...schema, description: '' });
+  const first = described.get(signature);
+  if (first !== undefined) return [{ path, about, forms: [], sameAs: first }];
+  described.set(signature, path);
+  const inner = new Map<string, JsonSchema>();
+  const shown = forms.map((form): Form => {
     const defaults = isMapping(schema.default) ? schema.default : {};
     const leaves: Leaf[] = [];
-    const inner: Section[] = [];
+    const nested: string[] = [];
     for (const [key, child] of Object.entries(form.properties ?? {})) {
       if (!isMapping(child)) continue;
       const mapping = innerSchema(child);
@@ -99,23 +257,46 @@ function sectionsOf(schema: JsonSchema, path: string): Section[] {
         leaves.push({ key, schema: child, default: defaultOf(child, defaults[key]), isRequired });
       } else {
         const at = `${path === '' ? '' : `${path}.`}${key}${child.type === 'array' ? '[]' : ''}`;
-        const described = {
-          description: child.description,
-          ...mapping,
-        };
-        inner.push(...sectionsOf(described as JsonSchema, at));
+        nested.push(key);
+        inner.set(at, inner.get(at) ?? ({ description: child.description, ...mapping } as JsonSchema));
       }
     }
-    const about = (forms.length > 1 ? form.description : undefined) ?? schema.description ?? '';
-    const isEmpty = path === '' || (leaves.length === 0 && about === '');
-    const section = {
-      path,
-      form: forms.length > 1 ? ` with ${formName(form)}` : '',
-      about,
-      leaves,
-    };
-    return isEmpty ? inner : [section, ...inner];
+    const isOne = forms.length === 1;
+    return { name: isOne ? '' : formName(form), about: isOne ? '' : formAbout(form), leaves, nested };
   });
+  const named = shown.map((form) => {
+    const same = shown.filter(({ name }) => name === form.name);
+    return same.length === 1 ? form : { ...form, name: `${form.name} (${same.indexOf(form) + 1})` };
+  });
+  const isEmpty = path === '' || (shown.every(({ leaves }) => leaves.length === 0) && about === '');
+  const sections = [...inner].flatMap(([at, child]) => sectionsOf(child, at, described));
+  return isEmpty ? sections : [{ path, about, forms: named, sameAs: null }, ...sections];
+}
+
+/** Refers a union whose forms another union describes to that one, and drops the sections of its mappings. */
+function withoutRepeatedForms(sections: readonly Section[]): Section[] {
+  const signatureOf = (form: Form) => JSON.stringify(form);
+  const repeated = new Set<string>();
+  return sections.flatMap((section, index): Section[] => {
+    if ([...repeated].some((path) => section.path.startsWith(`${path}.`))) return [];
+    if (section.forms.length < 2) return [section];
+    const wanted = section.forms.map(signatureOf);
+    const source = sections.slice(0, index).find(({ forms }) => {
+      const offered = new Set(forms.map(signatureOf));
+      return wanted.every((signature) => offered.has(signature));
+    });
+    if (source === undefined) return [section];
+    repeated.add(section.path);
+    return [{ ...section, sameAs: source.path }];
+  });
+}
+
+/** The description of a form, or of the key that tells it apart. */
+function formAbout(form: JsonSchema): string {
+  const fixed = Object.values(form.properties ?? {}).find(
+    (child) => isMapping(child) && typeof child.const === 'string',
+  );
+  return (isMapping(fixed) ? fixed.description : undefined) ?? form.description ?? '';
 }
 
 /** Of its own, or of the mapping that it is in, unless that is the default of another form. */
@@ -144,20 +325,31 @@ function typeOf(schema: JsonSchema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');
   if (schema.anyOf !== undefined) return branches(schema).map(typeOf).join(' or ');
   if (schema.$ref !== undefined) return 'JSON';
-  if (schema.type === 'integer') return `whole number${boundsOf(schema)}`;
+  if (schema.type === 'integer') return `integer${boundsOf(schema)}`;
   if (schema.type === 'number') return `number${boundsOf(schema)}`;
-  if (schema.type === 'array') return `list of ${childSchemas([schema], 0).map(typeOf).join('')}`;
-  if (schema.type === 'object') return `mapping to ${childSchemas([schema], 'any').map(typeOf).join('')}`;
+  if (schema.type === 'array') return ['list', ...childSchemas([schema], 0).map(typeOf)].join(' of ');
+  if (schema.type === 'object') return ['mapping', ...childSchemas([schema], 'any').map(typeOf)].join(' to ');
   return schema.type === 'string' ? 'text' : String(schema.type);
 }
 
+/** `, 1 to 10`, `, at least 1`, `, more than 0`; empty for a number without bounds. */
 function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
   const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  if (minimum !== undefined && most !== undefined) return `, ${minimum} to ${most}`;
   const parts = [
     minimum === undefined ? '' : `at least ${minimum}`,
     typeof exclusiveMinimum === 'number' ? `more than ${exclusiveMinimum}` : '',
     most === undefined ? '' : `at most ${most}`,
     typeof exclusiveMaximum === 'number' ? `less than ${exclusiveMaximum}` : '',
-  ].filter((part) => part !== '');
+  ].filter((text) => text !== '');
   return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
+}
+
+function groupedBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return groups;
 }

@@ -52,7 +52,7 @@ describe('the generated documentation', () => {
   it('names every key of the config and every variable of the environment', () => {
     const { text } = configPage();
     const names = [...keysOf(configJsonSchema()), ...environmentVariables(configJsonSchema()).map(({ name }) => name)];
-    expect(names.filter((name) => !new RegExp(`[\`.]${name}(\\[\\])?[\`.]`).test(text))).toEqual([]);
+    expect(names.filter((name) => !new RegExp(`[\`.]${name}(\\[\\])?[\`.:]`).test(text))).toEqual([]);
   });
 
   it('names every error code and every job', () => {
