@@ -1,4 +1,4 @@
-/** Content as text of a terminal: what leads to a page is its words alone, and what acts on a page is left out. */
+/** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are left out. */
 import { formatAligned, sparkline, styled } from '../cli/output.ts';
 import { count, duration, formatValue, minute, percentage, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
@@ -9,7 +9,7 @@ export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
 }
 
-/** Blocks are lines of their own; what stands between two of them is one line. */
+/** Each block starts a new line; inline nodes between two blocks share one line. */
 function linesOf(content: Content, now: Date): string[] {
   const lines: string[] = [];
   let open = '';
@@ -36,7 +36,7 @@ function nodesOf(content: Content): (string | number | ContentNode)[] {
   return content.flatMap(nodesOf);
 }
 
-/** Null for what is part of a line. */
+/** Null for inline nodes. */
 function blockOf(node: ContentNode, now: Date): string[] | null {
   switch (node.kind) {
     case 'paragraph':
@@ -66,7 +66,7 @@ function blockOf(node: ContentNode, now: Date): string[] | null {
       return lines.length === 0 ? [] : [`${node.summary}:`, ...lines];
     }
     case 'lines':
-      // What a page offers to copy is in a table as well.
+      // A page offers these lines for copying; the terminal shows the same values in a table.
       return [];
     case 'group':
       return linesOf(node.content, now);
@@ -181,7 +181,7 @@ function valueOf({ value, unit, low, high }: Value): string {
 const isWhy = (node: string | number | ContentNode): boolean =>
   typeof node === 'object' && node.kind === 'styled' && node.style === 'why';
 
-/** What explains a row is below it, where a line is long enough. */
+/** Prints the `why` of a cell on a line of its own below the row. */
 function tableOf({ columns, rows }: Table, now: Date): string[] {
   const nodes = rows.map((cells) => cells.map(nodesOf));
   const texts = nodes.map((cells) =>
@@ -207,12 +207,12 @@ function tableOf({ columns, rows }: Table, now: Date): string[] {
 }
 
 function trendOf({ title, series, unit, empty }: TrendChart): string {
-  const told = series.flatMap(({ name, points }) => {
+  const summaries = series.flatMap(({ name, points }) => {
     const last = points.at(-1);
     if (last === undefined) return [];
     const values = points.map(({ value }) => value);
     const range = `${formatValue(Math.min(...values), unit)} to ${formatValue(Math.max(...values), unit)}`;
     return [`${series.length > 1 ? `${name} ` : ''}${sparkline(values)} ${formatValue(last.value, unit)}, ${range}`];
   });
-  return `${title}: ${told.length === 0 ? empty : told.join('; ')}`;
+  return `${title}: ${summaries.length === 0 ? empty : summaries.join('; ')}`;
 }

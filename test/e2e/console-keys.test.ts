@@ -258,7 +258,7 @@ describeWithBrowser('the pages of a daemon whose database is away', () => {
     await page.goto(daemon.url);
     await page.getByLabel('API key').fill((JSON.parse(stdout) as { key: string }).key);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    expect(await page.locator('main').textContent()).toContain('The config names no pipeline');
+    expect(await page.locator('main').textContent()).toContain('No pipeline is configured');
     await gate.refuse();
     const answer = await page.goto(daemon.url);
     expect(answer?.status()).toBe(503);

@@ -159,7 +159,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const { code, stdout, stderr } = await runRecalld(review, service.folder);
       expect({ code, stdout, stderr }).toEqual({
         code: 0,
-        stdout: 'The review of docs is in reviews/week.html.\n',
+        stdout: 'Wrote the report of docs to reviews/week.html.\n',
         stderr: '',
       });
       const page = readFileSync(path.join(service.folder, 'reviews/week.html'), 'utf8');
@@ -201,7 +201,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const turned = [...review, '--force', '--to', '2020-01-01T00:00:00Z'];
       expect(await runRecalld(turned, service.folder)).toMatchObject({
         code: 2,
-        stderr: 'recalld: The report cannot be made: --from must be before --to.\n',
+        stderr: 'recalld: Cannot write the report: --from must be before --to.\n',
       });
     });
 

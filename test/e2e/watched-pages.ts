@@ -202,7 +202,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.getByText('Pin as baseline').click();
       await page.getByLabel('Why (optional)').fill('accepted after review');
       await page.getByRole('button', { name: 'Pin this run' }).click();
-      expect(await page.getByRole('status').textContent()).toContain('pinned as baseline');
+      expect(await page.getByRole('status').textContent()).toContain('pinned baseline');
       expect(await page.locator('main').textContent()).toContain('This run is the pinned baseline');
 
       await page.getByText('Add a note').click();

@@ -155,7 +155,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
         throw new RecalldError('body_unreadable', 'No proposal was chosen; go back and tick those that you accept.');
       const version = Number(fieldsOf(request)['version']);
       await deps.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
-      return goBack(reply, labelsPath(pipeline, set), 'mended');
+      return goBack(reply, labelsPath(pipeline, set), 'fixed');
     });
   });
 }

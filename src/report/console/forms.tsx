@@ -1,18 +1,21 @@
-/** What a person with scope admin may do on a page, and how a list is filtered. */
+/** Forms of pages: actions, which need scope admin, and filters of lists. */
 import type { ComponentChildren } from 'preact';
 import type { Form, Input } from '../model/content.ts';
 import { hrefOf } from './links.ts';
 import type { Frame } from './page.tsx';
 
-interface FormFigureProps {
+/** @param props.forbidden shown in place of the form to visitors without scope admin */
+export function FormFigure({
+  form,
+  frame,
+  forbidden,
+  children,
+}: {
   readonly form: Form;
   readonly frame: Frame;
-  /** In place of the form, for those who may not send it. */
   readonly forbidden: ComponentChildren;
   readonly children: ComponentChildren;
-}
-
-export function FormFigure({ form, frame, forbidden, children }: FormFigureProps) {
+}) {
   const { action, section = null, method = 'post', hidden = {}, fold } = form;
   const { path, query, range, visitor } = frame;
   if (method === 'post' && visitor?.canAct !== true) return <>{forbidden}</>;
@@ -38,12 +41,7 @@ export function FormFigure({ form, frame, forbidden, children }: FormFigureProps
   );
 }
 
-interface InputFigureProps {
-  readonly input: Input;
-  readonly label: ComponentChildren;
-}
-
-export function InputFigure({ input, label }: InputFigureProps) {
+export function InputFigure({ input, label }: { readonly input: Input; readonly label: ComponentChildren }) {
   const { type, name, value, options = [], attributes } = input;
   if (type === 'checkbox')
     return (

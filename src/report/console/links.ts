@@ -1,7 +1,4 @@
-/**
- * Addresses of pages, and the span of time that a page shows, as its address says it, so that a link shows others the
- * same.
- */
+/** URLs of pages. The time range of a page is part of its URL, so that a shared link shows the same data. */
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Content, Link } from '../model/content.ts';
 import { link } from '../model/show.ts';
@@ -9,9 +6,9 @@ import { link } from '../model/show.ts';
 export interface TimeRange {
   readonly from: Date;
   readonly until: Date;
-  /** What of it stands in addresses: empty for the range that is taken when they say nothing. */
+  /** Query parameters for the range; empty for the default range. */
   readonly query: Readonly<Record<string, string>>;
-  /** The preset, null for a range between two times. */
+  /** Null for a range between two given times. */
   readonly preset: RangePreset | null;
 }
 
@@ -38,10 +35,7 @@ export const presetNames: Record<RangePreset, string> = {
 const DEFAULT_PRESET: RangePreset = '24h';
 const MAX_RANGE_MS = 400 * DAY_MS;
 
-/**
- * Reads `range`, or `from` and `until` (UTC), from an address. What cannot be read falls back to the last 24 hours:
- * a link with a slip in it still opens.
- */
+/** Reads `range`, or `from` and `until` (UTC), from a query. Invalid values fall back to the last 24 hours. */
 export function readTimeRange(query: Readonly<Record<string, string | undefined>>, now: Date): TimeRange {
   const from = readInstant(query['from']);
   const until = readInstant(query['until']) ?? now;
@@ -63,21 +57,21 @@ export function readTimeRange(query: Readonly<Record<string, string | undefined>
   };
 }
 
-/** What a browser sends from a field of date and time has no zone; recalld shows and reads UTC. */
+/** Browsers send date and time fields without a time zone; recalld reads them as UTC. */
 function readInstant(text: string | undefined): Date | null {
   if (text === undefined || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?$/.test(text)) return null;
   const at = new Date(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-/** `2026-11-20T08:30`, as fields of date and time hold it. */
+/** Formats a time as `datetime-local` fields expect it: `2026-11-20T08:30`. */
 export function minuteOf(at: Date): string {
   return at.toISOString().slice(0, 16);
 }
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** A path with its query; parts without a value are left out. */
+/** Appends a query to a path; parameters without a value are left out. */
 export function address(path: string, query: Query = {}): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -87,7 +81,7 @@ export function address(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** The same page, or another, over the same span of time. */
+/** URL of a page over the given time range. */
 export function within(range: TimeRange, path: string, query: Query = {}): string {
   return address(path, { ...query, ...range.query });
 }
@@ -99,7 +93,7 @@ export function pipelinePath(pipeline: string, page: PipelinePage = ''): string 
   return page === '' ? path : `${path}/${page}`;
 }
 
-/** A check by its name, which leads to when it changed. */
+/** Link with the name of a check to its history. */
 export function checkHistory(pipeline: string, check: string): Link {
   return link(check, '/checks', { pipeline, check }, 'history');
 }
@@ -112,7 +106,7 @@ export function runPath(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`;
 }
 
-/** @param against the run that queries are held against; null: what the run was compared with */
+/** @param against id of the run to compare queries with; null for the run that it was compared with when it ended */
 export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
   return link(text, runPath(runId), { view, against }, 'queries');
 }
@@ -129,8 +123,8 @@ export function labelsPath(pipeline: string, goldenSet: string): string {
   return `${pipelinePath(pipeline, 'golden')}/${encodeURIComponent(goldenSet)}/labels`;
 }
 
-/** Addresses keep the time that is looked at, unless they have their own. */
-export function hrefOf({ path, query, anchor }: Pick<Link, 'path' | 'query' | 'anchor'>, range?: TimeRange): string {
+/** URL of a link, over the time range of the page unless the link has its own. */
+export function hrefOf({ path, query, anchor }: Omit<Link, 'kind' | 'text'>, range?: TimeRange): string {
   const href = address(path, query['from'] === undefined ? { ...query, ...range?.query } : query);
   return anchor === null ? href : `${href}#${anchor}`;
 }

@@ -1,29 +1,30 @@
-/** What every page has around its content: head, skip link, navigation, time range, who is signed in. */
+/** The frame of every page: head, skip link, navigation, time range picker, signed-in user. */
 import type { ComponentChildren } from 'preact';
 import { minute } from '../../core/format.ts';
 import type { PageContent } from '../model/content.ts';
 import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRange, within } from './links.ts';
 
-/** Who looks, and what they may do. */
+/** The user who opened a page, and their permissions. */
 export interface Visitor {
-  /** The API key of the sign-in; null where none is needed. */
+  /** API key that the user signed in with; null if none is required. */
   readonly key: { readonly id: string; readonly name: string } | null;
+  /** True with scope admin. */
   readonly canAct: boolean;
-  /** Goes with every form, so that no other site can send one. */
+  /** CSRF token of every form. */
   readonly formToken: string;
 }
 
 export interface Frame {
-  /** Path of the page without its query. */
+  /** Path of the page, without its query. */
   readonly path: string;
-  /** What else the address says, to keep when the range changes. */
+  /** Query parameters to keep when the time range changes. */
   readonly query: Readonly<Record<string, string>>;
   readonly range: TimeRange;
   readonly now: Date;
-  /** Null on the page to sign in. */
+  /** Null on the sign-in page. */
   readonly visitor: Visitor | null;
   readonly version: string;
-  /** What an action came to, shown once. */
+  /** Result of an action, shown once. */
   readonly notice: string | null;
 }
 
@@ -58,7 +59,7 @@ export function Page(props: PageProps) {
               <h1>{title}</h1>
             </div>
             {aside === null ? null : <div class="title-aside">{aside}</div>}
-            {hasRange ? <RangePicker path={frame.path} query={frame.query} range={frame.range} /> : null}
+            {hasRange ? <RangePicker {...frame} /> : null}
           </div>
           {frame.notice === null ? null : (
             <p class="notice" role="status">
@@ -69,8 +70,8 @@ export function Page(props: PageProps) {
         </main>
         <footer class="foot">
           <p>
-            recalld {frame.version} · as of <time datetime={frame.now.toISOString()}>{minute(frame.now)}</time> UTC, in
-            which all times are shown · <a href="/openapi.json">API</a>
+            recalld {frame.version} · as of <time datetime={frame.now.toISOString()}>{minute(frame.now)}</time> · all
+            times in UTC · <a href="/openapi.json">API</a>
           </p>
         </footer>
       </body>
@@ -137,14 +138,8 @@ function Header({ frame, pipeline, section }: PageProps) {
   );
 }
 
-/** Links to the same page over another span of time, and a form for any span. */
-interface RangePickerProps {
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  readonly range: TimeRange;
-}
-
-function RangePicker({ path, query, range }: RangePickerProps) {
+/** Links to the same page over preset time ranges, and a form for a custom range. */
+function RangePicker({ path, query, range }: Frame) {
   return (
     <nav class="range" aria-label="Time range">
       <ul>
@@ -161,7 +156,7 @@ function RangePicker({ path, query, range }: RangePickerProps) {
         ))}
         <li>
           <details class="range-own">
-            <summary>{range.preset === null ? `${minute(range.from)} to ${minute(range.until)}` : 'Other'}</summary>
+            <summary>{range.preset === null ? `${minute(range.from)} to ${minute(range.until)}` : 'Custom'}</summary>
             <form method="get" action={path}>
               {Object.entries(query).map(([name, value]) => (
                 <input key={name} type="hidden" name={name} value={value} />

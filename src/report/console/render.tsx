@@ -1,4 +1,4 @@
-/** Content as a page: sections, tables with scoped headers that become lists on a narrow screen, and what is in them. */
+/** Renders content as HTML. Tables have scoped headers and become lists on narrow screens. */
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { count, duration, formatValue, minute, second } from '../../core/format.ts';
@@ -25,12 +25,11 @@ import { FormFigure, InputFigure } from './forms.tsx';
 import { hrefOf } from './links.ts';
 import { type Frame, Page } from './page.tsx';
 
-/** What content is shown in. */
 export interface Scene {
   readonly from: Date;
   readonly until: Date;
   readonly now: Date;
-  /** Null: a document of its own, which leads nowhere and does nothing. */
+  /** Null for a stand-alone document, which has no links and no forms. */
   readonly frame: Frame | null;
 }
 
@@ -58,7 +57,7 @@ export function shown(content: Content, scene: Scene): ComponentChildren {
   return parts.length === 0 ? null : parts;
 }
 
-/** What stands between backticks is to be typed as it is. */
+/** Renders text between backticks as code. */
 function sentence(text: string): ComponentChildren {
   if (!text.includes('`')) return text;
   return text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
@@ -107,7 +106,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
     case 'lines':
       return <pre>{content.text}</pre>;
     case 'prose':
-      // biome-ignore lint/security/noDangerouslySetInnerHtml: a file of the package, without HTML of its own
+      // biome-ignore lint/security/noDangerouslySetInnerHtml: text of a file of this package, whose HTML is escaped
       return <div class="prose" dangerouslySetInnerHTML={{ __html: content.html }} />;
     case 'progress':
       return <progress value={content.value} max={content.of} aria-label={content.label} />;
@@ -213,7 +212,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
 
 const disc = 'M5 1a4 4 0 1 1 0 8a4 4 0 0 1 0-8z';
 
-/** Disc, triangle, diamond, ring: told apart without colour. */
+/** Disc, triangle, diamond and ring can be distinguished without color. */
 const marks: Record<Tone, string> = {
   ok: disc,
   good: disc,
@@ -293,7 +292,7 @@ function tableOf({ caption, columns, rows, size }: Table, scene: Scene): VNode {
     return [isNumber ? 'number' : '', isMinor ? 'minor' : ''].filter(Boolean).join(' ') || undefined;
   };
   return (
-    // A region that scrolls must be reached by keyboard.
+    // The table scrolls sideways, so it must be reachable by keyboard.
     <div class="table-frame" role="region" aria-label={caption} tabIndex={0}>
       <table class={size === 'plain' ? undefined : size}>
         <caption class="unseen">{caption}</caption>
@@ -328,7 +327,7 @@ function tableOf({ caption, columns, rows, size }: Table, scene: Scene): VNode {
   );
 }
 
-/** Those that are named by what they hold. */
+/** ARIA roles of groups that have a label. */
 const roles: Readonly<Partial<Record<GroupStyle, 'group' | 'article'>>> = {
   diagnosis: 'group',
   topic: 'article',

@@ -1,12 +1,11 @@
-/** Charts as data: what is drawn on a page and told in a line on a terminal. */
+/** Charts as data. A page draws them; a terminal prints one line for each. */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 
-/** A measured value in a chart. */
 export interface TrendPoint {
   readonly at: Date;
   readonly value: number;
-  /** 95 % bounds; null for what has none. */
+  /** 95 % CI; null without one. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -24,14 +23,14 @@ export interface TrendMark {
 export interface TrendLevel {
   readonly value: number;
   readonly text: string;
-  /** Whether crossing it is an alarm, rather than a help to the eye. */
+  /** True if crossing it makes a check fail; false for a visual guide. */
   readonly isThreshold: boolean;
 }
 
-/** A measure over time with its confidence band, thresholds, and the deployments that may explain it. */
+/** A measure over time with its confidence band, thresholds, and deployments that may explain a change. */
 export interface TrendChart {
   readonly kind: 'trend';
-  /** Of the elements that name it; unique within a page. */
+  /** Prefix of element ids; unique within a page. */
   readonly id: string;
   readonly title: string;
   /** At most four. */
@@ -40,27 +39,28 @@ export interface TrendChart {
   readonly levels?: readonly TrendLevel[];
   readonly limits?: readonly [number | null, number | null];
   readonly unit: Unit;
-  /** What is said where there is nothing to draw. */
+  /** Text shown when no series has a point. */
   readonly empty: string;
-  /** When it starts, where that is before the time that is looked at. */
+  /** Start of the time axis, if earlier than the time range of the page. */
   readonly from?: Date;
 }
 
-/** Two distributions over each other; null where there is no value yet, for the reason that `empty` gives. */
+/** The current distribution drawn over that of the baseline. */
 export interface DistributionChart {
   readonly kind: 'distribution';
   readonly id: string;
   readonly title: string;
+  /** Null when there is no value yet; `empty` then says why. */
   readonly distributions: Distributions | null;
   readonly empty: string;
 }
 
 /** Shares of two sets of values over common bins. */
 export interface Distributions {
-  /** Ends of the bins, one more than there are. */
+  /** Edges of the bins, one more than there are bins. */
   readonly edges: readonly number[];
-  /** Shares by bin, each adding up to 1; null without a value. */
-  readonly reference: readonly number[] | null;
+  /** Shares by bin, which add up to 1; null without a value. */
+  readonly baseline: readonly number[] | null;
   readonly current: readonly number[] | null;
 }
 
@@ -72,7 +72,7 @@ export interface PartsChart {
   readonly parts: readonly { readonly name: string; readonly share: number; readonly tone: string }[];
 }
 
-/** How checks stood over time, one strip each: the worse, the higher. */
+/** Verdicts of checks over time, one strip a check; a worse verdict is drawn higher. */
 export interface StripsChart {
   readonly kind: 'strips';
   readonly strips: readonly { readonly label: string; readonly intervals: readonly VerdictInterval[] }[];
@@ -86,7 +86,7 @@ export interface VerdictInterval {
   readonly until: Date;
 }
 
-/** What a stored measurement is in a chart: it stands at the end of its window. */
+/** Turns stored measurements into points at the ends of their windows. */
 export function measuredPoints(
   measured: readonly {
     readonly windowEnd: Date;

@@ -1,16 +1,16 @@
 /**
- * What people are shown, before it is a page or text of a terminal: sentences, facts, tables and charts, whose values are
- * numbers with a unit and times. The edge of each subject makes it from what its use cases return; each way to show it is
- * one renderer. JSON is no such way: it is the answer of the API.
+ * Content for people, independent of its output: sentences, facts, tables and charts, whose values are times and numbers
+ * with a unit. The edge of each subject builds it from the results of its use cases. One renderer makes pages of it,
+ * another makes text for a terminal. JSON output does not use it: that is the wire format of the API.
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { DistributionChart, PartsChart, StripsChart, TrendChart, TrendPoint } from './charts.ts';
 
-/** States: a word, a shape and a colour, so that none of them speaks alone. */
+/** A state, shown by a word, a shape and a color, so that no state is recognized by color alone. */
 export type Tone = Verdict | 'neutral' | 'good';
 
-/** Null, false and '' are nothing, and a number is a count. Text between backticks is to be typed as it is. */
+/** Null, false and '' render nothing; a number is a count. Text between backticks is code, such as a command. */
 export type Content = string | number | null | false | undefined | ContentNode | readonly Content[];
 
 export type ContentNode =
@@ -21,7 +21,7 @@ export type ContentNode =
   | Link
   | { readonly kind: 'styled'; readonly style: Style; readonly content: Content }
   | { readonly kind: 'code' | 'verbatim' | 'lines'; readonly text: string }
-  /** Of the package, never of people. */
+  /** HTML from files of this package, never from users. */
   | { readonly kind: 'prose'; readonly html: string }
   | { readonly kind: 'progress'; readonly value: number; readonly of: number; readonly label: string }
   | { readonly kind: 'sparkline'; readonly points: readonly TrendPoint[] }
@@ -30,30 +30,42 @@ export type ContentNode =
   | Section
   | { readonly kind: 'facts'; readonly facts: readonly Fact[] }
   | Table
-  | { readonly kind: 'list'; readonly style: ListStyle; readonly items: readonly ListItem[] }
+  | {
+      readonly kind: 'list';
+      readonly style: ListStyle;
+      readonly items: readonly { readonly content: Content; readonly tone: Tone | 'for' | 'against' | null }[];
+    }
   | { readonly kind: 'empty'; readonly why: string; readonly todo: Content }
   | { readonly kind: 'more'; readonly summary: string; readonly content: Content }
   | { readonly kind: 'group'; readonly style: GroupStyle; readonly label: string | null; readonly content: Content }
-  | Choices
+  | {
+      readonly kind: 'choices';
+      readonly label: string;
+      readonly choices: readonly { readonly link: Link; readonly isChosen: boolean }[];
+    }
   | Pager
   | Form
   | Input
-  | Button
+  | {
+      readonly kind: 'button';
+      readonly text: Content;
+      readonly attributes?: Readonly<Record<string, string | number | boolean>>;
+    }
   | TrendChart
   | DistributionChart
   | PartsChart
   | StripsChart;
 
-/** With 95 % bounds; null for what has none. */
 export interface Value {
   readonly kind: 'value';
   readonly value: number;
   readonly unit: Unit;
+  /** 95 % CI; null without one. */
   readonly low: number | null;
   readonly high: number | null;
 }
 
-/** `quiet` is beside what it is about; `note` and `why` are below it. */
+/** `quiet` follows its subject on the same line; `note` and `why` are placed below it. */
 export type Style =
   | 'strong'
   | 'quiet'
@@ -86,15 +98,16 @@ export type GroupStyle =
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Addresses keep the time that is looked at, unless their query has its own. */
+/** A link keeps the time range of the page, unless its own query has one. */
 export interface Link {
   readonly kind: 'link';
   readonly text: Content;
   readonly path: string;
   readonly query: Query;
   readonly anchor: string | null;
-  /** For those who do not see what it stands beside. */
+  /** Accessible name, where `text` alone is unclear to screen readers. */
   readonly label?: string;
+  /** Keyboard shortcut (`accesskey`). */
   readonly key?: string;
 }
 
@@ -102,11 +115,11 @@ export interface Section {
   readonly kind: 'section';
   readonly id: string;
   readonly title: Content;
-  /** One line below the title: what this is and how to read it. */
+  /** One line below the title that explains how to read the section. */
   readonly lead?: Content;
-  /** Beside the title. */
+  /** Shown beside the title. */
   readonly aside?: Content;
-  /** How what it is about fares. */
+  /** Status of the section's subject. */
   readonly tone?: Tone;
   readonly content: Content;
 }
@@ -117,25 +130,28 @@ export interface Fact {
   readonly detail?: Content;
 }
 
-/** The first cell of a row is its header. */
+/** The first cell of each row is the row's header. */
 export interface Table {
   readonly kind: 'table';
-  /** Says what the table holds. */
+  /** Accessible name of the table. */
   readonly caption: string;
   readonly columns: readonly {
     readonly title: string;
     readonly isNumber: boolean;
-    /** Left out on a narrow screen, where what remains says enough. */
+    /** Hidden on narrow screens. */
     readonly isMinor: boolean;
   }[];
   readonly rows: readonly (readonly Content[])[];
   readonly size: TableSize;
 }
 
-/** `dense`: bounds are below their values, for many columns; `compact`: few and short columns, a table on a phone too. */
+/**
+ * `dense`, for many columns, places confidence intervals below their values. `compact`, for few short columns, stays a
+ * table on a phone; the others become a list there.
+ */
 type TableSize = 'plain' | 'dense' | 'compact';
 
-/** The title of a column, what a row has in it, and how it is shown. */
+/** Title of a column, content of its cells, and how it is laid out. */
 export type Column<Row> = readonly [
   title: string,
   cell: (row: Row) => Content,
@@ -154,41 +170,31 @@ export type ListStyle =
   | 'tally'
   | 'judged';
 
-interface ListItem {
-  readonly content: Content;
-  readonly tone: Tone | 'for' | 'against' | null;
-}
-
-interface Choices {
-  readonly kind: 'choices';
-  readonly label: string;
-  readonly choices: readonly { readonly link: Link; readonly isChosen: boolean }[];
-}
-
-/** Steps through a long list. */
+/** Links to the previous and the next page of a long list. */
 export interface Pager {
   readonly kind: 'pager';
+  /** Plural noun for the items, such as `queries`. */
   readonly what: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number;
   readonly pageSize: number;
   readonly total: number;
   readonly link: (text: string, page: number) => Link;
 }
 
-/** What a person with scope admin may do; with method `get`, everybody. */
+/** An action that needs scope admin; with method `get`, a filter that everyone may use. */
 export interface Form {
   readonly kind: 'form';
-  /** Null: asks the page itself, which shows the answer in the section of that id. */
+  /** Null posts to the page itself, which shows the answer in the section with the id `section`. */
   readonly action: string | null;
   readonly section?: string;
   readonly method?: 'get';
-  /** Fields that nobody sees; those without a value are left out. */
+  /** Hidden fields; those without a value are left out. */
   readonly hidden?: Query;
   readonly content: Content;
-  /** What it is folded behind, with its name for those who do not see what it is about. */
+  /** Summary that the form is folded behind, with an accessible name where the summary is ambiguous. */
   readonly fold?: { readonly summary: string; readonly label?: string };
-  /** What is said to those who may not. */
+  /** Shown in place of the form to users without scope admin. */
   readonly forbidden?: Content;
 }
 
@@ -202,18 +208,12 @@ export interface Input {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface Button {
-  readonly kind: 'button';
-  readonly text: Content;
-  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
-}
-
-/** A page: what stands around its content is the same for all. */
+/** A page without its frame (header, navigation, footer), which is the same for all pages. */
 export interface PageContent {
   readonly title: string;
-  /** The pipeline that the page is about; null: all of them. */
+  /** Null for a page about all pipelines. */
   readonly pipeline: string | null;
-  /** Which of the pages the navigation marks. */
+  /** Entry that the navigation marks as current. */
   readonly section:
     | 'status'
     | 'overview'
@@ -226,9 +226,9 @@ export interface PageContent {
     | 'checks'
     | 'deployments'
     | null;
-  /** Beside the heading: a state, facts. */
+  /** Shown beside the heading, such as a status badge. */
   readonly aside?: Content;
-  /** False where no time range applies. */
+  /** False for a page without a time range. */
   readonly hasRange?: boolean;
   readonly content: Content;
 }

@@ -1,4 +1,4 @@
-/** Stored measures as people are shown them: named, scaled and explained by their row in the measure table. */
+/** Content for stored measures, with titles, units and explanations from the measure table. */
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
@@ -6,13 +6,12 @@ import type { TrendChart, TrendPoint } from './charts.ts';
 import type { Column, Content } from './content.ts';
 import { age, bounded, missing } from './show.ts';
 
-/** A series with what was measured of it last. */
 export interface LatestOf {
   readonly latest: Pick<LatestMeasurement, 'measure' | 'segment' | 'newest' | 'gap'>;
   readonly isTooOld: boolean;
 }
 
-/** The value, or why there is none: too old to trust, or not measured. */
+/** The latest value, or the reason why there is none. */
 export function latestValue({ latest: { measure, newest, gap }, isTooOld }: LatestOf): Content {
   if (gap !== null) return missing(`none: ${gapWords(gap.reason)}`);
   if (isTooOld || newest === null) return missing('withheld');
@@ -34,7 +33,7 @@ export const segmentColumn: Column<LatestOf> = [
   'minor',
 ];
 
-/** A measure over time; what is said of it is said once for all charts. */
+/** Chart of a measure over time. */
 export function measureChart(
   measure: string,
   points: readonly TrendPoint[],

@@ -1,4 +1,4 @@
-/** Makes content of values: one short function for each kind of it. */
+/** Builders of content, one for each kind of node. */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { TrendPoint } from './charts.ts';
@@ -23,7 +23,7 @@ export function value(shown: number, unit: Unit, low: number | null = null, high
   return { kind: 'value', value: shown, unit, low, high };
 }
 
-/** A stored value with its bounds, unless it is known for certain. */
+/** A stored value with its confidence interval, which is left out if it has no width. */
 export function bounded(
   { value: shown, ciLow, ciHigh }: { value: number; ciLow: number | null; ciHigh: number | null },
   unit: Unit,
@@ -39,7 +39,7 @@ export function exactTime(at: Date): ContentNode {
   return { kind: 'time', at, isExact: true };
 }
 
-/** How long ago it was, which says in words that it is too old, never by colour alone. */
+/** Time since `since`; a value that is too old is marked in words, not only by color. */
 export function age(since: Date, isTooOld = false): ContentNode {
   return { kind: 'age', since, isTooOld };
 }
@@ -55,7 +55,7 @@ const verdictTexts: Readonly<Record<Verdict, string>> = {
   no_data: 'No data',
 };
 
-/** @param isBlind whether a check passes because it could not see a failure */
+/** @param isBlind true for a check that passes but has too little data to detect a failure */
 export function verdictBadge(verdict: Verdict, isBlind = false): ContentNode {
   return isBlind ? badge('Blind', 'no_data') : badge(verdictTexts[verdict], verdict);
 }
@@ -84,7 +84,7 @@ export function why(...content: readonly Content[]): ContentNode {
   return styled('why', ...content);
 }
 
-/** Stands where a value would. */
+/** Placeholder for a value that is missing, with the reason. */
 export function missing(reason: string): ContentNode {
   return styled('missing', reason);
 }
@@ -93,17 +93,16 @@ export function code(text: string): ContentNode {
   return { kind: 'code', text };
 }
 
-/** The id of a document, which may be long. */
 export function documentId(id: string): ContentNode {
   return styled('document', code(id));
 }
 
-/** Text of people, in which nothing is ours. */
+/** Text from users or documents, in which backticks have no meaning. */
 export function verbatim(text: string): ContentNode {
   return { kind: 'verbatim', text };
 }
 
-/** What a query asked, or its id where no text may be shown or none was kept. */
+/** The text of a query with its id, or the id alone if the text was not stored or may not be shown. */
 export function query(id: string, text: string | null): Content {
   return text === null ? code(id) : [styled('query', verbatim(text)), ' ', quiet(code(id))];
 }
@@ -149,7 +148,7 @@ export function fact(name: string, shown: Content, detail: Content = null): Fact
   return { name, value: shown, detail };
 }
 
-/** A column that is null is left out. */
+/** @param columns null entries are left out */
 export function table<Row>(
   caption: string,
   rows: readonly Row[],
@@ -183,7 +182,7 @@ export function tonedList<Item>(
   return { kind: 'list', style, items: items.map((item) => ({ content: contentOf(item), tone: toneOf(item) })) };
 }
 
-/** Why there is nothing to see, and what to do about it. */
+/** Placeholder for content that does not exist yet, with the reason and what to do about it. */
 export function empty(reason: string, todo: Content = null): ContentNode {
   return { kind: 'empty', why: reason, todo };
 }
@@ -196,7 +195,7 @@ export function group(style: GroupStyle, ...content: readonly Content[]): Conten
   return { kind: 'group', style, label: null, content };
 }
 
-/** Nothing to choose among fewer than two. */
+/** Null for fewer than two choices. */
 export function choices(label: string, shown: readonly (readonly [link: Link, isChosen: boolean])[]): Content {
   if (shown.length < 2) return null;
   return { kind: 'choices', label, choices: shown.map(([to, isChosen]) => ({ link: to, isChosen })) };
@@ -210,13 +209,16 @@ export function pipelineChoices(path: string, pipelines: readonly string[], chos
   ]);
 }
 
-/** Asks the services of the pipeline, and shows the page with the answer in that section. */
-export function ask(toSection: string, text: string, does: string): Form {
+/**
+ * A button that has recalld call the services of the pipeline and reload the page, which shows the answer in the section
+ * `toSection`.
+ */
+export function ask(toSection: string, text: string, description: string): Form {
   return {
     kind: 'form',
     action: null,
     section: toSection,
-    content: paragraph({ kind: 'button', text }, ' ', does),
-    forbidden: paragraph(`${text}: ${does} It needs an API key of scope admin.`),
+    content: paragraph({ kind: 'button', text }, ' ', description),
+    forbidden: paragraph(`${text}: ${description} Requires an API key with scope admin.`),
   };
 }

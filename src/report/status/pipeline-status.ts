@@ -1,8 +1,7 @@
 /**
- * How a pipeline stands, from what is stored of it. What must be fresh and is not makes it `no_data`, never `ok`; what is
- * in alarm is never `ok` either, since both are read from the same facts at the same time.
+ * Derives the status of a pipeline from stored data. A pipeline is never `ok` while required data is missing or too old
+ * (`no_data`), nor while an alert is firing; both are derived from the same facts at the same time.
  */
-
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
@@ -12,7 +11,7 @@ import { describeFailure } from '../../golden/rules/run-failure.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { alarmsOf } from '../../incidents/diagnosis/alarms.ts';
-import type { Alarm, Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import type { Alarm } from '../../incidents/diagnosis/rules/incident.ts';
 import { DROP_EVIDENCE, FEEDBACK_BASELINE } from '../../live/measure-feedback.ts';
 import { SAMPLES_READ } from '../../live/measure-live-traffic.ts';
 import { REFERENCE } from '../../live/read-live-window.ts';
@@ -23,57 +22,56 @@ import { NORMAL_RANGES } from '../../measures/watch-changes.ts';
 
 export interface GoldenSetStatus {
   readonly goldenSet: string;
-  /** Whether the config names it; others ran by hand. */
+  /** False for a set that is not in the config and was run manually. */
   readonly isConfigured: boolean;
-  /** Null: it runs by hand. */
+  /** Null if the set is only run manually. */
   readonly cron: string | null;
   readonly lastAttemptAt: Date | null;
-  readonly completed: (NonNullable<LatestRun['completed']> & AgedValue) | null;
+  /** The latest completed run. */
+  readonly completed:
+    | (NonNullable<LatestRun['completed']> & { readonly ageSeconds: number; readonly isTooOld: boolean })
+    | null;
 }
 
-export interface MeasurementStatus extends LatestMeasurement, Pick<AgedValue, 'isTooOld'> {}
-
-interface AgedValue {
-  readonly ageSeconds: number;
+export interface MeasurementStatus extends LatestMeasurement {
   readonly isTooOld: boolean;
 }
 
 export interface PipelineStatus {
   readonly pipeline: string;
-  /** The worst of its checks, and of what must be fresh. */
+  /** Worst verdict of the checks and of required data. */
   readonly state: Verdict;
-  /** Why it is not ok, worst first. */
+  /** Reasons why it is not ok, worst first. */
   readonly reasons: readonly Reason[];
-  /** What is not known although nothing is wrong: checks without data, values that are too old. One sentence each. */
+  /** Missing data that does not change the status, such as checks without enough traffic; one sentence each. */
   readonly unknowns: readonly string[];
-  /** What is in alarm. */
+  /** Firing alerts. */
   readonly alarms: readonly Alarm[];
   readonly checks: readonly CheckState[];
-  /** Those of the config, then others that ran by hand. */
+  /** Sets of the config, then sets that were run manually. */
   readonly golden: readonly GoldenSetStatus[];
   readonly measurements: readonly MeasurementStatus[];
 }
 
-/** What is stored of all pipelines, and by which schedules it is made. */
+/** Stored data of all pipelines, and the schedules by which it is refreshed. */
 export interface StatusFacts {
   readonly latest: readonly LatestRun[];
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
   readonly checks: readonly CheckState[];
-  /** Longest gap between two measurements of live traffic. */
+  /** Longest interval between two measurements of live traffic. */
   readonly liveIntervalSeconds: number;
 }
 
 interface Reason {
-  /** That it makes of the pipeline by itself. */
+  /** Status that this reason alone would give the pipeline. */
   readonly verdict: Verdict;
   readonly sentence: string;
 }
 
-/** Upkeep of a measure, which is no measure itself. */
+/** Intermediate results that are stored like measures but are not shown. */
 const internalMeasures: ReadonlySet<string> = new Set([REFERENCE, NORMAL_RANGES, FEEDBACK_BASELINE, DROP_EVIDENCE]);
 
-/** @param now that ages are reckoned from */
 export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, now: Date): PipelineStatus {
   const { name } = pipeline;
   const checks = facts.checks.filter((one) => one.pipeline === name);
@@ -83,12 +81,12 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
     .filter((one) => !internalMeasures.has(one.measure))
     .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts) }));
   const alarms = alarmsOf(pipeline, { ...facts, measurements: own }, now);
-  const judging = checks.filter(({ isQuiet }) => !isQuiet);
+  const withData = checks.filter(({ isQuiet }) => !isQuiet);
   const findings = [
-    ...judging.map(checkFinding),
-    ...(judging.length === 0 ? [checks.length === 0 ? nothingChecked : nothingJudged] : []),
+    ...withData.map(checkFinding),
+    ...(withData.length === 0 ? [checks.length === 0 ? noChecks : noChecksWithData] : []),
     ...golden.flatMap((set) => goldenFindings(set, facts.latest, name)),
-    ...alarms.filter((alarm) => isToldByItself(alarm, checks)).map(alarmFinding),
+    ...alarms.filter((alarm) => isNotCovered(alarm, checks)).map(alarmFinding),
     ...requiredMeasures(pipeline).flatMap((required) => measureFindings(required, measurements)),
   ];
   const state = worstVerdict(findings.map(({ verdict }) => verdict));
@@ -96,33 +94,33 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   return { pipeline: name, state, reasons: worstFirst(findings), unknowns, alarms, checks, golden, measurements };
 }
 
-/** The incident of a pipeline; one that nobody has closed yet says nothing of a pipeline that is well. */
-export function openIncidentOf<Stored extends Pick<Incident, 'pipeline'>>(
-  { pipeline, state }: Pick<PipelineStatus, 'pipeline' | 'state'>,
+/** The open incident of a pipeline; null for a healthy pipeline, whose incident is about to be closed. */
+export function openIncidentOf<Stored extends { readonly pipeline: string }>(
+  { pipeline, state }: PipelineStatus,
   open: readonly Stored[],
 ): Stored | null {
   return state === 'ok' ? null : (open.find((one) => one.pipeline === pipeline) ?? null);
 }
 
-/** What there is to say of a pipeline of which nothing is in alarm and nothing is missing. */
-export function healthySentence({ unknowns }: Pick<PipelineStatus, 'unknowns'>): string {
+/** Sentence shown for a pipeline without reasons. */
+export function healthySentence(unknowns: readonly string[]): string {
   return unknowns.length === 0
-    ? 'Every check holds, and everything that must be fresh is.'
-    : 'Nothing is in alarm. Not everything is known:';
+    ? 'All checks pass; all data is fresh.'
+    : 'No alert is firing, but some data is missing:';
 }
 
-const nothingChecked: Reason = {
+const noChecks: Reason = {
   verdict: 'no_data',
-  sentence: 'It has no check, so that nothing says whether it is well.',
+  sentence: 'No check is configured, so the quality of this pipeline is unknown.',
 };
 
-const nothingJudged: Reason = {
+const noChecksWithData: Reason = {
   verdict: 'no_data',
-  sentence: 'No check has enough data to judge by, so that nothing says whether it is well.',
+  sentence: 'No check has enough data yet, so the quality of this pipeline is unknown.',
 };
 
-/** Checks speak for themselves, and golden runs by what became of the last one. */
-function isToldByItself({ name, goldenSet }: Alarm, checks: readonly CheckState[]): boolean {
+/** True for alerts other than those of checks and golden runs, which have reasons of their own. */
+function isNotCovered({ name, goldenSet }: Alarm, checks: readonly CheckState[]): boolean {
   return goldenSet === null && !checks.some((check) => check.name === name);
 }
 
@@ -143,21 +141,17 @@ function worstFirst(findings: readonly Reason[]): Reason[] {
   return order.flatMap((verdict) => findings.filter((finding) => finding.verdict === verdict));
 }
 
-function checkFinding({ name, goldenSet, verdict, explanation, isTooOld }: CheckState): Reason {
-  const judge = goldenSet === null ? 'nothing' : 'no run';
-  if (explanation === null) return { verdict, sentence: `${name}: ${judge} has judged it yet.` };
-  if (isTooOld) {
-    const last = goldenSet === null ? 'what' : 'the run that';
-    return { verdict, sentence: `${name}: ${last} judged it last is too old to trust.` };
-  }
+function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Reason {
+  if (explanation === null) return { verdict, sentence: `${name}: not evaluated yet.` };
+  if (isTooOld) return { verdict, sentence: `${name}: the last evaluation is too old to trust.` };
   return { verdict, sentence: `${name}: ${explanation}` };
 }
 
 function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, now: Date): GoldenSetStatus[] {
   const own = facts.latest.filter(({ pipeline }) => pipeline === name);
   const configured = golden.map(({ set }) => set);
-  const byHand = own.map(({ goldenSet }) => goldenSet).filter((set) => !configured.includes(set));
-  return [...configured, ...byHand].map((goldenSet) => {
+  const manual = own.map(({ goldenSet }) => goldenSet).filter((set) => !configured.includes(set));
+  return [...configured, ...manual].map((goldenSet) => {
     const run = own.find((one) => one.goldenSet === goldenSet);
     const completed = run?.completed ?? null;
     return {
@@ -187,26 +181,24 @@ function goldenFindings(
   const failure = ended?.failure ?? null;
   if (ended !== null && (completed === null || ended.finishedAt > completed.finishedAt)) {
     const why = failure === null ? '.' : `: ${describeFailure(failure)}`;
-    return [{ verdict, sentence: `The last run of ${set} is void or failed${why}` }];
+    return [{ verdict, sentence: `The last run of ${set} produced no scores${why}` }];
   }
-  // Nobody asks of a set that runs by hand when it was run.
+  // A set that is run manually has no schedule that it could miss.
   if (isConfigured && completed === null) return [{ verdict, sentence: `No run of ${set} has completed yet.` }];
   if (isConfigured && completed?.isTooOld === true)
-    return [{ verdict, sentence: `The last run of ${set} that completed is too old to trust.` }];
+    return [{ verdict, sentence: `The last completed run of ${set} is too old to trust.` }];
   if (ended === null || failure === null) return [];
   const share = failedShare(ended.outcomes);
-  const sentence = `The retriever failed queries of the last run of ${set}: ${describeFailure(failure)}`;
+  const sentence = `Queries of the last run of ${set} failed: ${describeFailure(failure)}`;
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 
-interface RequiredMeasure {
-  readonly measure: string;
-  /** What of a pipeline nobody looks at when it is missing: the subject of a sentence. */
-  readonly part: string;
-}
-
-/** What is measured of every pipeline like this one, whatever its traffic. */
-function requiredMeasures({ store, embedder }: WatchedPipeline): RequiredMeasure[] {
+/**
+ * Measures that a pipeline like this one always has, whatever its traffic.
+ *
+ * @returns each with what it covers, as the subject of a sentence
+ */
+function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
     { measure: SAMPLES_READ, part: 'Live traffic' },
     ...(store === null ? [] : [{ measure: 'store_vectors', part: 'The vector store' }]),
@@ -214,18 +206,21 @@ function requiredMeasures({ store, embedder }: WatchedPipeline): RequiredMeasure
   ];
 }
 
-function measureFindings({ measure, part }: RequiredMeasure, measurements: readonly MeasurementStatus[]): Reason[] {
+function measureFindings(
+  { measure, part }: ReturnType<typeof requiredMeasures>[number],
+  measurements: readonly MeasurementStatus[],
+): Reason[] {
   const verdict = 'no_data';
   const found = measurements.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   if (found === undefined) return [{ verdict, sentence: `${part} has not been measured yet.` }];
   if (found.isTooOld) return [{ verdict, sentence: `${part} was measured too long ago to trust.` }];
-  // A store may be one that cannot count, which is no failure.
+  // Some stores cannot count their vectors, which is not a failure.
   if (found.gap !== null && found.gap.reason !== 'unsupported')
     return [{ verdict, sentence: `${part} could not be measured: ${gapWords(found.gap.reason)}.` }];
   return [];
 }
 
-/** By what the series last came to, a value or a gap. */
+/** Uses the latest measurement of the series, whether it is a value or a gap. */
 function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts: StatusFacts): boolean {
   const last = gap ?? newest;
   if (last === null) return true;

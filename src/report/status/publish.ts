@@ -1,8 +1,6 @@
 /**
- * Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a
- * metric.
+ * Turns stored rows into gauges of /metrics. Scores that are too old to trust are withheld, and a gauge says so.
  */
-
 import { readCheckGauges } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { queryOutcomes, type RunStatus } from '../../core/model.ts';
@@ -32,15 +30,14 @@ import {
   sample,
 } from '../../platform/metrics/meter.ts';
 
-/** Rows that several parts are made of, read once. */
+/** Rows that several subjects need, read once; `runs` has full runs only, not sentinels. */
 interface SharedRows extends MeasuredRows {
-  /** Full runs. */
   readonly runs: readonly LatestRun[];
 }
 
 const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
 
-/** Gauges beside those of golden runs: when runs are due, and what each subject has measured. */
+/** Reads the gauges of one subject; those of golden runs are made here. */
 type GaugesOfSubject = (context: Context, rows: SharedRows) => GaugesAt | Promise<GaugesAt>;
 
 const gaugesOfSubjects: readonly GaugesOfSubject[] = [
@@ -61,12 +58,12 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
-/** Values are trusted by the schedule of the job that takes them. */
+/** Values of live traffic are trusted by the schedule of the job that measures them. */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
 /**
- * Reads the rows behind every stored gauge, one table after the other, since nobody waits for it and it shares the
- * connections of those who are waited for. Pipelines that the config no longer has are left out.
+ * Reads the rows behind every stored gauge. It reads one table at a time, because it is not urgent and shares database
+ * connections with requests that are. Pipelines that are no longer in the config are left out.
  */
 export async function readStoredGauges(
   context: Context,
@@ -77,7 +74,7 @@ export async function readStoredGauges(
   const queues = await context.queue.counts();
   const parts: GaugesAt[] = [];
   for (const read of subjects) parts.push(await read(context, rows));
-  const watched = new Set(context.pipelines.map((pipeline) => pipeline.name));
+  const watched = new Set(namesOf(context));
   const fixed = [
     ...context.pipelines.flatMap((pipeline) => configSamples(pipeline, context)),
     ...queues.map(({ queue, state, count }) => sample('recalld_queue_jobs', { queue, state }, count)),
@@ -98,7 +95,7 @@ interface SetLabels {
   readonly golden_set: string;
 }
 
-/** What a run that ended came to never changes; only whether it is shown does. */
+/** The gauges of a run that ended never change, except that they are withheld when they become too old. */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
   const current: GaugeSample[] = [
@@ -177,7 +174,7 @@ function segmentSizes(scores: readonly SegmentScore[]): (readonly [string, numbe
   return [...new Map(scores.map((score) => [score.segment, score.n]))];
 }
 
-/** What is known without any run, so that a set that never ran is seen to be missing. */
+/** Gauges that do not need a run, so that a set that never ran is noticed. */
 function configSamples({ name, golden }: WatchedPipeline, { intervalSeconds }: Context): GaugeSample[] {
   return golden.flatMap(({ set }) => {
     const interval = intervalSeconds(name, set);

@@ -1,4 +1,4 @@
-/** Reads what is stored of pipelines and says how each stands, and all at one glance. */
+/** Reads the status of pipelines, in detail and as an overview. */
 import { statesOf } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -20,30 +20,28 @@ import {
 const DEPLOYMENTS_MS = 7 * DAY_MS;
 const MAX_DEPLOYMENTS = 100;
 
-/** The runs behind the scores of a golden set. */
-export interface GoldenSetRuns {
-  readonly goldenSet: string;
-  readonly latest: GoldenRun | null;
-  readonly latestCompleted: GoldenRun | null;
-  /** Null when none is pinned. */
-  readonly baseline: GoldenBaseline | null;
-}
-
 export interface DetailedStatus extends PipelineStatus {
   readonly at: Date;
-  readonly runs: readonly GoldenSetRuns[];
-  /** Of the last seven days, newest first. */
+  /** The runs behind the scores of each golden set. */
+  readonly runs: readonly {
+    readonly goldenSet: string;
+    readonly latest: GoldenRun | null;
+    readonly latestCompleted: GoldenRun | null;
+    /** Null if no baseline is pinned. */
+    readonly baseline: GoldenBaseline | null;
+  }[];
+  /** Deployments of the last seven days, newest first. */
   readonly deployments: readonly Deployment[];
 }
 
-/** How every pipeline of the config stands, in its order. */
+/** Reads the status of every pipeline, in the order of the config. */
 export async function readStatuses(context: Context): Promise<readonly PipelineStatus[]> {
   const now = context.clock.now();
   const facts = await readFacts(context, now);
   return context.pipelines.map((pipeline) => pipelineStatus(pipeline, facts, now));
 }
 
-/** How one pipeline stands, with what is needed to look further. */
+/** Reads the status of one pipeline, with its latest runs and deployments. */
 export async function readStatus(context: Context, pipeline: WatchedPipeline): Promise<DetailedStatus> {
   const at = context.clock.now();
   const [facts, deployments] = await Promise.all([
@@ -68,7 +66,7 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
   ]);
   return {
     latest,
-    // What the model said alone is no news once people have corrected it, and would only grow old.
+    // Scores by the model alone are no longer measured once human judgments correct them; they would only become too old.
     measurements: measurements.filter((one) => !isCorrected(one, measurements)),
     checks: statesOf(context, standings, now),
     intervalSeconds,
@@ -76,7 +74,7 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
   };
 }
 
-async function readRuns({ db }: Context, pipeline: string, goldenSet: string): Promise<GoldenSetRuns> {
+async function readRuns({ db }: Context, pipeline: string, goldenSet: string): Promise<DetailedStatus['runs'][number]> {
   const [[latest], [latestCompleted], baseline] = await Promise.all([
     db.golden.runs.list({ pipeline, goldenSet, limit: 1 }),
     db.golden.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 }),
@@ -85,10 +83,10 @@ async function readRuns({ db }: Context, pipeline: string, goldenSet: string): P
   return { goldenSet, latest: latest ?? null, latestCompleted: latestCompleted ?? null, baseline };
 }
 
-/** A pipeline, as `recalld status --json` tells it. */
+/** A pipeline in the output of `recalld status --json`. */
 export type OverviewJson = Awaited<ReturnType<typeof readOverview>>[number];
 
-const RUNS_OF_TREND = 20;
+const TREND_RUNS = 20;
 
 export async function readOverview(context: Context) {
   const [statuses, open] = await Promise.all([readStatuses(context), context.db.incidents.open()]);
@@ -100,13 +98,13 @@ export async function readOverview(context: Context) {
     const sentences = reasons.map(({ sentence }) => sentence);
     overview.push({
       pipeline,
-      /** The worst of its checks, and of what must be fresh: never `ok` by values that are too old. */
+      /** Worst verdict of the checks and of required data; never `ok` while required data is too old. */
       state,
-      /** Why it is not ok, worst first. */
+      /** Reasons why it is not ok, worst first. */
       reasons: sentences,
-      /** What is not known although nothing is wrong. */
+      /** Missing data that does not change the status. */
       unknowns,
-      /** The summary of the diagnosis that holds; null when nothing is in alarm. */
+      /** Summary of the diagnosis of the open incident; null without one. */
       diagnosis: summary,
       golden_sets: sets,
     });
@@ -114,15 +112,11 @@ export async function readOverview(context: Context) {
   return overview;
 }
 
-async function goldenSet(
-  runs: Pick<GoldenRuns, 'list' | 'scores'>,
-  pipeline: string,
-  { goldenSet: set, completed }: GoldenSetStatus,
-) {
+async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, completed }: GoldenSetStatus) {
   const headline = completed === null ? null : headlineOf(completed.scores);
   return {
     golden_set: set,
-    /** Of the last run that completed; null when none did. */
+    /** Age of the last completed run; null without one. */
     age_seconds: completed === null ? null : Math.round(completed.ageSeconds),
     is_too_old: completed?.isTooOld ?? false,
     /** nDCG at the largest cut-off. */
@@ -132,19 +126,19 @@ async function goldenSet(
       ci_low: headline.ciLow,
       ci_high: headline.ciHigh,
     },
-    /** The same measure over the last runs that completed, oldest first. */
+    /** The same measure over the last completed runs, oldest first. */
     trend: headline === null ? [] : await readTrend(runs, pipeline, set, headline.k),
   };
 }
 
-/** nDCG at `k` of the last runs of a set that completed, oldest first; null for one that has no such cut-off. */
+/** nDCG at `k` of the last completed runs of a set, oldest first; null for a run without this cut-off. */
 export async function readTrend(
-  runs: Pick<GoldenRuns, 'list' | 'scores'>,
+  runs: GoldenRuns,
   pipeline: string,
   set: string,
   k: number,
 ): Promise<readonly (number | null)[]> {
-  const found = await runs.list({ pipeline, goldenSet: set, status: 'completed', limit: RUNS_OF_TREND });
+  const found = await runs.list({ pipeline, goldenSet: set, status: 'completed', limit: TREND_RUNS });
   const values = await Promise.all(
     found.map(async ({ id }) => {
       const scores = await runs.scores(id);

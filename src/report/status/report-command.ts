@@ -1,4 +1,4 @@
-/** `recalld report`: the review of a pipeline as one file. */
+/** `recalld report`: the weekly report of a pipeline as one HTML file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -20,40 +20,32 @@ import { toWire } from '../../platform/http/wire.ts';
 import { renderReport } from './report/report-page.tsx';
 import { type ReportedSet, readWeeklyReport, type WeeklyReport } from './weekly-report.ts';
 
-interface ReportRequest extends ReportedTime {
-  /** Path of the file. */
-  readonly out: string;
-  /** Replaces a file that is there. */
-  readonly force: boolean;
-}
-
-/** From the compiled file as from the source. */
+/** The same path from the compiled file and from the source. */
 const assets = path.join(import.meta.dirname, '../../../src/report/console/assets');
 
 /**
- * Reads the review and writes it as one HTML file.
+ * Reads the report and writes it to the file `out`, which `force` replaces if it exists.
  *
  * @throws RecalldError file_unwritable, and as withCommandStore
  */
-async function writeReport(settings: CommandSettings, request: ReportRequest): Promise<WeeklyReport> {
-  const { pipeline, from, until, out, force } = request;
+async function writeReport(
+  settings: CommandSettings,
+  { pipeline, from, until }: ReturnType<typeof readReportOptions>,
+  out: string,
+  force: boolean,
+): Promise<WeeklyReport> {
   const now = systemClock.now();
   const privacy = settings.config.pipelines.find(({ name }) => name === pipeline)?.privacy;
   const showsText = privacy?.text !== 'hash';
-  const review = await withCommandStore(settings, (store) => {
+  const report = await withCommandStore(settings, (store) => {
     const watched = store.pipelines.find(({ name }) => name === pipeline);
     if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not watched.`);
     return readWeeklyReport(store, { pipeline: watched, from, until, showsText });
   });
   const sheets = ['style.css', 'report.css'].map((name) => readFile(path.join(assets, name), 'utf8'));
   const style = (await Promise.all(sheets)).join('\n');
-  await writeText(out, renderReport({ review, now, version, style }), force);
-  return review;
-}
-
-interface ReportCommandOptions extends ConfiguredOptions, ReportOptions {
-  readonly out: string;
-  readonly force?: boolean;
+  await writeText(out, renderReport({ report, now, version, style }), force);
+  return report;
 }
 
 export function reportCommand(command: Command, signal: AbortSignal): Command {
@@ -61,24 +53,25 @@ export function reportCommand(command: Command, signal: AbortSignal): Command {
     command,
     'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html',
   )
-    .option('--pipeline <name>', 'the pipeline to review (default: the only one of the config)')
-    .option('--from <time>', 'start of the time to review, or its length such as 7d (default: 7d)')
-    .option('--to <time>', 'end of the time to review (default: now)')
+    .option('--pipeline <name>', 'the pipeline (default: the only one in the config)')
+    .option('--from <time>', 'start of the period, or its length, such as 7d (default: 7d)')
+    .option('--to <time>', 'end of the period (default: now)')
     .option('--out <file>', 'HTML file to write', 'report.html')
-    .option('--force', 'replace the file when it is there')
-    .action(async ({ config, out, force = false, json, ...options }: ReportCommandOptions) => {
+    .option('--force', 'overwrite an existing file')
+    .action(async (options: ConfiguredOptions & ReportOptions & { readonly out: string; readonly force?: boolean }) => {
+      const { config, out, force = false, json } = options;
       const settings = commandSettings(config, signal);
       const pipelines = settings.config.pipelines.map(({ name }) => name);
-      const time = readReportOptions(options, pipelines, systemClock.now());
-      const review = await writeReport(settings, { ...time, out, force });
-      if (json === true) printJson({ file: out, ...reviewJson(review) });
-      else printLine(`The review of ${time.pipeline} is in ${out}.`);
+      const scope = readReportOptions(options, pipelines, systemClock.now());
+      const report = await writeReport(settings, scope, out, force);
+      if (json === true) printJson({ file: out, ...reportJson(report) });
+      else printLine(`Wrote the report of ${scope.pipeline} to ${out}.`);
     });
 }
 
-/** In the words and units of the HTTP API; times are ISO 8601 in UTC. */
-function reviewJson(review: WeeklyReport) {
-  const { pipeline, from, until, sets, incidents, density, topics, deployments, cut } = review;
+/** Uses the names and units of the HTTP API. */
+function reportJson(report: WeeklyReport) {
+  const { pipeline, from, until, sets, incidents, density, topics, deployments, truncated } = report;
   return {
     pipeline,
     from: from.toISOString(),
@@ -97,7 +90,7 @@ function reviewJson(review: WeeklyReport) {
     },
     topics: topics.map(({ topic, texts, windows }) => topicJson(topic, texts, windows)),
     deployments: toWire(z.array(deploymentSchema), deployments),
-    incomplete: [...cut],
+    incomplete: [...truncated],
   };
 }
 
@@ -128,34 +121,28 @@ function valueJson({ windowEnd, value, ciLow, ciHigh, n }: Measurement) {
   return { window_end: windowEnd.toISOString(), value, ci_low: ciLow, ci_high: ciHigh, n };
 }
 
-/** As they were given. */
 export interface ReportOptions {
   readonly pipeline?: string;
   readonly from?: string;
   readonly to?: string;
 }
 
-export interface ReportedTime {
-  readonly pipeline: string;
-  readonly from: Date;
-  /** Exclusive. */
-  readonly until: Date;
-}
-
 const DEFAULT_LENGTH = '7d';
 const lengthSchema = durationSchema('1m', '36500d');
 
 /**
- * @param pipelines the names that the config has
- * @throws RecalldError usage, with everything that is missing or wrong in one sentence
+ * Validates the options of the command; `until` is exclusive.
+ *
+ * @param pipelines names of the pipelines in the config
+ * @throws RecalldError usage, with all problems in one message
  */
-export function readReportOptions(options: ReportOptions, pipelines: readonly string[], now: Date): ReportedTime {
+export function readReportOptions(options: ReportOptions, pipelines: readonly string[], now: Date) {
   const { from: start = DEFAULT_LENGTH, to: end } = options;
   const pipeline = options.pipeline ?? (pipelines.length === 1 ? pipelines[0] : undefined);
   const until = end === undefined ? now : readTime(end);
   const from = readStart(start, until ?? now);
   const problems: string[] = [];
-  if (pipelines.length === 0) problems.push('the config has no pipeline, add one under `pipelines`');
+  if (pipelines.length === 0) problems.push('the config has no pipeline; add one under `pipelines`');
   else if (pipeline === undefined) problems.push(`--pipeline must name one of ${pipelines.join(', ')}`);
   else if (!pipelines.includes(pipeline)) {
     problems.push(`--pipeline must name one of ${pipelines.join(', ')}, not "${pipeline}"`);
@@ -165,12 +152,12 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   if (until === null) problems.push(`--to must be a time such as 2026-11-20T15:45:00Z, not "${end}"`);
   if (from !== null && until !== null && from >= until) problems.push('--from must be before --to');
   if (pipeline === undefined || from === null || until === null || problems.length > 0) {
-    throw new RecalldError('usage', `The report cannot be made: ${problems.join('; ')}.`);
+    throw new RecalldError('usage', `Cannot write the report: ${problems.join('; ')}.`);
   }
   return { pipeline, from, until };
 }
 
-/** A time, or a length of time before `until`. */
+/** Reads a time, or a length of time before `until`. */
 function readStart(text: string, until: Date): Date | null {
   return lengthSchema.safeParse(text).success ? new Date(until.getTime() - durationMs(text)) : readTime(text);
 }

@@ -1,4 +1,4 @@
-/** `/v1/pipelines`, `/v1/checks` and `/v1/feedback/summary`: how things stand. */
+/** Schemas of `/v1/pipelines` and `/v1/feedback/summary`. */
 import { z } from 'zod';
 import { checkStateSchema } from '../../checks/edge/routes.ts';
 import { baselineSchema } from '../../golden/endpoints.ts';
@@ -16,18 +16,20 @@ export const pipelineParams = z.strictObject({ pipeline: nameSchema });
 export const pipelineListQuery = z.strictObject(numberedPageShape);
 
 const stateField = verdictField.describe(
-  'The worst of its checks; no_data when something that must be fresh is not, never ok.',
+  'Worst verdict of its checks; no_data, never ok, while required data is missing or too old.',
 );
 
 export const pipelineStateSchema = z.object({
   pipeline: z.string(),
   state: stateField,
-  reasons: z.array(z.string()).describe('Why it is not ok, worst first.'),
-  unknowns: z.array(z.string()).describe('What is not known although nothing is wrong.'),
+  reasons: z.array(z.string()).describe('Reasons why it is not ok, worst first.'),
+  unknowns: z
+    .array(z.string())
+    .describe('Missing data that does not change the state, such as checks without enough traffic.'),
   golden_sets: z.array(
     z.object({
       golden_set: z.string(),
-      cron: z.string().nullable().describe('Null: it runs by hand.'),
+      cron: z.string().nullable().describe('Null for a set that is only run manually.'),
     }),
   ),
 });
@@ -48,8 +50,12 @@ const goldenSetStatusSchema = z.object({
       run_id: z.string().nullable(),
       finished_at: z.iso.datetime(),
       age_seconds: age,
-      too_old: z.boolean().describe('Older than three intervals of its schedule, three days for one by hand.'),
-      metrics: metricsSchema.nullable().describe('Over all queries; withheld when they are too old to trust.'),
+      too_old: z
+        .boolean()
+        .describe(
+          'True for a run older than three intervals of its schedule, or three days for a set that is run manually.',
+        ),
+      metrics: metricsSchema.nullable().describe('Over all queries; null if they are too old to trust.'),
     })
     .nullable(),
   baseline: baselineSchema.nullable(),
@@ -58,45 +64,47 @@ const goldenSetStatusSchema = z.object({
 const measurementSchema = z.object({
   measure: z.string(),
   segment: z.string(),
-  value: z.number().nullable().describe('Withheld when it is too old to trust, or a later attempt came to nothing.'),
+  value: z.number().nullable().describe('Null if it is too old to trust, or if a later measurement failed.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.string().nullable(),
   n: count.nullable(),
-  measured_at: z.iso.datetime().nullable().describe('When the last attempt was made.'),
+  measured_at: z.iso.datetime().nullable().describe('Time of the last attempt.'),
   age_seconds: age,
   too_old: z.boolean(),
-  gap: z.string().nullable().describe('Why the last attempt came to no value.'),
+  gap: z.string().nullable().describe('Why the last attempt produced no value.'),
 });
 
 export const pipelineStatusSchema = z.object({
   pipeline: z.string(),
   at: z.iso.datetime(),
   state: stateField,
-  reasons: z.array(z.string()).describe('Why it is not ok, worst first.'),
-  unknowns: z.array(z.string()).describe('What is not known although nothing is wrong.'),
+  reasons: z.array(z.string()).describe('Reasons why it is not ok, worst first.'),
+  unknowns: z
+    .array(z.string())
+    .describe('Missing data that does not change the state, such as checks without enough traffic.'),
   checks: z.array(checkStateSchema),
   golden_sets: z.array(goldenSetStatusSchema),
-  measurements: z.array(measurementSchema).describe('The latest of each series.'),
-  deployments: z.array(deploymentSchema).describe('Of the last seven days, newest first, at most 100.'),
+  measurements: z.array(measurementSchema).describe('Latest measurement of each series.'),
+  deployments: z.array(deploymentSchema).describe('Deployments of the last seven days, newest first, at most 100.'),
 });
 
 export const feedbackSummaryQuery = z.strictObject({
   pipeline: nameSchema.optional().describe('Only this pipeline.'),
-  hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window that ends now.'),
+  hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window, which ends now.'),
 });
 
 const ratioSchema = z.object({
   positive: count,
   negative: count,
-  n: count.describe('Opinions that are positive or negative.'),
-  positive_ratio: z.number().nullable().describe('Null without an opinion.'),
+  n: count.describe('Number of positive and negative opinions.'),
+  positive_ratio: z.number().nullable().describe('Null without opinions.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.literal('wilson'),
 });
 
-const bySegment = z.record(z.string(), ratioSchema).describe('By segment; `all` is always there.');
+const bySegment = z.record(z.string(), ratioSchema).describe('By segment; `all` is always present.');
 
 export const feedbackSummarySchema = z.object({
   from: z.iso.datetime(),
@@ -108,16 +116,18 @@ export const feedbackSummarySchema = z.object({
         .array(
           z.object({
             kind: z.enum(feedbackKinds),
-            feedback: count.describe('All of it, also what was changed later or is beyond a cap.'),
+            feedback: count.describe(
+              'All feedback received, including opinions that were changed later or exceed a cap.',
+            ),
             positive: count,
             negative: count,
             neutral: count,
           }),
         )
-        .describe('Latest opinions by kind; kinds that nobody sent are left out.'),
+        .describe('Latest opinions by kind; kinds without feedback are left out.'),
       opinions: z
         .object({ all: bySegment, explicit: bySegment, implicit: bySegment })
-        .describe('By what they are taken from: every kind, what users said, what they did.'),
+        .describe('By source: all feedback, explicit (what users said) and implicit (what users did).'),
     }),
   ),
 });

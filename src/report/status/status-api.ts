@@ -1,6 +1,6 @@
 /**
- * `/v1/pipelines`: how things stand, as it is read and told over HTTP; and the endpoints that say what was changed,
- * and that erase.
+ * Routes of `/v1/pipelines`, and descriptions of the endpoints for status, deployments and erasure in the OpenAPI
+ * document.
  */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -67,7 +67,7 @@ export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
   });
 }
 
-/** How a pipeline stands, as it is told over HTTP. Values that are too old to trust are withheld. */
+/** Values that are too old to trust are withheld. */
 function statusJson({ at, checks, reasons, golden, runs, measurements, ...status }: DetailedStatus) {
   return toWire(pipelineStatusSchema, {
     ...status,
@@ -101,7 +101,6 @@ function statusJson({ at, checks, reasons, golden, runs, measurements, ...status
 
 const withheld = { value: null, ciLow: null, ciHigh: null, ciMethod: null, n: null };
 
-/** Composes what the HTTP API says of how things stand. */
 type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;
 
 export function createStatusApi(context: Context): StatusApi {
@@ -135,32 +134,32 @@ export const changeEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/deployments',
     tag: 'changes',
-    summary: 'Annotate a change of an index, an embedding model, a retriever or a golden set.',
+    summary: 'Report a deployment: a change of an index, an embedding model, a retriever or a golden set.',
     scope: 'admin',
     body: newDeploymentSchema,
-    responses: { '201': { description: 'Recorded.', body: deploymentSchema } },
+    responses: { '201': { description: 'The recorded deployment.', body: deploymentSchema } },
   },
   {
     method: 'get',
     path: '/v1/deployments',
     tag: 'changes',
-    summary: 'Changes that were annotated or detected, newest first.',
+    summary: 'Deployments that were reported or detected, newest first.',
     scope: 'read',
     query: deploymentListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(deploymentSchema) } },
+    responses: { '200': { description: 'One page of the list.', body: pageOf(deploymentSchema) } },
   },
   {
     method: 'delete',
     path: '/v1/users/{id}',
     tag: 'privacy',
     summary:
-      'Erase a user: their live queries, their feedback, and feedback on their queries; what comes late of them, within a minute.',
+      'Erase a user: their live queries, their feedback, and feedback on their queries. Data that arrives later is erased within a minute.',
     scope: 'admin',
     body: null,
     responses: {
       '200': {
-        description: 'What was erased; `/v1/audit` keeps that it was done, not what was erased.',
+        description: 'Number of erased rows. `/v1/audit` records the erasure, but not the erased data.',
         body: erased,
       },
     },
@@ -169,11 +168,11 @@ export const changeEndpoints: readonly Endpoint[] = [
     method: 'delete',
     path: '/v1/queries/{id}',
     tag: 'privacy',
-    summary: 'Erase a live query and the feedback on it, also what comes late.',
+    summary: 'Erase a live query and its feedback, including feedback that arrives later.',
     scope: 'admin',
     params: erasedQueryParams,
     body: null,
-    responses: { '200': { description: 'What was erased.', body: erased } },
+    responses: { '200': { description: 'Number of erased rows.', body: erased } },
   },
 ];
 
@@ -182,61 +181,60 @@ export const statusEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/pipelines',
     tag: 'status',
-    summary: 'Every pipeline of the config and how it stands.',
+    summary: 'Status of every pipeline in the config.',
     scope: 'read',
     query: pipelineListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(pipelineStateSchema) } },
+    responses: { '200': { description: 'One page of the list.', body: pageOf(pipelineStateSchema) } },
   },
   {
     method: 'get',
     path: '/v1/pipelines/{pipeline}/status',
     tag: 'status',
-    summary: 'A pipeline at a glance: checks, golden sets, measurements, and what was changed of late.',
+    summary: 'Status of a pipeline: checks, golden sets, measurements and recent deployments.',
     scope: 'read',
     params: pipelineParams,
     body: null,
-    responses: { '200': { description: 'How it stands.', body: pipelineStatusSchema } },
+    responses: { '200': { description: 'The status of the pipeline.', body: pipelineStatusSchema } },
   },
   {
     method: 'get',
     path: '/v1/checks',
     tag: 'status',
-    summary: 'Every check of the config with its latest verdict and the reason of it.',
+    summary: 'Every check in the config, with its latest verdict and the reason.',
     scope: 'read',
     query: checkListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(checkStateSchema) } },
+    responses: { '200': { description: 'One page of the list.', body: pageOf(checkStateSchema) } },
   },
   {
     method: 'get',
     path: '/v1/incidents',
     tag: 'status',
-    summary:
-      'What was in alarm on pipelines and what was likely behind it, newest first; one that is not closed is open.',
+    summary: 'Incidents and their likely causes, newest first. An incident without `closed_at` is open.',
     scope: 'read',
     query: incidentListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(incidentSchema) } },
+    responses: { '200': { description: 'One page of the list.', body: pageOf(incidentSchema) } },
   },
   {
     method: 'get',
     path: '/v1/checks/transitions',
     tag: 'status',
-    summary: 'When checks changed their verdicts, from what to what, and why; newest first.',
+    summary: 'Changes of verdicts of checks, with the reasons, newest first.',
     scope: 'read',
     query: transitionListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(transitionSchema) } },
+    responses: { '200': { description: 'One page of the list.', body: pageOf(transitionSchema) } },
   },
   {
     method: 'get',
     path: '/v1/feedback/summary',
     tag: 'status',
-    summary: 'What users thought of the answers within the last hours, with bounds.',
+    summary: 'User feedback of the last hours, with 95 % CI.',
     scope: 'read',
     query: feedbackSummaryQuery,
     body: null,
-    responses: { '200': { description: 'By pipeline.', body: feedbackSummarySchema } },
+    responses: { '200': { description: 'Feedback by pipeline.', body: feedbackSummarySchema } },
   },
 ];

@@ -1,4 +1,4 @@
-/** `recalld status`: how every pipeline stands, at one glance. */
+/** `recalld status`: the status of every pipeline. */
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
@@ -30,7 +30,7 @@ function contentOf(pipelines: readonly OverviewJson[]): Content {
       ['State', ({ state, isFirst }) => isFirst && verdictBadge(state)],
       ['Golden set', ({ set }) => set?.golden_set ?? missing('none')],
       [
-        'Score, 95 % bounds',
+        'Score (95 % CI)',
         ({ set }) =>
           set !== null &&
           set.score !== null && [

@@ -1,6 +1,6 @@
 /**
- * The status of pipelines: all of them at a glance, those that are failing first, and one of them, with the latest of
- * each of its measures and its age; what is too old or came to nothing says so.
+ * The status page, with all pipelines and the worst first, and the overview page of one pipeline, with the latest value
+ * and age of each measure.
  */
 import { checkTable } from '../../checks/edge/check-table.ts';
 import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
@@ -58,8 +58,8 @@ export function statusPage(pipelines: readonly PipelineGlance[]): PageContent {
     content:
       byState.length === 0
         ? empty(
-            'The config names no pipeline, so there is nothing to watch.',
-            'Write a `recalld.yaml` with your retriever under `pipelines`, check it with `recalld config check` and start the daemon again.',
+            'No pipeline is configured.',
+            'Add your retriever under `pipelines` in `recalld.yaml`, validate the file with `recalld config check`, and restart the daemon.',
           )
         : byState.flatMap(({ found }) => found.map(glance)),
   };
@@ -74,18 +74,17 @@ function glance({ status, diagnosis, trends }: PipelineGlance): Section {
     { tone: state, aside: verdictBadge(state) },
     group(
       'glance',
-      group('side', reasons(status), diagnosisOf(state, diagnosis, 'brief')),
+      group('side', reasonList(status.reasons, status.unknowns), diagnosisOf(state, diagnosis, 'brief')),
       group('side', measuresTable(pipeline, golden, shown, trends)),
     ),
   );
 }
 
-/** Every reason why a pipeline is not well, each in the colour of what it makes of it. */
-export function reasons(status: Pick<PipelineStatus, 'reasons' | 'unknowns'>): Content {
-  const unknowns = status.unknowns.map((sentence) => ({ verdict: 'no_data' as const, sentence }));
-  const shown = status.reasons.length > 0 ? status.reasons : unknowns;
+/** Lists the reasons for a status, each in the color of its own verdict; the unknowns if there are no reasons. */
+export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
+  const shown = reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data' as const, sentence }));
   return [
-    status.reasons.length === 0 && styledParagraph('quiet', healthySentence(status)),
+    reasons.length === 0 && styledParagraph('quiet', healthySentence(unknowns)),
     shown.length > 0 &&
       tonedList(
         'reasons',
@@ -112,19 +111,19 @@ export function overviewPage({
     content: [
       section(
         'state',
-        'Why it stands as it does',
+        'Why this status',
         {},
-        reasons(status),
+        reasonList(status.reasons, status.unknowns),
         diagnosisOf(state, diagnosis),
         latestRuns(status),
       ),
       section(
         'checks',
         'Checks',
-        { lead: 'What is too old to trust judges nothing. The name of a check leads to its history.' },
+        { lead: 'A check whose data is too old has no data. Select a check for its history.' },
         checks.length === 0
           ? empty(
-              'No check is configured, so nothing says whether this pipeline is well.',
+              'No check is configured, so the quality of this pipeline is unknown.',
               'Add one under `checks`, such as `{measure: ndcg@10, below: 0.8}`.',
             )
           : checkTable(`Checks of ${pipeline}`, checks, false),
@@ -132,15 +131,15 @@ export function overviewPage({
       section(
         'measures',
         'Latest measures',
-        { lead: 'A value that is too old to trust is withheld; one that could not be measured says why.' },
+        { lead: 'Values that are too old to trust are withheld. Measures without a value show the reason.' },
         measuresTable(pipeline, golden, measurements, trends),
       ),
       section(
         'earlier',
-        'Earlier incidents and their causes',
+        'Earlier incidents',
         {},
         earlier.length === 0
-          ? lead('None is kept: nothing was in alarm before.')
+          ? lead('No earlier incidents.')
           : incidentTable(`Earlier incidents of ${pipeline}`, earlier),
       ),
       section(
@@ -149,8 +148,8 @@ export function overviewPage({
         {},
         deployments.length === 0
           ? empty(
-              'Nothing was deployed that recalld was told of or saw.',
-              `Have your deploy step call \`recalld deployments add --pipeline ${pipeline} --kind index --version V\`.`,
+              'No deployment was reported or detected.',
+              `To report deployments, call \`recalld deployments add --pipeline ${pipeline} --kind index --version V\` in your deploy step.`,
             )
           : deploymentTable(`Deployments of ${pipeline}`, deployments, notes, pipelinePath(pipeline), false),
       ),
@@ -158,7 +157,7 @@ export function overviewPage({
   };
 }
 
-/** The latest run of each set, whatever became of it, with the reason when it did not complete. */
+/** The latest run of each set, with the reason if it did not complete. */
 function latestRuns({ runs }: DetailedStatus): Content {
   const latest = runs.flatMap((one) => one.latest ?? []);
   if (latest.length === 0) return null;
@@ -174,21 +173,20 @@ function latestRuns({ runs }: DetailedStatus): Content {
   );
 }
 
-/** What golden runs are told by at a glance. */
+/** Measures of golden runs that the overview shows. */
 const headlines = ['ndcg', 'hit_rate', 'mrr'] as const;
 
-/** Name, value, size of the sample, age and trend of a measure. */
 type MeasureRow = readonly [name: Content, value: Content, n: Content, age: Content, trend: Content];
 
 const columns: readonly Column<MeasureRow>[] = [
   ['Measure', ([name]) => name],
-  ['Value, 95 % bounds', ([, shown]) => shown, 'number'],
+  ['Value (95 % CI)', ([, shown]) => shown, 'number'],
   ['n', ([, , n]) => n, 'number'],
   ['Measured', ([, , , when]) => when, 'number'],
   ['Trend', ([, , , , trend]) => trend, 'minor'],
 ];
 
-/** @param trends by golden set, of the first headline */
+/** @param trends of the first headline measure, keyed by golden set */
 function measuresTable(
   pipeline: string,
   golden: readonly GoldenSetStatus[],
@@ -198,7 +196,7 @@ function measuresTable(
   if (golden.length === 0 && measurements.length === 0)
     return empty(
       'Nothing has been measured yet.',
-      'Import a golden set and name it under golden of this pipeline, or send live queries.',
+      'Import a golden set and add it under `golden` of this pipeline, or send live queries.',
     );
   const stored = inReadingOrder(measurements.filter(({ segment }) => segment === ALL_SEGMENT));
   const rows = [
@@ -212,7 +210,7 @@ function measuresTable(
 }
 
 function goldenRows({ goldenSet, completed }: GoldenSetStatus, trend: readonly TrendPoint[]): MeasureRow[] {
-  if (completed === null) return [[`Golden set ${goldenSet}`, missing('no run has completed'), '', '', null]];
+  if (completed === null) return [[`Golden set ${goldenSet}`, missing('no completed run'), '', '', null]];
   const { scores, finishedAt, isTooOld } = completed;
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
   const k = Math.max(...all.map((one) => one.k));

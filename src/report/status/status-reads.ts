@@ -1,4 +1,4 @@
-/** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
+/** Reads the data of the status, overview and deployments pages. */
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { trendKey } from '../../golden/sql/score-trends.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
@@ -6,7 +6,6 @@ import type { Query } from '../console/http/visit.ts';
 import { type TimeRange, within } from '../console/links.ts';
 import { openIncidentOf, type PipelineStatus } from './pipeline-status.ts';
 
-/** What the page of deployments is made from, and what all pages over several pipelines ask. */
 const MAX_DEPLOYMENTS = 200;
 
 /** @throws RecalldError pipeline_unknown */
@@ -29,6 +28,7 @@ export async function readDeploymentsPage(deps: ConsoleDeps, query: Query, range
   };
 }
 
+/** Returns the pipeline that the query selects; null for all. @throws RecalldError pipeline_unknown */
 export function chosen(deps: ConsoleDeps, { pipeline = '' }: Query): string | null {
   if (pipeline === '') return null;
   deps.assertPipeline(pipeline);
@@ -39,7 +39,7 @@ export function namesOf({ site }: ConsoleDeps): string[] {
   return site.pipelines.map(({ name }) => name);
 }
 
-/** A sparkline is a hundred pixels wide. */
+/** Enough for a sparkline, which is 96 pixels wide. */
 const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
 const MAX_INCIDENTS = 6;
@@ -72,16 +72,16 @@ export async function readOverviewPage(deps: ConsoleDeps, { name }: ConsolePipel
       status,
       incidents.filter(({ closedAt }) => closedAt === null),
     ),
-    /** That no longer hold, newest first. */
+    /** Closed incidents, newest first. */
     earlier: incidents.filter(({ closedAt }) => closedAt !== null),
-    /** By golden set. */
+    /** Keyed by golden set. */
     trends: trends(status),
-    /** By deployment. */
+    /** Keyed by deployment id. */
     notes,
   };
 }
 
-/** The latest scores of all golden sets of some pipelines. */
+/** Reads the latest scores of all golden sets, and returns a lookup by pipeline. */
 async function readTrends(deps: ConsoleDeps, statuses: readonly PipelineStatus[], { from, until }: TimeRange) {
   const sets = statuses.flatMap(({ pipeline, golden }) => golden.map(({ goldenSet }) => ({ pipeline, goldenSet })));
   const latest = await deps.runReads.latestScores(sets, { from, until, measure: TREND, limit: MAX_POINTS });

@@ -1,5 +1,4 @@
-/** Reads what a weekly review of one pipeline is about: scores, incidents and causes, coverage, golden sets, pages. */
-
+/** Reads the data of the weekly report of a pipeline: scores, incidents and causes, coverage, golden sets, pages. */
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -16,31 +15,31 @@ import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
 
-export interface ReviewRequest {
+interface ReportScope {
   readonly pipeline: WatchedPipeline;
   readonly from: Date;
   /** Exclusive. */
   readonly until: Date;
-  /** False: no text of a query is read. */
+  /** False: no query text is read. */
   readonly showsText: boolean;
 }
 
 export interface ReportedSet {
   readonly goldenSet: string;
-  /** The latest version; null when there is none yet. */
+  /** The latest version; null before the first import. */
   readonly version: GoldenSetVersion | null;
   /** Oldest first. */
   readonly runs: readonly HistoricRun[];
-  /** The last run of the time that completed; null when none did. */
+  /** The last completed run of the period; null if there is none. */
   readonly last: {
     readonly run: GoldenRun;
     readonly scores: readonly SegmentScore[];
-    /** Against the pinned baseline; null without one. */
+    /** Comparison with the pinned baseline; null without one. */
     readonly baseline: StoredComparison | null;
   } | null;
-  /** The last of the time; null when it was not measured. */
+  /** The last measurement of the period; null if there is none. */
   readonly representativeness: Measurement | null;
-  /** Floors of the config by measure and cut-off. */
+  /** Thresholds of the config, by measure and cut-off. */
   readonly floors: ReadonlyMap<string, number>;
 }
 
@@ -48,7 +47,7 @@ export interface ReportedTopic {
   readonly topic: UncoveredTopic;
   /** Oldest first. */
   readonly windows: readonly TopicWindow[];
-  /** Texts of its examples, by id. */
+  /** Texts of the example queries, by query id. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -61,21 +60,21 @@ export interface WeeklyReport {
   /** Newest first. */
   readonly incidents: readonly Incident[];
   readonly density: {
-    /** False when nothing watches it, or it has no reference yet. */
+    /** False if density is not configured, or has no baseline yet. */
     readonly isWatched: boolean;
     /** By measure, oldest first. */
     readonly series: Readonly<Record<ReportedMeasure, readonly Measurement[]>>;
     /** Newest first. */
     readonly events: readonly DensityEvent[];
-    /** Of false pages; null when density is not watched. */
+    /** Budget of false pages; null if density is not configured. */
     readonly budget: FalsePageBudget | null;
   };
-  /** First seen before the end of the time and not closed by now, the largest excess first. */
+  /** Topics first seen before the end of the period and still open, the largest excess first. */
   readonly topics: readonly ReportedTopic[];
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
-  /** Of what is read in full, what there was too much of; empty when the report is complete. */
-  readonly cut: readonly ('incidents' | 'density events' | 'deployments')[];
+  /** Lists that were cut off at the limit; empty if the report is complete. */
+  readonly truncated: readonly ('incidents' | 'density events' | 'deployments')[];
 }
 
 export const reportedMeasures = ['query_density', 'query_uncovered_ratio'] as const;
@@ -84,10 +83,10 @@ type ReportedMeasure = (typeof reportedMeasures)[number];
 
 const MAX_RUNS = 1_000;
 const MAX_TOPICS = 20;
-/** Of each list; a review of a week with more has another problem than its report. */
+/** Limit of each list. */
 const MAX_LISTED = 1_000;
 
-export async function readWeeklyReport(context: Context, request: ReviewRequest): Promise<WeeklyReport> {
+export async function readWeeklyReport(context: Context, request: ReportScope): Promise<WeeklyReport> {
   const { from, until, showsText } = request;
   const pipeline = request.pipeline.name;
   const plan = context.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
@@ -117,7 +116,7 @@ export async function readWeeklyReport(context: Context, request: ReviewRequest)
     },
     topics,
     deployments: deployments.filter(({ occurredAt }) => occurredAt < until).toReversed(),
-    cut: [
+    truncated: [
       ...(isFull(incidents) ? (['incidents'] as const) : []),
       ...(isFull(events) && (events.at(-1)?.occurredAt ?? from) > from ? (['density events'] as const) : []),
       ...(isFull(deployments) ? (['deployments'] as const) : []),
@@ -127,7 +126,7 @@ export async function readWeeklyReport(context: Context, request: ReviewRequest)
 
 async function readSet(
   context: Context,
-  { pipeline, from, until }: ReviewRequest,
+  { pipeline, from, until }: ReportScope,
   goldenSet: string,
 ): Promise<ReportedSet> {
   const [version, runs, representativeness] = await Promise.all([
@@ -162,7 +161,7 @@ async function readLast(context: Context, runId: string): Promise<ReportedSet['l
 
 async function readTopics(
   context: Context,
-  { pipeline: { name: pipeline }, until, showsText }: ReviewRequest,
+  { pipeline: { name: pipeline }, until, showsText }: ReportScope,
 ): Promise<ReportedTopic[]> {
   const topics = await context.db.density.topics.list({
     pipeline,

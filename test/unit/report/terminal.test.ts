@@ -24,8 +24,8 @@ import { NOON } from '../../support/builders.ts';
 
 const text = (content: Content) => terminalText(content, NOON);
 
-describe('content on a terminal', () => {
-  it('has what explains a row of a table below the row, and numbers on the right', () => {
+describe('terminalText', () => {
+  it('prints the explanation of a row below it, and aligns numbers to the right', () => {
     const rows = [
       { name: 'ndcg@10', mean: 0.5512, reason: 'It is below 0.7.' },
       { name: 'mrr', mean: null, reason: null },
@@ -42,32 +42,32 @@ describe('content on a terminal', () => {
     ]);
   });
 
-  it('is the words of links alone, and nothing of what acts on a page', () => {
+  it('prints links as their text, and leaves out forms', () => {
     const run = paragraph('See ', link('the run', '/runs/1'), ', ', strong('now'), '.');
-    expect(text([run, ask('misses', 'Ask why now', 'It asks again.')])).toBe('See the run, now.');
+    expect(text([run, ask('misses', 'Explain', 'Sends the queries again.')])).toBe('See the run, now.');
   });
 
-  it('heads a section by its title and its state, and names facts beside their values', () => {
+  it('prints the title and status of a section, then facts as aligned lines', () => {
     const shown = section(
       'state',
       'Watch',
-      { lead: 'How it fares.', aside: badge('open', 'warning') },
+      { lead: 'The latest evaluation.', aside: badge('open', 'warning') },
       facts(
         fact('Since', time(NOON), age(new Date(NOON.getTime() - 7_200_000))),
         fact('Queries', 1234),
-        fact('Came to', ['critical', note('once')]),
+        fact('Verdict', ['critical', note('once')]),
       ),
     );
     expect(text(shown).split('\n')).toEqual([
       'Watch  open',
-      'How it fares.',
+      'The latest evaluation.',
       'Since    2026-11-20 12:00Z (2 h ago)',
       'Queries  1\u202f234',
-      'Came to  critical (once)',
+      'Verdict  critical (once)',
     ]);
   });
 
-  it('tells evidence for a cause from evidence against it, and says what to do where there is nothing', () => {
+  it('marks evidence for and against a cause, and says what to do if there is no data', () => {
     const evidence = tonedList(
       'evidence',
       ['for', 'against'] as const,

@@ -1,4 +1,4 @@
-/** Two distributions over each other: that of the reference as a line, that of now as bars. */
+/** Draws two distributions over each other: the current one as bars, that of the baseline as a line. */
 import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { compact, percentage } from '../../../core/format.ts';
@@ -14,11 +14,11 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
         <p class="chart-empty">{empty}</p>
       </figure>
     );
-  const { edges, reference, current } = distributions;
+  const { edges, baseline, current } = distributions;
   const { width, height, left, right, top, bottom } = chartSize;
-  const most = Math.max(...(reference ?? []), ...(current ?? []), 0.01);
+  const maximum = Math.max(...(baseline ?? []), ...(current ?? []), 0.01);
   const x = scaleLinear([edges[0] ?? 0, edges.at(-1) ?? 1], [left, width - right]);
-  const y = scaleLinear([0, most], [height - bottom, top]).nice(4);
+  const y = scaleLinear([0, maximum], [height - bottom, top]).nice(4);
   const outline = line<number>(
     (_, index) => round(x(edges[index] ?? 0)),
     (share) => round(y(share)),
@@ -29,7 +29,7 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
         {title}
         <span class="legend">
           {current === null ? null : <span class="key s1">now</span>}
-          {reference === null ? null : <span class="key s2">reference</span>}
+          {baseline === null ? null : <span class="key s2">baseline</span>}
         </span>
       </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
@@ -71,9 +71,9 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
             );
           })}
         </g>
-        {reference === null ? null : (
+        {baseline === null ? null : (
           <g class="series s2">
-            <path class="line" d={outline([...reference, reference.at(-1) ?? 0]) ?? ''} />
+            <path class="line" d={outline([...baseline, baseline.at(-1) ?? 0]) ?? ''} />
           </g>
         )}
       </svg>
@@ -81,50 +81,44 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
   );
 }
 
-function describe(title: string, { edges, reference, current }: Distributions): string {
+function describe(title: string, { edges, baseline, current }: Distributions): string {
   const median = (shares: readonly number[]): number => {
     let sum = 0;
     const index = shares.findIndex((share) => (sum += share) >= 0.5);
     return edges[Math.max(0, index)] ?? 0;
   };
-  const told = [
+  const parts = [
     ...(current === null ? [] : [`now, median about ${compact(median(current))}`]),
-    ...(reference === null ? [] : [`reference, median about ${compact(median(reference))}`]),
+    ...(baseline === null ? [] : [`baseline, median about ${compact(median(baseline))}`]),
   ];
-  return `${title}: ${told.join('; ')}.`;
+  return `${title}: ${parts.join('; ')}.`;
 }
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-// Shares of two sets of values over common bins. No markup.
-
-interface Weighted {
-  readonly low: number;
-  readonly high: number;
-  readonly weights: readonly number[];
-}
-
 /**
- * @param reference ascending; null where there is none
- * @param current in bins of one width that hold the reference too; null where there is none
- * @param bins taken when there is no `current`
+ * Computes the shares of two sets of values over common bins; null if there are no values.
+ *
+ * @param baseline in ascending order
+ * @param current weights of bins of equal width, whose range includes the baseline
+ * @param bins number of bins if `current` is null
  */
 export function distributions(
-  reference: ArrayLike<number> | null,
-  current: Weighted | null,
+  baseline: ArrayLike<number> | null,
+  current: { readonly low: number; readonly high: number; readonly weights: readonly number[] } | null,
   bins: number,
 ): Distributions | null {
-  const low = current?.low ?? reference?.[0];
-  const high = current?.high ?? reference?.[reference.length - 1];
+  const low = current?.low ?? baseline?.[0];
+  const high = current?.high ?? baseline?.[baseline.length - 1];
   if (low === undefined || high === undefined) return null;
   const count = current?.weights.length ?? bins;
   const width = (high - low) / count;
   const edges = Array.from({ length: count + 1 }, (_, index) => low + index * width);
   return {
     edges,
-    reference: reference === null || reference.length === 0 ? null : sharesOf(binned(reference, low, width, count)),
+    baseline: baseline === null || baseline.length === 0 ? null : sharesOf(binned(baseline, low, width, count)),
     current: current === null ? null : sharesOf(current.weights),
   };
 }

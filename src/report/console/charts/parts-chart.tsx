@@ -1,10 +1,10 @@
-/** A whole and its parts, as one bar. */
+/** Draws the parts of a whole as one stacked bar. */
 import { percentage } from '../../../core/format.ts';
 import type { PartsChart } from '../../model/charts.ts';
 
 const WIDTH = 1000;
 const HEIGHT = 28;
-/** Narrower parts have no room for their share. */
+/** Smallest share whose label fits into its part. */
 const MIN_LABELLED = 0.06;
 
 export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: PartsChart }) {

@@ -1,4 +1,4 @@
-/** How checks stood over time, one strip each: the worse, the higher. */
+/** Draws the verdicts of checks over time, one strip a check; a worse verdict is drawn higher. */
 import { scaleUtc } from 'd3-scale';
 import { duration, minute } from '../../../core/format.ts';
 import type { Verdict } from '../../../core/model.ts';
@@ -6,7 +6,7 @@ import type { StripsChart, VerdictInterval } from '../../model/charts.ts';
 
 const WIDTH = 640;
 const HEIGHT = 18;
-/** Of an interval that is too short to be seen otherwise. */
+/** Keeps very short intervals visible. */
 const MIN_WIDTH = 2;
 
 const heights: Record<Verdict, number> = { ok: 5, warning: 11, critical: HEIGHT, no_data: 8 };
@@ -62,5 +62,5 @@ export function stripText(name: string, intervals: readonly VerdictInterval[]): 
   const parts = (['critical', 'warning', 'no_data', 'ok'] as const).flatMap((verdict) =>
     total(verdict) === 0 ? [] : [`${names[verdict]} for ${duration(total(verdict) / 1000)}`],
   );
-  return `${name}: ${parts.length === 0 ? 'not judged' : parts.join(', ')}`;
+  return `${name}: ${parts.length === 0 ? 'not evaluated' : parts.join(', ')}`;
 }

@@ -1,11 +1,10 @@
-/** A measure over time with its confidence band, thresholds, and the deployments that may explain it. */
-
+/** Draws a measure over time with its confidence band, thresholds and deployments. */
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { formatValue, minute, second, type Unit } from '../../../core/format.ts';
 import type { TrendChart, TrendPoint, TrendSeries } from '../../model/charts.ts';
 
-/** The shape of a measure over time within a line of text; the numbers stand beside it. */
+/** Size of a sparkline in pixels. */
 const WIDTH = 96;
 const HEIGHT = 22;
 
@@ -13,9 +12,9 @@ export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined) return null;
   const values = points.map(({ value }) => value);
-  const [least, greatest] = [Math.min(...values), Math.max(...values)];
+  const [minimum, maximum] = [Math.min(...values), Math.max(...values)];
   const x = scaleUtc([first.at, last.at], [2, WIDTH - 3]);
-  const y = scaleLinear(least === greatest ? [least - 1, least + 1] : [least, greatest], [HEIGHT - 3, 3]);
+  const y = scaleLinear(minimum === maximum ? [minimum - 1, minimum + 1] : [minimum, maximum], [HEIGHT - 3, 3]);
   const path = line<TrendPoint>(
     ({ at }) => Math.round(x(at) * 10) / 10,
     ({ value }) => Math.round(y(value) * 10) / 10,
@@ -28,14 +27,13 @@ export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }
   );
 }
 
-/** Geometry of a chart over time: points to SVG paths, ticks to places. No markup. */
 interface TrendInput {
   readonly from: Date;
   readonly until: Date;
   readonly series: readonly (readonly TrendPoint[])[];
-  /** Values that must be in sight, such as thresholds. */
+  /** Values that the axis must include, such as thresholds. */
   readonly levels: readonly number[];
-  /** Least and greatest values that can be. */
+  /** Smallest and largest possible value of the measure; null if unlimited. */
   readonly limits: readonly [number | null, number | null];
 }
 
@@ -49,10 +47,14 @@ interface TrendGeometry {
   readonly paths: readonly { readonly line: string; readonly band: string }[];
 }
 
-/** More points than these of a series are not drawn: of each bit of the time only the lowest and the highest are. */
+/** Maximum number of points drawn for a series. */
 const MAX_POINTS = 192;
 
-/** At most `MAX_POINTS` of some points, which come oldest first; no spike is lost. */
+/**
+ * Returns at most `MAX_POINTS` of the points: the lowest and the highest of each time bucket, so that no spike is lost.
+ *
+ * @param points oldest first
+ */
 export function thinned(points: readonly TrendPoint[], from: Date, until: Date): readonly TrendPoint[] {
   if (points.length <= MAX_POINTS) return points;
   const buckets = MAX_POINTS / 2;
@@ -72,7 +74,7 @@ export function thinned(points: readonly TrendPoint[], from: Date, until: Date):
   });
 }
 
-/** Points further apart than this many times the usual distance are not joined: nothing was measured between. */
+/** Two points are joined unless they are further apart than this many times the median distance. */
 const GAP = 4;
 
 export function trendGeometry({ from, until, series, levels, limits }: TrendInput): TrendGeometry {
@@ -106,20 +108,20 @@ function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (val
   return { line: path(toLine), band: path(toBand) };
 }
 
-/** The day at midnight, else the time, as long as a tick has room for. */
+/** Labels a tick with the day at midnight, else with the time. */
 function tickText(at: Date): string {
   const [date = '', time = ''] = at.toISOString().split('T');
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
 }
 
-/** Stretches without a hole. */
+/** Splits points at gaps in time. */
 function joined(points: readonly TrendPoint[]): TrendPoint[][] {
   const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
-  const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const median = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
   const runs: TrendPoint[][] = [];
   for (const [index, point] of points.entries()) {
     const last = runs.at(-1);
-    if (last === undefined || (steps[index - 1] ?? 0) > GAP * usual) runs.push([point]);
+    if (last === undefined || (steps[index - 1] ?? 0) > GAP * median) runs.push([point]);
     else last.push(point);
   }
   return runs;
@@ -128,26 +130,26 @@ function joined(points: readonly TrendPoint[]): TrendPoint[][] {
 function extent(
   series: TrendInput['series'],
   levels: readonly number[],
-  [least, greatest]: TrendInput['limits'],
+  [minimum, maximum]: TrendInput['limits'],
 ): [number, number] {
   const values = [...levels, ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value])];
-  if (values.length === 0) return [least ?? 0, greatest ?? 1];
+  if (values.length === 0) return [minimum ?? 0, maximum ?? 1];
   const low = Math.min(...values);
   const high = Math.max(...values);
   const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.05, 0.01);
   return [
-    least === null ? low - room : Math.max(least, low - room),
-    greatest === null ? high + room : Math.min(greatest, high + room),
+    minimum === null ? low - room : Math.max(minimum, low - room),
+    maximum === null ? high + room : Math.min(maximum, high + room),
   ];
 }
 
-/** What was measured in less than this share of the time would be one spot at the margin. */
+/** If points cover less than this share of the time range, the axis is shortened. */
 const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 
 /**
- * From when on a chart shows anything: from the start of the time, unless all that was measured lies at its very end, as
- * after the installation. Then it fills the later half.
+ * Start of the time axis: the start of the range, unless all points are at its very end, as shortly after the installation.
+ * Then the axis starts later, so that the points fill its second half.
  */
 export function shownFrom(from: Date, until: Date, points: readonly TrendPoint[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));
@@ -156,10 +158,10 @@ export function shownFrom(from: Date, until: Date, points: readonly TrendPoint[]
   return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, MIN_SPAN_MS)));
 }
 
-/** What two numbers above the lines of marks need, on a narrow screen too. */
+/** Distance that the numbers above two marks need, including on narrow screens. */
 const MARK_ROOM = 40;
 
-/** Marks whose numbers would lie over each other stand under one, as `2to4`. Counted from 1. */
+/** Groups marks whose numbers would overlap; `first` is the number of the first mark of a group, starting at 1. */
 export function markGroups(places: readonly number[]): { readonly first: number; readonly places: number[] }[] {
   const groups: { readonly first: number; readonly places: number[] }[] = [];
   for (const [index, place] of places.entries()) {
@@ -170,14 +172,14 @@ export function markGroups(places: readonly number[]): { readonly first: number;
   return groups;
 }
 
-/** Tenths of a unit are finer than a screen shows, and keep pages small. */
+/** Rounds to tenths of a pixel, which keeps pages small. */
 function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** So few make no line that could be seen. */
+/** Up to this many points get large dots, since their line is barely visible. */
 const FEW_DOTS = 3;
-/** More would hide the line; those beyond are small, and still say their value. */
+/** Above this number of points, dots are small so that they do not hide the line. */
 const MAX_DOTS = 60;
 
 function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
@@ -185,13 +187,15 @@ function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
   return points.length <= MAX_DOTS || point === points.at(-1) ? 2.5 : 1;
 }
 
-interface TrendFigureProps {
+export function TrendFigure({
+  chart,
+  from,
+  until,
+}: {
   readonly chart: TrendChart;
   readonly from: Date;
   readonly until: Date;
-}
-
-export function TrendFigure({ chart, from, until }: TrendFigureProps) {
+}) {
   const { id, title, levels = [], limits = [null, null], unit, empty } = chart;
   const series = chart.series.map((one) => ({ ...one, points: thinned(one.points, from, until) }));
   if (series.every(({ points }) => points.length === 0)) {
@@ -221,7 +225,7 @@ export function TrendFigure({ chart, from, until }: TrendFigureProps) {
     <figure class="chart">
       <figcaption>
         {title}
-        {start > from ? <span class="of">nothing was measured before {minute(start)}</span> : null}
+        {start > from ? <span class="of">no data before {minute(start)}</span> : null}
         {series.length > 1 ? <Legend series={series} /> : null}
       </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
@@ -306,14 +310,14 @@ function describePoint({ at, value, low, high }: TrendPoint, unit: Unit): string
   return `${second(at)}: ${formatValue(value, unit)}${bounds}`;
 }
 
-/** What the picture shows, for those who do not see it. */
+/** Describes the chart for screen readers. */
 function describe(title: string, series: readonly TrendSeries[], unit: Unit): string {
   const show = (value: number) => formatValue(value, unit);
   const parts = series.map(({ name, points }) => {
     const [first, last] = [points[0], points.at(-1)];
     if (first === undefined || last === undefined) return `${name}: no value`;
     const values = points.map(({ value }) => value);
-    return `${name}: ${points.length} points, first ${show(first.value)}, last ${show(last.value)}, least ${show(Math.min(...values))}, greatest ${show(Math.max(...values))}`;
+    return `${name}: ${points.length} points, first ${show(first.value)}, last ${show(last.value)}, minimum ${show(Math.min(...values))}, maximum ${show(Math.max(...values))}`;
   });
   return `${title}. ${parts.join('. ')}.`;
 }

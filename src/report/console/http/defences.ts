@@ -1,13 +1,13 @@
 /**
- * What keeps other sites away from the pages: headers that browsers obey, and checks of what they send; with the style
- * sheet and the icon, the only things that pages load.
+ * Protection of the pages against other sites: security headers and a check of the origin of forms. Also serves the style
+ * sheet and the icon, the only resources that pages load.
  */
 import path from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 
-/** Nothing but our own style sheet and icon is loaded, no script runs, nobody frames us. */
+/** Allows only our own style sheet and icon; no scripts, no framing by other sites. */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -24,9 +24,9 @@ export function secure(reply: FastifyReply): void {
 }
 
 /**
- * That a form came from a page of ours.
+ * Asserts that a form was sent from a page of recalld.
  *
- * @param publicUrl where browsers reach us when that is not what they ask for
+ * @param publicUrl URL by which browsers reach recalld, if it differs from the Host header
  * @throws RecalldError origin_refused
  */
 export function assertOwnOrigin(request: FastifyRequest, publicUrl: string | null): void {
@@ -36,7 +36,7 @@ export function assertOwnOrigin(request: FastifyRequest, publicUrl: string | nul
   if (isOwn && (site === undefined || site === 'same-origin')) return;
   throw new RecalldError(
     'origin_refused',
-    'The form did not come from a page of recalld; open the page and send it there.',
+    'The form was not sent from a page of recalld. Open the page in recalld and send the form there.',
   );
 }
 
@@ -48,11 +48,11 @@ function hostOf(url: string): string | null {
   }
 }
 
-/** From the compiled file as from the source. */
+/** The same path from the compiled file and from the source. */
 const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {
-  // Pages ask for the style sheet of their version, since the files of a package all bear the same date.
+  // Pages request the style sheet of their version: all files of an npm package have the same date, so it cannot be used.
   await app.register(fastifyStatic, { root, serve: false, lastModified: false, cacheControl: false });
   for (const name of ['style.css', 'icon.svg']) {
     app.get(`/${name}`, (_request, reply) => {

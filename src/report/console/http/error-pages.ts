@@ -1,4 +1,4 @@
-/** What went wrong, and the way out. */
+/** Error pages: what went wrong, and how to fix it. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
@@ -12,61 +12,57 @@ import { address } from '../links.ts';
 import { secure } from './defences.ts';
 import { frameOf, sendPage } from './visit.ts';
 
-/** What goes wrong with a page, as a page. */
-interface ProblemDeps {
+interface ErrorPageParts {
   readonly clock: Clock;
   readonly site: { readonly version: string };
-}
-
-interface ErrorPageDeps extends ProblemDeps {
   readonly authentication: AuthenticationSettings;
   readonly logger: Logger;
 }
 
-/** How soon a browser may ask again while a service is away. */
+/** Value of the Retry-After header while a service is unavailable. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** @param outageOf the sentence for an error of the database that means that it is away for now; null for any other */
+/** @param outageOf returns an error to show if the database is temporarily unavailable, null for any other error */
 export function addErrorPages(
   app: FastifyInstance,
-  deps: ErrorPageDeps,
+  parts: ErrorPageParts,
   outageOf: (error: Error) => RecalldError | null,
 ): void {
   app.setErrorHandler((thrown: Error & { statusCode?: number; code?: string }, request, reply) => {
     const error = thrown.code?.startsWith('FST_CSRF_') === true ? formExpired() : (outageOf(thrown) ?? thrown);
     const isPage = request.method === 'GET';
     if (error instanceof RecalldError) {
-      if (error.code === 'key_missing' && !deps.authentication.optional) {
+      if (error.code === 'key_missing' && !parts.authentication.optional) {
         secure(reply);
         return reply.redirect(address('/sign-in', { next: isPage ? request.url : '/' }), 303);
       }
       sayWhen(reply, error, RETRY_AFTER_SECONDS);
-      return sendProblemPage(deps, request, reply, problemOf(error.code, error.message));
+      return sendProblemPage(parts, request, reply, problemOf(error.code, error.message));
     }
     const status = thrown.statusCode ?? 500;
     if (status >= 500) {
-      deps.logger.error('a page failed', { request_id: request.id, reason: error.message });
+      parts.logger.error('page failed', { request_id: request.id, reason: error.message });
     }
     const problem = plainProblem(
       status,
-      `The page could not be made; the log of recalld says why, under request id ${request.id}.`,
+      `recalld failed to render this page. Its log has the reason, under request id ${request.id}.`,
     );
-    return sendProblemPage(deps, request, reply, problem);
+    return sendProblemPage(parts, request, reply, problem);
   });
 }
 
 function formExpired(): RecalldError {
-  const message = 'The form is older than your session; open the page again and send it there.';
+  const message = 'The form is older than your session. Reload the page and send the form again.';
   return new RecalldError('form_expired', message);
 }
 
-/** Whether a browser asks for an address that is no page of ours, rather than a client of the API. */
+/** True if a browser, rather than an API client, requests a path that does not exist. */
 export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
   return method === 'GET' && !url.startsWith('/v1/') && (headers.accept ?? '').includes('text/html');
 }
 
 export function sendProblemPage(
-  { clock, site }: ProblemDeps,
+  { clock, site }: Pick<ErrorPageParts, 'clock' | 'site'>,
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,
@@ -81,6 +77,6 @@ export function problemPage({ title, detail }: Problem): PageContent {
     pipeline: null,
     section: null,
     hasRange: false,
-    content: [callout(detail), paragraph(link('To the status of all pipelines', '/'))],
+    content: [callout(detail), paragraph(link('Status of all pipelines', '/'))],
   };
 }

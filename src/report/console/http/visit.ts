@@ -1,4 +1,4 @@
-/** One visit of a page: who looks, at which span of time, which form is sent, and how the answer is. */
+/** Requests to pages: time range, visitor, forms and the HTML response. */
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Sessions } from '../../../platform/access/edge/session.ts';
@@ -10,17 +10,17 @@ import { assertOwnOrigin, secure } from './defences.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
-/** What does not go on to the same page over another range: the range itself, and where in a list it was. */
+/** Query parameters that are dropped when the time range changes: the range itself, notices and list positions. */
 const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done', 'before']);
 
-/** What actions came to, by the word that stands in the address after them. */
+/** Notices after an action, by the value of the query parameter `done`. */
 const notices: Readonly<Record<string, string>> = {
-  pinned: 'The run is pinned as baseline. Later runs are compared with it.',
+  pinned: 'The run is now the pinned baseline. Later runs are compared with it.',
   noted: 'Your note is saved.',
-  mended: 'A new version of the golden set is made with the labels that you accepted. The next run takes it.',
+  fixed: 'A new version of the golden set has the judgments that you accepted. The next run uses it.',
 };
 
-/** Of a name that is there twice the last counts. */
+/** The last value of each query parameter. */
 export function queryOf(request: FastifyRequest): Query {
   const entries = Object.entries(request.query as Record<string, string | string[]>);
   return Object.fromEntries(entries.map(([name, value]) => [name, [value].flat().at(-1)]));
@@ -55,7 +55,7 @@ export function sendHtml(reply: FastifyReply, html: string, status = 200): Fasti
     .send(html);
 }
 
-/** Counts from 1; anything else is the first page. */
+/** Page number, starting at 1; invalid numbers are page 1. */
 export function pageOf(query: Query): number {
   const page = Number(query['page'] ?? 1);
   return Number.isSafeInteger(page) && page > 0 ? page : 1;
@@ -63,14 +63,17 @@ export function pageOf(query: Query): number {
 
 const MAX_BYTES = 256 * 1024;
 
-/** Lets the routes of this scope take forms of our own pages, and nothing else. */
+/** Makes the routes of this scope accept forms from pages of recalld, and nothing else. */
 export async function acceptForms(scope: FastifyInstance, publicUrl: string | null): Promise<void> {
   scope.removeAllContentTypeParsers();
   await scope.register(formbody, { bodyLimit: MAX_BYTES });
   scope.addHook('onRequest', async (request) => assertOwnOrigin(request, publicUrl));
 }
 
-/** The same for those who are signed in; each form must carry the token of its sender, who is looked at before its body. */
+/**
+ * Makes the routes of this scope accept forms of signed-in users. Each form must carry the CSRF token of its sender, who is
+ * authenticated before the body is read.
+ */
 export async function acceptFormsOf(
   scope: FastifyInstance,
   publicUrl: string | null,
@@ -83,12 +86,11 @@ export async function acceptFormsOf(
   scope.addHook('preHandler', (request, reply, done) => scope.csrfProtection(request, reply, done));
 }
 
-/** The fields of a form; of a name that is there twice the first counts. */
+/** The fields of a form; the first value of each. */
 export function fieldsOf({ body }: FastifyRequest): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(Object.entries(formOf(body)).map(([name, value]) => [name, [value].flat()[0]]));
 }
 
-/** All values of one field. */
 export function valuesOf({ body }: FastifyRequest, name: string): string[] {
   return [formOf(body)[name] ?? []].flat();
 }
@@ -97,7 +99,7 @@ function formOf(body: unknown): Readonly<Record<string, string | string[]>> {
   return (body ?? {}) as Readonly<Record<string, string | string[]>>;
 }
 
-/** A path of ours that a form names; anything that would lead to another site becomes the first page. */
+/** Returns the path that a form names, or `/` for anything that could lead to another site. */
 export function ownPath(text: string | undefined): string {
   return text !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes('\\') ? text : '/';
 }

@@ -1,5 +1,5 @@
-/** A review of one pipeline over a span of time, as one document that needs no server and nothing else. */
-import { duration, minute, plural } from '../../../core/format.ts';
+/** Renders the weekly report of a pipeline as one self-contained HTML document. */
+import { duration, minute } from '../../../core/format.ts';
 import { densityPart, topicsSection } from '../../../density/edge/sections.ts';
 import { goldenHealthPart, headlineOf, scoresPart } from '../../../golden/edge/pages/scores-part.ts';
 import { acceptedText, incidentsPart, pagesPart } from '../../../incidents/diagnosis/edge/pages/incident-page.ts';
@@ -11,27 +11,26 @@ import { bounded, callout, fact, facts, section } from '../../model/show.ts';
 import type { WeeklyReport } from '../weekly-report.ts';
 
 interface ReportProps {
-  readonly review: WeeklyReport;
-  /** When it was written. */
+  readonly report: WeeklyReport;
   readonly now: Date;
   readonly version: string;
-  /** The style sheet, whole. */
+  /** Text of the style sheet. */
   readonly style: string;
 }
 
-/** What a weekly review is about, in its order. */
-export function reportContent(review: WeeklyReport): Content {
-  const { topics, showsText, density, cut } = review;
-  const marks = review.deployments.map(deploymentMark);
+function reportContent(report: WeeklyReport): Content {
+  const { topics, showsText, density, truncated } = report;
+  const marks = report.deployments.map(deploymentMark);
   return [
-    cut.length > 0 && callout(`Not all of it is here: there are too many ${cut.join(', ')}. Choose a shorter time.`),
-    section('glance', 'At a glance', {}, glance(review)),
-    scoresPart(review, marks),
-    incidentsPart(review),
-    densityPart(review, marks),
+    truncated.length > 0 &&
+      callout(`This report is incomplete: there are too many ${truncated.join(', ')}. Choose a shorter period.`),
+    section('glance', 'At a glance', {}, glance(report)),
+    scoresPart(report, marks),
+    incidentsPart(report),
+    densityPart(report, marks),
     topicsSection(topics, showsText, density.isWatched, 'Topics to write about'),
-    goldenHealthPart(review),
-    pagesPart(review),
+    goldenHealthPart(report),
+    pagesPart(report),
   ];
 }
 
@@ -43,30 +42,30 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
   return facts(
     ...sets.map(headlineOf),
     incidents.length === 0
-      ? fact('Incidents', 'none', 'nothing was in alarm')
+      ? fact('Incidents', 'none', 'no alert fired')
       : fact('Incidents', incidents.length, `${critical} critical`),
     latest === undefined
-      ? fact('Query density', 'no value', 'none was measured in this time')
-      : fact('Query density', bounded(latest, 'ratio'), '1 is as in the reference'),
+      ? fact('Query density', 'no data', 'not measured in this period')
+      : fact('Query density', bounded(latest, 'ratio'), '1 is as in the baseline'),
     topics.length === 0
-      ? fact('Topics to write about', 'none', 'none is known')
-      : fact('Topics to write about', topics.length, 'uncovered as of now'),
+      ? fact('Topics to write about', 'none', 'no uncovered topic is open')
+      : fact('Topics to write about', topics.length, 'uncovered now'),
     pages === 0
-      ? fact('Pages', 'none', accepted === null ? 'nothing became critical' : `budget of false ones: ${accepted}`)
-      : fact('Pages', pages, `${plural(suspect, 'of them looks', 'of them look')} false`),
+      ? fact('Pages', 'none', accepted === null ? 'no alert became critical' : `budget for false pages: ${accepted}`)
+      : fact('Pages', pages, `${suspect} probably false`),
   );
 }
 
-/** Whatever the texts in it say, a browser loads and runs nothing. */
+/** Keeps the browser from loading or running anything, whatever the texts in the report contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** @returns a whole HTML document: style sheet and plots inside, no script, nothing to load */
+/** @returns a complete HTML document with inline styles and charts, without scripts */
 export function renderReport(props: ReportProps): string {
   return renderDocument(<Report {...props} />);
 }
 
-function Report({ review, now, version, style }: ReportProps) {
-  const { pipeline, from, until } = review;
+function Report({ report, now, version, style }: ReportProps) {
+  const { pipeline, from, until } = report;
   return (
     <html lang="en">
       <head>
@@ -74,14 +73,14 @@ function Report({ review, now, version, style }: ReportProps) {
         <meta http-equiv="Content-Security-Policy" content={POLICY} />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`Review of ${pipeline}, ${minute(from)} to ${minute(until)} · recalld`}</title>
+        <title>{`${pipeline}: retrieval quality, ${minute(from)} to ${minute(until)} · recalld`}</title>
         <style dangerouslySetInnerHTML={{ __html: style }} />
       </head>
       <body class="report">
         <main>
           <div class="title-row">
             <div class="title-words">
-              <p class="over-title">Retrieval quality review</p>
+              <p class="over-title">Retrieval quality report</p>
               <h1>{pipeline}</h1>
               <p class="report-span">
                 <time datetime={from.toISOString()}>{minute(from)}</time> to{' '}
@@ -90,12 +89,12 @@ function Report({ review, now, version, style }: ReportProps) {
               </p>
             </div>
           </div>
-          {shown(reportContent(review), { from, until, now, frame: null })}
+          {shown(reportContent(report), { from, until, now, frame: null })}
         </main>
         <footer class="foot">
           <p>
-            recalld {version} · written <time datetime={now.toISOString()}>{minute(now)}</time> UTC, in which all times
-            are shown. Intervals and bands are 95 %.
+            recalld {version} · written <time datetime={now.toISOString()}>{minute(now)}</time> · all times in UTC ·
+            intervals and bands are 95 % CI
           </p>
         </footer>
       </body>

@@ -12,7 +12,7 @@ import { anEnd, putRun } from '../../../support/golden-runs.ts';
 
 const database = useDatabase();
 
-/** The page of a run that ended so. */
+/** Renders the page of a run that ended with `end`. */
 async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun | null): Promise<string> {
   const stores = { runs: createGoldenRuns(database.pool), sets: createGoldenSets(database.pool) };
   const run = await putRun(stores, {}, { end: anEnd({ scores: [], checks: [], ...end }) });
@@ -44,14 +44,14 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
   return renderPage(frame, runPage(data));
 }
 
-it('says above the scores of a run what looks like a mistake of the set', async () => {
+it('shows doubts about the golden set above the scores of the run', async () => {
   const doubt = 'None of the 40 returned documents is judged: the set has d1, the retriever returned kb-1.';
   const html = await shown({ doubts: [doubt] }, null);
   expect(html).toContain(doubt);
   expect(html.indexOf(doubt)).toBeLessThan(html.indexOf('id="scores"'));
 });
 
-it('shows the loss by stage as one bar whose parts make a whole, and the sum of what was asked why', async () => {
+it('shows the loss by stage as one bar that adds up to 100 %, and a summary of explained misses', async () => {
   const share = (mean: number) => ({
     mean,
     n: 40,

@@ -8,13 +8,13 @@ const point = (hour: number, value: number) => ({ at: at(hour), value, low: valu
 const geometry = (series: readonly (readonly ReturnType<typeof point>[])[]) =>
   trendGeometry({ from: at(0), until: at(23), series, levels: [], limits: [null, null] });
 
-describe('a chart over time', () => {
-  it('does not join what lies on both sides of a gap', () => {
+describe('trendGeometry', () => {
+  it('does not join points on both sides of a gap', () => {
     const { paths } = geometry([[point(0, 1), point(1, 1), point(2, 1), point(20, 1), point(21, 1)]]);
     expect(paths[0]?.line.match(/M/g)).toHaveLength(2);
   });
 
-  it('has every value and bound in sight, and never a number that is none', () => {
+  it('keeps every value and its confidence interval inside the chart, with finite coordinates', () => {
     assert(
       property(array(double({ min: -1e6, max: 1e6, noNaN: true }), { maxLength: 20 }), (values) => {
         const points = values.map((value, hour) => point(hour, value));
@@ -29,20 +29,20 @@ describe('a chart over time', () => {
   });
 });
 
-describe('a chart of a young install', () => {
-  it('begins shortly before its first value, so that the values are more than a spot at the margin', () => {
+describe('shownFrom', () => {
+  it('starts the axis shortly before the first value of a new installation', () => {
     expect(shownFrom(at(0), at(23), [point(22, 1), point(23, 1)])).toEqual(at(21));
     const minuteAgo = { ...point(23, 1), at: new Date(at(23).getTime() - 60_000) };
     expect(shownFrom(at(0), at(23), [minuteAgo])).toEqual(new Date(at(23).getTime() - 600_000));
   });
 
-  it('shows all of the time else, also when nothing was measured in it', () => {
+  it('keeps the whole time range otherwise, even without a value', () => {
     expect(shownFrom(at(0), at(23), [point(3, 1), point(23, 1)])).toEqual(at(0));
     expect(shownFrom(at(0), at(23), [])).toEqual(at(0));
   });
 });
 
-it('numbers of deployments that would lie over each other stand as one', () => {
+it('groups the numbers of deployments that would overlap', () => {
   expect(markGroups([100, 300, 310, 345, 600])).toEqual([
     { first: 1, places: [100] },
     { first: 2, places: [300, 310, 345] },
@@ -50,16 +50,16 @@ it('numbers of deployments that would lie over each other stand as one', () => {
   ]);
 });
 
-describe('two distributions over common bins', () => {
-  it('each add up to 1, whatever their sizes', () => {
+describe('distributions', () => {
+  it('normalizes both sets of values to shares that add up to 1', () => {
     const found = distributions([0.1, 0.2, 0.2, 0.9], { low: 0, high: 1, weights: [3, 0, 0, 9] }, 40);
     expect(found?.edges).toEqual([0, 0.25, 0.5, 0.75, 1]);
-    expect(found?.reference).toEqual([0.75, 0, 0, 0.25]);
+    expect(found?.baseline).toEqual([0.75, 0, 0, 0.25]);
     expect(found?.current).toEqual([0.25, 0, 0, 0.75]);
   });
 
-  it('are none while there is neither a reference nor a query', () => {
+  it('returns null without a baseline and without queries', () => {
     expect(distributions(null, null, 40)).toBeNull();
-    expect(distributions([0.5, 0.5], null, 2)?.reference).toEqual([1, 0]);
+    expect(distributions([0.5, 0.5], null, 2)?.baseline).toEqual([1, 0]);
   });
 });

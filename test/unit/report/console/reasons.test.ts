@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTimeRange } from '../../../../src/report/console/links.ts';
 import { renderPage } from '../../../../src/report/console/render.tsx';
 import type { Content } from '../../../../src/report/model/content.ts';
-import { reasons } from '../../../../src/report/status/status-page.ts';
+import { reasonList } from '../../../../src/report/status/status-page.ts';
 import { NOON } from '../../../support/builders.ts';
 
 const html = (content: Content) => {
@@ -11,31 +11,28 @@ const html = (content: Content) => {
   return renderPage(frame, { title: 'T', pipeline: null, section: null, content });
 };
 
-describe('the reasons of a state', () => {
-  it('each have the colour of what they make of it, not that of the worst', () => {
+describe('reasonList', () => {
+  it('shows each reason in the color of its own verdict, not of the worst', () => {
     const page = html(
-      reasons({
-        reasons: [
-          { verdict: 'critical', sentence: 'ndcg@10 is 0.0370.' },
+      reasonList(
+        [
+          { verdict: 'critical', sentence: 'ndcg@10 is 0.037.' },
           { verdict: 'no_data', sentence: 'Live traffic has not been measured yet.' },
         ],
-        unknowns: [],
-      }),
+        [],
+      ),
     );
-    expect(page).toContain('<li class="critical">ndcg@10 is 0.0370.</li>');
+    expect(page).toContain('<li class="critical">ndcg@10 is 0.037.</li>');
     expect(page).toContain('<li class="no_data">Live traffic has not been measured yet.</li>');
   });
 
-  it('give way to what is not known where nothing is wrong', () => {
-    const page = html(reasons({ reasons: [], unknowns: ['Too few clicks came.'] }));
-    expect(page).toContain('Not everything is known');
-    expect(page).toContain('<li class="no_data">Too few clicks came.</li>');
+  it('lists missing data for a healthy pipeline', () => {
+    const page = html(reasonList([], ['Too few clicks were received.']));
+    expect(page).toContain('<li class="no_data">Too few clicks were received.</li>');
   });
 });
 
-it('what is to be typed stands in a sentence as code, and a lone backtick stays', () => {
-  expect(html('Mend it with `recalld doctor`, then wait.')).toContain(
-    'Mend it with <code>recalld doctor</code>, then wait.',
-  );
+it('renders text between backticks as code, and keeps a single backtick', () => {
+  expect(html('Run `recalld doctor`, then wait.')).toContain('Run <code>recalld doctor</code>, then wait.');
   expect(html('It is ` odd <b>.')).toContain('It is ` odd &lt;b>.');
 });

@@ -125,7 +125,7 @@ const topic = {
   note: null,
 };
 
-const review: WeeklyReport = {
+const report: WeeklyReport = {
   pipeline: 'support-docs',
   from: at(0),
   until: NOON,
@@ -195,16 +195,16 @@ const review: WeeklyReport = {
       changes: [],
     },
   ],
-  cut: [],
+  truncated: [],
 };
 
 const assets = path.resolve(import.meta.dirname, '../../../../src/report/console/assets');
 const style = ['style.css', 'report.css'].map((name) => readFileSync(path.join(assets, name), 'utf8')).join('\n');
 const html = (parts: Partial<WeeklyReport> = {}) =>
-  renderReport({ review: { ...review, ...parts }, now: NOON, version: '1.2.3', style });
+  renderReport({ report: { ...report, ...parts }, now: NOON, version: '1.2.3', style });
 
-describe('the report', () => {
-  it('says what a weekly review is about', () => {
+describe('the weekly report', () => {
+  it('shows scores, incidents, coverage, topics, judgments and pages', () => {
     const text = html()
       .replaceAll(/<(style|svg)\b.*?<\/\1>/gs, '')
       .replaceAll(/<[^>]*>/g, ' ')
@@ -230,7 +230,7 @@ describe('the report', () => {
     expect(words.filter((one) => !text.includes(one))).toEqual([]);
   });
 
-  it('is one file: nothing to load, no script, no text that a browser takes for markup', () => {
+  it('is self-contained: no external resources, no scripts, and all text is escaped', () => {
     const page = html();
     expect(page).not.toMatch(/<(script|link|img|iframe|object|a )\b|\bon\w+="|@import|url\(|(src|href)="/);
     expect(page).toContain("default-src 'none'");
@@ -239,21 +239,21 @@ describe('the report', () => {
     expect(page).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  it('names every element once, as labels go by it', () => {
+  it('uses every element id only once', () => {
     const ids = [...html({ sets: [set, { ...set, goldenSet: 'other' }] }).matchAll(/ id="([^"]+)"/g)].map(
       ([, id]) => id,
     );
     expect(ids.length).toBe(new Set(ids).size);
   });
 
-  it('shows no text in hash mode, whatever it is given', () => {
+  it('shows no query text if the config stores hashes', () => {
     const page = html({ showsText: false });
     expect(page).not.toContain('parental');
     expect(page).not.toContain('both parents');
     expect(page).toContain('privacy.text: hash');
   });
 
-  it('says why of everything that there is nothing of', () => {
+  it('gives a reason for each empty section', () => {
     const empty = html({
       sets: [],
       incidents: [],
@@ -275,6 +275,6 @@ describe('the report', () => {
     ];
     expect(words.filter((one) => !empty.includes(one))).toEqual([]);
     expect(html({ sets: [{ ...set, runs: [], last: null }] })).toContain('No run completed in this time');
-    expect(html({ cut: ['incidents'] })).toContain('there are too many incidents');
+    expect(html({ truncated: ['incidents'] })).toContain('there are too many incidents');
   });
 });

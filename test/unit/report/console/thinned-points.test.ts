@@ -8,8 +8,8 @@ function points(values: readonly { readonly at: Date; readonly value: number }[]
   return values.map((one) => ({ ...one, low: null, high: null })).toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-describe('the points that a chart draws', () => {
-  it('are all of them while there are few', () => {
+describe('thinned', () => {
+  it('keeps all points of a short series', () => {
     const few = points([
       { at: from, value: 1 },
       { at: until, value: 2 },
@@ -17,7 +17,7 @@ describe('the points that a chart draws', () => {
     expect(thinned(few, from, until)).toBe(few);
   });
 
-  it('are at most 192 in order, with the least and the greatest of all', () => {
+  it('keeps at most 192 points in order, including the minimum and the maximum', () => {
     const point = record({
       at: date({ min: from, max: until, noInvalidDate: true }),
       value: double({ min: 0, max: 1, noNaN: true }),

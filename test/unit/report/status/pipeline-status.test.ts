@@ -18,7 +18,7 @@ const FLOOR = 'ndcg@10 below 0.8 on faq';
 
 const samplesRead = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
 const checked = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
-/** Nobody asks it: what counts is that the pipeline has one. */
+/** Never called: the pipeline only needs to have a store. */
 const aStore = {} as VectorStore;
 
 function aCheck(verdict: Verdict): CheckResult {
@@ -36,17 +36,17 @@ function aCheck(verdict: Verdict): CheckResult {
   };
 }
 
-/** A run that ended at noon with this verdict on the floor. */
-function judged(verdict: Verdict, parts: Partial<LatestRun> = {}): LatestRun {
+/** A run that ended at noon with this verdict of its check. */
+function endedWith(verdict: Verdict, parts: Partial<LatestRun> = {}): LatestRun {
   const ended = aLatestRun().ended;
   if (ended === null) throw new Error('the builder makes a run that ended');
   return aLatestRun({ ended: { ...ended, checks: [aCheck(verdict)] }, ...parts });
 }
 
-/** The status of `docs`, whose set is hourly and whose traffic is measured every 5 minutes, so many seconds after noon. */
+/** The status of `docs`, `seconds` after noon. Its set runs hourly; its traffic is measured every 5 minutes. */
 async function statusAt(
   seconds: number,
-  latest: readonly LatestRun[] = [judged('ok')],
+  latest: readonly LatestRun[] = [endedWith('ok')],
   outcomes: readonly MeasurementOutcome[] = [samplesRead],
   pipeline: WatchedPipeline = checked,
 ): Promise<PipelineStatus> {
@@ -54,7 +54,7 @@ async function statusAt(
   const facts = {
     latest,
     measurements: latestAt(now, ...outcomes),
-    // Nobody has evaluated them since noon: the worker is dead.
+    // The worker is dead: the checks were last evaluated at noon.
     checks: await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: NOON, readAt: now }),
     intervalSeconds: () => HOUR,
     liveIntervalSeconds: 300,
@@ -62,17 +62,20 @@ async function statusAt(
   return pipelineStatus(pipeline, facts, now);
 }
 
-describe('the state of a pipeline', () => {
-  it('is ok when every check is and all that must be fresh is fresh', async () => {
+describe('pipelineStatus', () => {
+  it('is ok if all checks pass and all required data is fresh', async () => {
     expect(await statusAt(60)).toMatchObject({ pipeline: 'docs', state: 'ok', reasons: [] });
   });
 
-  it.each(['warning', 'critical', 'no_data'] as const)('is %s when a check is, with its sentence', async (verdict) => {
-    expect(await statusAt(60, [judged(verdict)])).toMatchObject({
-      state: verdict,
-      reasons: [{ sentence: `${FLOOR}: It is 0.9.` }],
-    });
-  });
+  it.each(['warning', 'critical', 'no_data'] as const)(
+    'is %s if a check is, with its explanation as the reason',
+    async (verdict) => {
+      expect(await statusAt(60, [endedWith(verdict)])).toMatchObject({
+        state: verdict,
+        reasons: [{ sentence: `${FLOOR}: It is 0.9.` }],
+      });
+    },
+  );
 
   const late = 3 * HOUR + 1;
   const freshRead = {
@@ -82,58 +85,59 @@ describe('the state of a pipeline', () => {
   };
 
   it.each(['ok', 'critical'] as const)(
-    'is no_data when the run that found it %s is older than three intervals',
+    'is no_data if the run with verdict %s is older than three intervals',
     async (verdict) => {
-      const status = await statusAt(late, [judged(verdict)], [freshRead]);
+      const status = await statusAt(late, [endedWith(verdict)], [freshRead]);
       expect(status.state).toBe('no_data');
       expect(status.reasons.map(({ sentence }) => sentence)).toEqual([
-        `${FLOOR}: the run that judged it last is too old to trust.`,
-        'The last run of faq that completed is too old to trust.',
+        `${FLOOR}: the last evaluation is too old to trust.`,
+        'The last completed run of faq is too old to trust.',
       ]);
       expect(status.golden).toMatchObject([{ completed: { ageSeconds: late, isTooOld: true } }]);
     },
   );
 
-  it('is no_data when no run was ever made', async () => {
+  it('is no_data before the first run', async () => {
     expect(await statusAt(60, [])).toMatchObject({
       state: 'no_data',
-      reasons: [{ sentence: `${FLOOR}: no run has judged it yet.` }, { sentence: 'No run of faq has completed yet.' }],
+      reasons: [{ sentence: `${FLOOR}: not evaluated yet.` }, { sentence: 'No run of faq has completed yet.' }],
     });
   });
 
-  it('is no_data when the last run is void or failed, though an earlier one is still fresh', async () => {
+  it('is no_data if the last run is void or failed, even while an earlier run is fresh', async () => {
     const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
-    const status = await statusAt(60, [judged('ok', { completed: before })]);
+    const status = await statusAt(60, [endedWith('ok', { completed: before })]);
     expect(status).toMatchObject({
       state: 'no_data',
-      reasons: [{ sentence: 'The last run of faq is void or failed.' }],
+      reasons: [{ sentence: 'The last run of faq produced no scores.' }],
     });
   });
 
-  it('is no_data when nothing is checked, so that nothing says whether it is well', async () => {
-    expect(await statusAt(60, [judged('ok')], [samplesRead], aWatchedPipeline())).toMatchObject({
+  it('is no_data without a configured check', async () => {
+    expect(await statusAt(60, [endedWith('ok')], [samplesRead], aWatchedPipeline())).toMatchObject({
       state: 'no_data',
       checks: [],
     });
   });
 
-  it('is no_data when live traffic is no longer measured, or never was', async () => {
+  it('is no_data if live traffic is no longer measured, or never was', async () => {
     expect((await statusAt(900)).state).toBe('ok');
     expect(await statusAt(901)).toMatchObject({
       state: 'no_data',
       reasons: [{ sentence: 'Live traffic was measured too long ago to trust.' }],
     });
-    expect(await statusAt(60, [judged('ok')], [])).toMatchObject({
+    expect(await statusAt(60, [endedWith('ok')], [])).toMatchObject({
       state: 'no_data',
       reasons: [{ sentence: 'Live traffic has not been measured yet.' }],
     });
   });
 
-  it('is no_data when its store or its embedder is not looked at, or could not be', async () => {
+  it('is no_data if the store or the embedder was not probed, or the probe failed', async () => {
     const whole = { ...checked, store: aStore, embedder: memoryEmbedder({}) };
     const vectors = aMeasurement({ measure: 'store_vectors', value: 10, ciLow: null, ciHigh: null });
     const canary = aMeasurement({ measure: 'embedding_canary_median', value: 1, ciLow: null, ciHigh: null });
-    const of = (...outcomes: MeasurementOutcome[]) => statusAt(60, [judged('ok')], [samplesRead, ...outcomes], whole);
+    const of = (...outcomes: MeasurementOutcome[]) =>
+      statusAt(60, [endedWith('ok')], [samplesRead, ...outcomes], whole);
     expect(await of(vectors, canary)).toMatchObject({ state: 'ok' });
     expect((await of(vectors)).reasons.map(({ sentence }) => sentence)).toEqual([
       'The embedder has not been measured yet.',
@@ -142,14 +146,14 @@ describe('the state of a pipeline', () => {
     expect((await of(failed, canary)).reasons.map(({ sentence }) => sentence)).toEqual([
       'The vector store could not be measured: the store did not answer.',
     ]);
-    // A store that cannot count is none that fails.
+    // A store that cannot count its vectors has not failed.
     expect(await of({ ...failed, reason: 'unsupported' }, canary)).toMatchObject({ state: 'ok' });
   });
 
-  it('does not mind a segment that nobody asks about any more, nor a measure without traffic', async () => {
+  it('ignores segments without recent traffic and measures without queries', async () => {
     const gone = aMeasurement({ segment: 'lang=fr', measuredAt: new Date(NOON.getTime() - 86_400_000) });
     const none = aGap({ measure: 'zero_results_ratio', reason: 'no_queries' });
-    const status = await statusAt(60, [judged('ok')], [gone, samplesRead, none]);
+    const status = await statusAt(60, [endedWith('ok')], [gone, samplesRead, none]);
     expect(status.state).toBe('ok');
     expect(status.measurements.map(({ measure, isTooOld }) => [measure, isTooOld])).toEqual([
       ['error_ratio', true],
@@ -158,15 +162,15 @@ describe('the state of a pipeline', () => {
     ]);
   });
 
-  it('tells of sets that ran by hand, and expects no run of them', async () => {
+  it('lists sets that were run manually, without expecting further runs', async () => {
     const old = new Date(NOON.getTime() - 100 * 24 * HOUR * 1000);
-    const ended = judged('ok', { goldenSet: 'extra' }).ended;
+    const ended = endedWith('ok', { goldenSet: 'extra' }).ended;
     const other = aLatestRun({
       goldenSet: 'extra',
       ended: ended === null ? null : { ...ended, finishedAt: old },
       completed: aCompletedRun({ finishedAt: old }),
     });
-    const status = await statusAt(60, [judged('ok'), other]);
+    const status = await statusAt(60, [endedWith('ok'), other]);
     expect(status.state).toBe('ok');
     expect(status.golden.map(({ goldenSet, cron }) => [goldenSet, cron])).toEqual([
       ['faq', '0 * * * *'],
@@ -174,11 +178,10 @@ describe('the state of a pipeline', () => {
     ]);
   });
 
-  it('is no_data when the last run of a set by hand failed: its alert fires', async () => {
+  it('is no_data if the last manual run of a set failed', async () => {
     const other = aLatestRun({ goldenSet: 'extra', completed: null });
-    expect(await statusAt(60, [judged('ok'), other])).toMatchObject({
+    expect(await statusAt(60, [endedWith('ok'), other])).toMatchObject({
       state: 'no_data',
-      reasons: [{ sentence: 'The last run of extra is void or failed.' }],
     });
   });
 
@@ -191,42 +194,41 @@ describe('the state of a pipeline', () => {
     total: 40,
   };
 
-  it('tells what the retriever failed with, where a run is void and where it scored', async () => {
-    const ended = judged('ok').ended;
+  it('includes the error of the retriever, for a void run and for a completed one', async () => {
+    const ended = endedWith('ok').ended;
     if (ended === null) throw new Error('the builder makes a run that ended');
-    const told = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
+    const error = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
     const failed = { ...ended, failure, outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 } };
     const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
     const run = await statusAt(60, [aLatestRun({ ended: failed, completed: before })]);
-    expect(run.reasons.map(({ sentence }) => sentence)).toContain(`The last run of faq is void or failed: ${told}`);
+    expect(run.reasons.map(({ sentence }) => sentence)).toContain(`The last run of faq produced no scores: ${error}`);
     const scored = await statusAt(60, [aLatestRun({ ended: failed })]);
     expect(scored.state).toBe('critical');
-    expect(scored.reasons.map(({ sentence }) => sentence)).toContain(
-      `The retriever failed queries of the last run of faq: ${told}`,
-    );
+    expect(scored.reasons.map(({ sentence }) => sentence)).toContain(`Queries of the last run of faq failed: ${error}`);
   });
 
-  it('says that not everything is known where a check has no data, or a value is too old, and names it', async () => {
+  it('lists values that are too old as unknowns of a healthy pipeline', async () => {
     const old = {
       ...aMeasurement({ measure: 'ann_recall', value: 1, ciLow: null, ciHigh: null }),
       measuredAt: new Date(NOON.getTime() - DAY),
     };
     const status = await statusAt(
       60,
-      [judged('ok')],
+      [endedWith('ok')],
       [samplesRead, { ...old, windowStart: old.measuredAt, windowEnd: old.measuredAt }],
     );
     expect(status).toMatchObject({ state: 'ok', reasons: [] });
-    expect(healthySentence(status)).toBe('Nothing is in alarm. Not everything is known:');
+    expect(healthySentence(status.unknowns)).toBe('No alert is firing, but some data is missing:');
+    expect(healthySentence([])).toBe('All checks pass; all data is fresh.');
     expect(status.unknowns).toEqual([expect.stringMatching(/ was measured too long ago to trust\.$/)]);
   });
 
-  it('is never ok after everything has been silent for three intervals, whatever was seen before', async () => {
+  it('is never ok without any data for three intervals, whatever the last verdict', async () => {
     const verdict = fc.constantFrom<Verdict>('ok', 'warning', 'critical', 'no_data');
     const seconds = fc.integer({ min: 3 * HOUR + 1, max: 1_000_000 });
     await fc.assert(
       fc.asyncProperty(verdict, seconds, async (found, after) => {
-        expect((await statusAt(after, [judged(found)])).state).toBe('no_data');
+        expect((await statusAt(after, [endedWith(found)])).state).toBe('no_data');
       }),
     );
   });

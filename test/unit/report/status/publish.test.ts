@@ -26,7 +26,7 @@ import { samplesOf } from '../../../support/stored-gauges.ts';
 
 const HOUR = 3600;
 
-/** The gauges so many seconds after noon, when they were read last, of the pipeline `docs` with the hourly set `faq` unless told otherwise. */
+/** The gauges, read at noon and published later, of the pipeline `docs` with the hourly set `faq`, unless `parts` differ. */
 async function gaugesAt(
   secondsAfterNoon: number,
   latest: readonly LatestRun[],
@@ -34,7 +34,7 @@ async function gaugesAt(
   subjects: Parameters<typeof readStoredGauges>[1] = [],
 ): Promise<GaugeSample[]> {
   const clock = new SteerableClock(NOON);
-  // Nobody has evaluated the checks since noon.
+  // The checks were last evaluated at noon.
   const checkStore = evaluated({ pipelines: pipelines as readonly WatchedPipeline[] }, { latest }, NOON);
   const context = contextOf(
     {
@@ -106,8 +106,8 @@ function aJudgedRun(verdict: CheckResult['verdict'], parts: Partial<LatestRun> =
   });
 }
 
-describe('the scores that are exported', () => {
-  it('are the mean and its bounds by segment and cut-off, with n', async () => {
+describe('golden scores in /metrics', () => {
+  it('have mean, 95 % CI and number of queries by segment and cut-off', async () => {
     const scores = [aScore({ n: 40 }), aScore({ segment: 'lang=en', k: 5, mean: 0.5, n: 7 })];
     const samples = await gaugesAt(60, [aLatestRun({ completed: aCompletedRun({ scores, segmentsOverflow: 3 }) })]);
     const labels = { pipeline: 'docs', golden_set: 'faq', segment: 'all', k: '10' };
@@ -120,7 +120,7 @@ describe('the scores that are exported', () => {
     expect(valuesOf(samples, 'recalld_golden_segments_overflow')).toEqual([3]);
   });
 
-  it('hold the sums of gains of a config that asks for them, without a bound where there is none', async () => {
+  it('include sums of gains if configured, without an infinite upper limit', async () => {
     const dcg = aScore({ measure: 'dcg', mean: 3.5, ciLow: 2, ciHigh: 5 });
     const alone = { ...dcg, segment: 'lang=en', n: 1, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY };
     const completed = aCompletedRun({ scores: [dcg, alone] });
@@ -130,13 +130,13 @@ describe('the scores that are exported', () => {
     expect(valuesOf(samples, 'recalld_golden_dcg_ci_high')).toEqual([5]);
   });
 
-  it('tell what share of the top k is judged', async () => {
+  it('include the share of judged documents in the top k', async () => {
     const scores = [aScore({ measure: 'unjudged', mean: 0.25 })];
     const samples = await gaugesAt(60, [aLatestRun({ completed: aCompletedRun({ scores }) })]);
     expect(valuesOf(samples, 'recalld_golden_judged_ratio')).toEqual([0.75]);
   });
 
-  it('are withheld when they are older than three intervals, and that is told', async () => {
+  it('are withheld when older than three intervals, which a gauge reports', async () => {
     const fresh = await gaugesAt(3 * HOUR, [aLatestRun()]);
     expect(valuesOf(fresh, 'recalld_golden_ndcg')).toEqual([0.9]);
     expect(valuesOf(fresh, 'recalld_golden_scores_withheld')).toEqual([0]);
@@ -148,13 +148,13 @@ describe('the scores that are exported', () => {
     expect(valuesOf(stale, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
   });
 
-  it('are withheld after three days for a set that runs by hand', async () => {
-    const byHand = { intervalSeconds: () => null };
-    expect(valuesOf(await gaugesAt(72 * HOUR, [aLatestRun()], byHand), 'recalld_golden_ndcg')).toEqual([0.9]);
-    expect(valuesOf(await gaugesAt(72 * HOUR + 1, [aLatestRun()], byHand), 'recalld_golden_ndcg')).toEqual([]);
+  it('are withheld after three days for a set that is run manually', async () => {
+    const manual = { intervalSeconds: () => null };
+    expect(valuesOf(await gaugesAt(72 * HOUR, [aLatestRun()], manual), 'recalld_golden_ndcg')).toEqual([0.9]);
+    expect(valuesOf(await gaugesAt(72 * HOUR + 1, [aLatestRun()], manual), 'recalld_golden_ndcg')).toEqual([]);
   });
 
-  it('are those of the last run that completed, whatever came after it', async () => {
+  it('are those of the last completed run, even after a failed run', async () => {
     const outcomes = { ok: 0, empty: 0, error: 40, timeout: 0 };
     const ended = {
       durationSeconds: 9,
@@ -172,7 +172,7 @@ describe('the scores that are exported', () => {
     expect(valuesOf(samples, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
   });
 
-  it('are gone with a pipeline that the config no longer has', async () => {
+  it('leave out pipelines that are no longer in the config', async () => {
     const samples = await gaugesAt(60, [aLatestRun({ pipeline: 'gone' }), aLatestRun()]);
     expect(samples.filter(({ labels }) => labels['pipeline'] === 'gone')).toEqual([]);
     expect(valuesOf(samples, 'recalld_golden_ndcg')).toEqual([0.9]);
@@ -180,7 +180,7 @@ describe('the scores that are exported', () => {
 });
 
 describe('a set that never ran', () => {
-  it('is still seen: its interval and its thresholds are there, its checks do not know', async () => {
+  it('has an interval and thresholds, and its checks have no data', async () => {
     const samples = await gaugesAt(0, []);
     expect(valuesOf(samples, 'recalld_golden_run_interval_seconds', { pipeline: 'docs', golden_set: 'faq' })).toEqual([
       HOUR,
@@ -192,13 +192,13 @@ describe('a set that never ran', () => {
     expect(valuesOf(samples, 'recalld_check_last_evaluation_timestamp_seconds')).toEqual([]);
   });
 
-  it('has no interval when it runs by hand', async () => {
+  it('has no interval if it is only run manually', async () => {
     expect(
       valuesOf(await gaugesAt(0, [], { intervalSeconds: () => null }), 'recalld_golden_run_interval_seconds'),
     ).toEqual([]);
   });
 
-  it('that has only begun shows its attempt and no duration or outcome', async () => {
+  it('shows the attempt of its first run while that is running', async () => {
     const running = aLatestRun({ ended: null, completed: null, lastAttemptAt: NOON });
     const samples = await gaugesAt(10, [running]);
     expect(valuesOf(samples, 'recalld_golden_run_last_attempt_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
@@ -216,19 +216,19 @@ describe('the state of a check', () => {
     expect(valuesOf(samples, 'recalld_check_last_evaluation_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
   });
 
-  it('is no_data when the run is older than three intervals', async () => {
+  it('is no_data if the run is older than three intervals', async () => {
     expect(stateOf(await gaugesAt(3 * HOUR, [aJudgedRun('ok')]))).toEqual(['ok']);
     expect(stateOf(await gaugesAt(3 * HOUR + 1, [aJudgedRun('ok')]))).toEqual(['no_data']);
   });
 
-  it('is no_data when the check is newer than the run', async () => {
+  it('is no_data if the check is newer than the run', async () => {
     const pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor({ measure: 'mrr@10' })] }) })];
     expect(stateOf(await gaugesAt(60, [aJudgedRun('ok')], { pipelines }), 'mrr@10 below 0.8 on faq')).toEqual([
       'no_data',
     ]);
   });
 
-  it('is one for each golden set of the pipeline, and vanishes with the check', async () => {
+  it('is published for each golden set of the pipeline, and not for a removed check', async () => {
     const golden = [aSchedule(), aSchedule({ set: 'other' })];
     const both = await gaugesAt(60, [aJudgedRun('ok')], {
       pipelines: [aWatchedPipeline({ golden, checks: goldenChecks({ floors: [aFloor()] }) })],
@@ -242,8 +242,8 @@ describe('the state of a check', () => {
   });
 });
 
-describe('what feedback says', () => {
-  it('is shown beside the golden scores', async () => {
+describe('gauges of other subjects', () => {
+  it('are published beside the golden scores', async () => {
     const labels = { pipeline: 'docs', segment: 'all', basis: 'explicit' };
     const opinions = { name: 'recalld_feedback_opinions' as const, labels, value: 7 };
     const samples = await gaugesAt(60, [aLatestRun()], {}, [() => () => [opinions]]);
@@ -252,8 +252,8 @@ describe('what feedback says', () => {
   });
 });
 
-describe('the queue', () => {
-  it('is shown by state', async () => {
+describe('the job queue', () => {
+  it('is published by state', async () => {
     const queue = new MemoryJobQueue();
     queue.queueCounts = [{ queue: 'run-golden-set', state: 'waiting', count: 2 }];
     const samples = await gaugesAt(0, [], { queue });
@@ -262,7 +262,7 @@ describe('the queue', () => {
 });
 
 describe('every sample', () => {
-  it('is finite, has the labels of the catalogue and no others, is there once, and each check has one state', async () => {
+  it('is finite and unique, has exactly the labels of the catalog, and each check has one state', async () => {
     const catalogue: Readonly<Record<string, MetricDefinition>> = metricCatalogue;
     await fc.assert(
       fc.asyncProperty(someRuns, fc.integer({ min: 0, max: 5 * HOUR }), async (latest, seconds) => {
