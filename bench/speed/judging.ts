@@ -61,7 +61,7 @@ export const judging: MeasureRow = async (quick) => {
           aheadMs += HOUR_MS;
           costs.push(await cpuSeconds(() => lapse.run('judge-live-traffic')));
         }
-        const graded = (await lapse.measurements.latest(clock.now())).find(
+        const graded = (await lapse.db.measurements.latest(clock.now())).find(
           ({ measure }) => measure === 'judged_queries',
         );
         if (graded?.newest == null || graded.newest.value < rates.length) throw new Error('Nothing was graded.');

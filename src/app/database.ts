@@ -64,37 +64,6 @@ export function createDb(pool: Pool, by: string | null = null): Db {
   };
 }
 
-/** The tables under the names that use cases still have for them. */
-export function flatTables(db: Db) {
-  const { golden, live, density, judging, index, experiments, platform } = db;
-  return {
-    ...golden,
-    ...live,
-    ...judging,
-    deeperPools: judging.pools,
-    keys: platform.keys,
-    sessions: platform.sessions,
-    auditLog: platform.auditLog,
-    measurements: db.measurements,
-    limits: db.limits,
-    density,
-    densityStates: density.watch,
-    topics: density.topics,
-    indexDocuments: index.documents,
-    indexRounds: index.rounds,
-    returned: index.returned,
-    canaries: index.canaries,
-    snapshots: index.snapshots,
-    analyses: experiments.analyses,
-    shadowAnswers: experiments.answers,
-    checkStore: db.checks,
-    incidents: db.incidents,
-    notifications: db.notifications,
-  };
-}
-
-export type FlatTables = ReturnType<typeof flatTables>;
-
 /** Between two starts: what dies over and over shall not keep the machine busy with its recovery. */
 const RESTART_EVERY_MS = 60_000;
 

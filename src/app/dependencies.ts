@@ -9,6 +9,7 @@ import type { Clock } from '../core/time.ts';
 import { createDensityCompute } from '../density/compute.ts';
 import { createGoldenStatistics } from '../golden/golden-statistics.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
+import { createExplainBudget } from '../incidents/explain/explain-budget.ts';
 import { createExplainTurns } from '../incidents/explain/explain-turns.ts';
 import { storedHashKey } from '../live/privacy/personal-data.ts';
 import { createExporter, type Exporter, LAG_INTERVAL_MS } from '../platform/metrics/prometheus.ts';
@@ -18,17 +19,7 @@ import { createLagHistory, type LagHistory } from '../platform/threads/lag-histo
 import { readStoredGauges } from '../report/status/publish.ts';
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
-import {
-  createDb,
-  type FlatTables,
-  flatTables,
-  openDatabase,
-  openStorage,
-  queueBackend,
-  queueOwner,
-  replica,
-  type Storage,
-} from './database.ts';
+import { createDb, openDatabase, openStorage, queueBackend, queueOwner, replica, type Storage } from './database.ts';
 import { buildFromConfig } from './from-config.ts';
 import { withHooks } from './hooks.ts';
 import { jobCatalogue } from './jobs.ts';
@@ -71,8 +62,6 @@ export interface Daemon extends Context {
   readonly exporter: Exporter;
 }
 
-export interface Dependencies extends Daemon, FlatTables {}
-
 export interface DependencySettings {
   readonly config: Config;
   /** What the connections of this process are called in `pg_stat_activity`. */
@@ -84,7 +73,7 @@ export interface DependencySettings {
 }
 
 /** @throws RecalldError as openStorage and openJobQueue, and config_invalid for a retriever that cannot be built */
-export async function openDependencies(settings: DependencySettings): Promise<Dependencies> {
+export async function openDependencies(settings: DependencySettings): Promise<Daemon> {
   const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
   const built = buildFromConfig(config, logger, clock.now());
   cleanups.defer('pipelines, judges, receivers and the OTLP endpoint', () => built.close());
@@ -111,8 +100,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     buckets: { recalld_query_latency_seconds: config.metrics.latency_buckets },
   });
   cleanups.defer('snapshot of the stored gauges', () => exporter.close());
-  const context = withHooks<Omit<Dependencies, 'hooks'>>({
-    ...flatTables(db),
+  const context = withHooks<Omit<Daemon, 'hooks'>>({
     ...built,
     ...compute,
     db,
@@ -130,6 +118,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     newTopicId: () => `t-${randomBytes(5).toString('hex')}`,
     ownLag: createLagHistory(clock, LAG_INTERVAL_MS / 1000),
     explainTurns: createExplainTurns(),
+    explainBudget: createExplainBudget(clock),
     queue,
     schedule,
     exporter,

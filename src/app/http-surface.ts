@@ -1,11 +1,7 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
 
 import type { CleanupStack } from '../core/cleanup-stack.ts';
-import { onReplica } from '../core/context.ts';
 import { messageOf, rejectionTable } from '../core/errors.ts';
-import { createDensityApi } from '../density/edge/routes.ts';
-import { createGoldenApi } from '../golden/edge/golden-routes.ts';
-import { createExplainBudget } from '../incidents/explain/explain-budget.ts';
 import { createOtlpReceiver } from '../live/edge/otlp/receiver.ts';
 import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
@@ -17,12 +13,9 @@ import { labelValues } from '../platform/metrics/catalogue.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import { outageOf } from '../platform/postgres/outage.ts';
 import { assertWritable } from '../platform/postgres/sessions.ts';
-import { createStatusApi } from '../report/status/status-api.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
-import { createConsoleApi } from './console/console-api.ts';
-import type { Dependencies } from './dependencies.ts';
-import { createErasure } from './erasure/erase.ts';
+import type { Daemon } from './dependencies.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 
@@ -40,27 +33,27 @@ export interface HttpSurface {
 }
 
 export async function startHttp(
-  dependencies: Dependencies,
+  daemon: Daemon,
   withApi: boolean,
   clockWatch: Pick<ClockWatch, 'trouble'>,
   cleanups: CleanupStack,
 ): Promise<HttpSurface> {
-  const { exporter, logger, storage } = dependencies;
+  const { exporter, logger, storage } = daemon;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
   // Anybody may ask, as often as they like: one question is under way at a time.
-  const askServices = sharedReading(() => dependenciesReady(dependencies, clockWatch));
+  const askServices = sharedReading(() => dependenciesReady(daemon, clockWatch));
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready' ? askServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
   const onShed: HttpDeps['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
-  const memory = createMemoryBudget(dependencies.config.server.max_under_way_mb * 1024 * 1024);
+  const memory = createMemoryBudget(daemon.config.server.max_under_way_mb * 1024 * 1024);
   const showPeak = setInterval(() => exporter.meter.set('recalld_requests_under_way_bytes', {}, memory.peak()), 1000);
   showPeak.unref();
   cleanups.defer('watch over the requests under way', async () => clearInterval(showPeak));
-  const api = withApi ? await createApi(dependencies, onShed, cleanups) : null;
-  const servers = await listen(dependencies.config, cleanups, {
+  const api = withApi ? await createApi(daemon, cleanups) : null;
+  const servers = await listen(daemon.config, cleanups, {
     logger,
     version,
-    trustedProxies: dependencies.config.server.trusted_proxies,
+    trustedProxies: daemon.config.server.trusted_proxies,
     operations: { metrics: exporter, readiness },
     memory,
     api,
@@ -80,13 +73,8 @@ export async function startHttp(
   };
 }
 
-async function createApi(
-  dependencies: Dependencies,
-  onShed: HttpDeps['onShed'],
-  cleanups: CleanupStack,
-): Promise<HttpDeps['api']> {
-  const { config, clock, exporter, hashKey, schedule, logger, storage, db } = dependencies;
-  const { meter } = exporter;
+async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpDeps['api']> {
+  const { config, clock, meter, hashKey, schedule, logger, db } = daemon;
   showIngestCounters(config, meter);
   const ingest = await createLiveIngest({ config, traffic: db.live.traffic, clock, meter, logger, hashKey, cleanups });
   const largeBodies = createJsonBodyReader();
@@ -97,27 +85,20 @@ async function createApi(
       .catch((error: unknown) => logger.warn('the number of replicas could not be read', { reason: String(error) }));
   });
   return {
-    context: dependencies,
-    ...dependencies,
-    ...ingest,
-    largeBodies,
-    ...createErasure(storage.pool, hashKey),
-    ...createGoldenApi(dependencies),
-    ...createStatusApi(onReplica(dependencies)),
-    ...createDensityApi(dependencies),
-    ...createConsoleApi(dependencies),
-    returned: dependencies.reads.index.returned,
-    explainBudget: createExplainBudget(clock),
-    otlpReceiver: createOtlpReceiver(config, ingest, meter, cleanups),
-    maxRequestsPerMinute: config.server.max_requests_per_minute,
-    onShed,
-    onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),
+    context: daemon,
+    pool: daemon.storage.pool,
     authentication: createAuthentication({
-      keys: dependencies.db.platform.keys,
-      sessions: dependencies.db.platform.sessions,
+      keys: db.platform.keys,
+      sessions: db.platform.sessions,
       optional: keysAreOptional(config),
       logger,
     }),
+    ingest: {
+      ...ingest,
+      largeBodies,
+      onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),
+    },
+    otlpReceiver: createOtlpReceiver(config, ingest, meter, cleanups),
   };
 }
 
@@ -148,7 +129,7 @@ function keysAreOptional({ server, storage }: Config): boolean {
 
 /** A replica that is away keeps nobody from work, for the primary answers for it; nor does a wrong clock from all work. */
 async function dependenciesReady(
-  { storage, queue, clock }: Dependencies,
+  { storage, queue, clock }: Daemon,
   clockWatch: Pick<ClockWatch, 'trouble'>,
 ): Promise<Readiness> {
   const askReplica = async (): Promise<void> => {

@@ -16,7 +16,7 @@ import { lookAtClocks } from '../platform/postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
 import { loadConfigOfDatabase } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { type Dependencies, openDependencies } from './dependencies.ts';
+import { type Daemon, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
 import { startScheduler } from './jobs.ts';
 import { createLogger } from './logger.ts';
@@ -104,7 +104,7 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 const FIRST_READING_MS = 2000;
 
 /** So that no gauge is missing after a restart, and an alert that fires goes on. A slow database keeps nobody from work. */
-async function showsWhatIsStored({ exporter, clock }: Dependencies, signal: AbortSignal): Promise<void> {
+async function showsWhatIsStored({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
   await Promise.race([exporter.refresh(), waited]);

@@ -3,6 +3,7 @@
  * API are served meanwhile. Everything else works as in a real daemon.
  */
 import { createCleanupStack } from '../core/cleanup-stack.ts';
+import type { Db } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
@@ -17,13 +18,13 @@ import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
 import { watchEventLoop } from '../platform/metrics/prometheus.ts';
 import { createJobRunner, type JobQueue } from '../platform/queue/job-queue.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
-import { type Dependencies, openDependencies } from './dependencies.ts';
+import { type Daemon, openDependencies } from './dependencies.ts';
 import { withHooks } from './hooks.ts';
 import { startHttp } from './http-surface.ts';
 import { jobCatalogue } from './jobs.ts';
 
-export interface SimulatedDaemon
-  extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'reviews' | 'runs' | 'topics'> {
+export interface SimulatedDaemon {
+  readonly db: Db;
   /** Base URL of the console, the API and /metrics. */
   readonly url: string;
   /** Imports a new version of a golden set; `values` are the parsed lines of a JSONL file. */
@@ -77,12 +78,12 @@ export async function withSimulatedDaemon<T>(
     const settings = { config, name: COMMAND_NAME, logger: quiet, cleanups, signal, clock };
     const opened = await openDependencies(settings);
     const manual = createManualQueue(opened.queue);
-    const dependencies: Dependencies = withHooks({ ...opened, queue: manual.queue });
-    const { exporter, pipelines, hashKey, db } = dependencies;
+    const daemon: Daemon = withHooks({ ...opened, queue: manual.queue });
+    const { exporter, pipelines, hashKey, db } = daemon;
     const { meter } = exporter;
     const runJob = createJobRunner({
       jobs: jobCatalogue,
-      jobDeps: dependencies,
+      jobDeps: daemon,
       clock,
       logger,
       meter,
@@ -97,12 +98,12 @@ export async function withSimulatedDaemon<T>(
       hashKey,
       cleanups,
     });
-    const http = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
+    const http = await startHttp(daemon, true, { trouble: () => null }, cleanups);
     http.markReady();
     let isRunningJobs = false;
     // Delays that the caller causes between jobs are not delays of the daemon.
     const stopWatching = watchEventLoop(meter, (seconds) => {
-      if (isRunningJobs) dependencies.ownLag.record(seconds, 0);
+      if (isRunningJobs) daemon.ownLag.record(seconds, 0);
     });
     cleanups.defer('event loop watch', async () => stopWatching());
     const runQueuedJobs = async (): Promise<void> => {
@@ -118,7 +119,7 @@ export async function withSimulatedDaemon<T>(
       }
     };
     return await work({
-      ...dependencies,
+      db,
       url: http.url,
       importGolden: (set, values) => importGoldenQueries(db.golden.sets, set, [values], clock.now()),
       ingestQueries: ingest.ingestQueries,
@@ -126,7 +127,7 @@ export async function withSimulatedDaemon<T>(
       async tickGoldenSets(plannedAt) {
         for (const pipeline of pipelines) {
           for (const golden of pipeline.golden) {
-            for (const id of await tickFullRun(dependencies, pipeline, golden, plannedAt))
+            for (const id of await tickFullRun(daemon, pipeline, golden, plannedAt))
               await manual.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
           }
         }
@@ -140,13 +141,13 @@ export async function withSimulatedDaemon<T>(
         await runQueuedJobs();
       },
       async checkIndexes() {
-        for (const { pipeline } of dependencies.indexPlans)
+        for (const { pipeline } of daemon.indexPlans)
           await manual.queue.enqueue(checkIndexJob.name, { pipeline }, `${checkIndexJob.name}-${pipeline}`);
         await runQueuedJobs();
       },
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
-        return (await Promise.all(watched.map((one) => readAlarms(dependencies, one)))).flat();
+        return (await Promise.all(watched.map((one) => readAlarms(daemon, one)))).flat();
       },
     });
   } finally {

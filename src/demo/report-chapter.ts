@@ -21,7 +21,8 @@ interface Scene {
 const EXAMPLES = 2;
 
 /** The largest uncovered topic, as the daemon found it. @returns what did not happen */
-async function reportTopic({ topics }: SimulatedDaemon, output: Output): Promise<readonly string[]> {
+async function reportTopic({ db }: SimulatedDaemon, output: Output): Promise<readonly string[]> {
+  const { topics } = db.density;
   const [topic] = await topics.list({ pipeline: PIPELINE, states: ['open'], limit: 5 });
   if (topic === undefined) return ['no uncovered topic was found.'];
   const texts = await topics.texts(PIPELINE, topic.examples);
@@ -36,7 +37,7 @@ function shareText({ trafficShare, shareLow, shareHigh }: UncoveredTopic): strin
 
 /** What the judged live queries come to, beside the golden run. @returns what did not happen */
 async function reportJudged(world: World, output: Output): Promise<readonly string[]> {
-  const latest = await world.daemon.measurements.latest(world.now());
+  const latest = await world.daemon.db.measurements.latest(world.now());
   const hits = latest.find(({ measure, segment }) => measure === 'live_hit_rate' && segment === ALL_SEGMENT)?.newest;
   const golden = await headline(world);
   if (hits == null || golden === null) return ['no live query was judged, or no golden one answered.'];
@@ -50,7 +51,7 @@ async function reportJudged(world: World, output: Output): Promise<readonly stri
   return [];
 }
 
-type Diagnosis = NonNullable<Awaited<ReturnType<World['daemon']['incidents']['current']>>>;
+type Diagnosis = NonNullable<Awaited<ReturnType<World['daemon']['db']['incidents']['current']>>>;
 
 /**
  * @param before how many alarms were raised up to the end of the fault before
@@ -74,7 +75,7 @@ export async function reportChapter(scene: Scene, chapter: Chapter, before: numb
     raised.push(...log.look(await daemon.alarms(PIPELINE), world.seen(), false));
   });
   reportAlarms(raised, start, output);
-  const diagnosis = await daemon.incidents.current(PIPELINE);
+  const diagnosis = await daemon.db.incidents.current(PIPELINE);
   reportPart(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
   const shown = [
     ...(chapter.name === 'topic' ? await reportTopic(daemon, output) : []),
@@ -188,7 +189,7 @@ export async function reportHealthy(scene: Scene, hours: number): Promise<readon
 
 /** Of the latest golden run. */
 async function headline({ daemon }: World): Promise<string | null> {
-  const found = (await daemon.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
+  const found = (await daemon.db.golden.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
   const score = found?.completed?.scores.find(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && `${measure}@${k}` === HEADLINE,
   );
@@ -198,6 +199,6 @@ async function headline({ daemon }: World): Promise<string | null> {
 }
 
 async function baselineSessions({ daemon }: World): Promise<number | null> {
-  const phase = (await daemon.densityStates.find(PIPELINE))?.state.phase;
+  const phase = (await daemon.db.density.watch.find(PIPELINE))?.state.phase;
   return phase?.kind === 'watching' && phase.grade === 'page' ? phase.sessions : null;
 }

@@ -196,12 +196,9 @@ const PERSON = 'demo';
 const MAX_QUERIES = 100;
 
 /** By the API, as a program of theirs would. @throws RecalldError demo_failed, and as readDemoAnswers */
-export async function gradeAsPeople(
-  { reviews, url }: Pick<SimulatedDaemon, 'reviews' | 'url'>,
-  now: Date,
-): Promise<void> {
+export async function gradeAsPeople({ db, url }: SimulatedDaemon, now: Date): Promise<void> {
   const answers = await readDemoAnswers();
-  const open = await reviews.next(PIPELINE, PERSON, now, MAX_QUERIES);
+  const open = await db.judging.reviews.next(PIPELINE, PERSON, now, MAX_QUERIES);
   const judgments = open.flatMap(({ id, documents }) =>
     documents.map((document) => ({
       query_id: id,

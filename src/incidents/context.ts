@@ -1,6 +1,7 @@
 /** What incidents add to the context. */
 import type { Pool } from 'pg';
 import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
+import type { ExplainBudget } from './explain/explain-budget.ts';
 import type { ExplainTurns } from './explain/explain-turns.ts';
 import { createNotifications, type Notifications } from './notifications/notify.ts';
 import type { Receiver } from './notifications/receivers.ts';
@@ -20,6 +21,8 @@ declare module '../core/context.ts' {
   }
   interface Context {
     readonly explainTurns: ExplainTurns;
+    /** Limits the explanations of each caller of the API and of the pages. */
+    readonly explainBudget: ExplainBudget;
     /** Who is notified of incidents. */
     readonly receivers: readonly Receiver[];
   }

@@ -6,12 +6,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Pool } from 'pg';
 import { createDb } from '../../src/app/database.ts';
-import { createErasure } from '../../src/app/erasure/erase.ts';
+import { erase } from '../../src/app/erasure/erase.ts';
 import type { Context } from '../../src/core/context.ts';
 import { HOUR_MS } from '../../src/core/time.ts';
 import { createChatJudge } from '../../src/judging/judge.ts';
 import { judgeLiveTraffic } from '../../src/judging/judge-live-traffic.ts';
 import type { JudgingPlan } from '../../src/judging/plan.ts';
+import { textHash } from '../../src/live/privacy/rules/redactor.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
@@ -212,7 +213,8 @@ export class JudgingWorld {
   }
 
   eraseQuery(id: string): Promise<unknown> {
-    return createErasure(this.#pool, HASH_KEY).eraseQuery(id, 'somebody');
+    const subject = { kind: 'query', id, idHash: textHash(id, HASH_KEY) } as const;
+    return erase(this.#pool, subject, 'ann', new Date());
   }
 
   async count(sql: string): Promise<number> {

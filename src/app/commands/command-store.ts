@@ -10,6 +10,7 @@ import { computeOfCommands } from '../../density/compute.ts';
 import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import { newRunId } from '../../golden/runs/run-golden-set.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { createExplainBudget } from '../../incidents/explain/explain-budget.ts';
 import { createExplainTurns } from '../../incidents/explain/explain-turns.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
 import { clusterOf } from '../../platform/postgres/embedded/data-dir.ts';
@@ -88,6 +89,7 @@ function contextOfCommand({ config, logger }: CommandSettings, storage: Storage,
     // A command did not measure what it reads.
     ownLag: null,
     explainTurns: createExplainTurns(),
+    explainBudget: createExplainBudget(clock),
     get pipelines() {
       return fromConfig().pipelines;
     },

@@ -8,18 +8,21 @@ import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';
 import { checksPage, readChecksPage } from '../../checks/edge/checks-page.ts';
-import { onReplica } from '../../core/context.ts';
+import { type Context, onReplica } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts';
 import { densityPage } from '../../density/edge/density-page.ts';
 import { experimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.ts';
+import { pinBaseline } from '../../golden/edge/golden-routes.ts';
 import { goldenPage } from '../../golden/edge/pages/golden-page.ts';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/edge/pages/golden-reads.ts';
 import { type LabelsPageData, labelsPage } from '../../golden/edge/pages/labels-page.ts';
 import { queryPage } from '../../golden/edge/pages/query-page.ts';
 import { QUESTIONS_EXPLAINED, runPage } from '../../golden/edge/pages/run-page.ts';
 import type { Acceptance } from '../../golden/rules/labels.ts';
+import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import { indexPage } from '../../index/truth/edge/index-page.ts';
@@ -30,6 +33,7 @@ import { deploymentsPage, MAX_NOTE } from '../../live/deployments/edge/deploymen
 import { trafficPage } from '../../live/edge/pages/traffic-page.ts';
 import { readDensityPage, readTrafficPage } from '../../live/edge/pages/traffic-reads.ts';
 import { consoleVisitor, personOf } from '../../platform/access/audit-log.ts';
+import type { AuthenticationSettings } from '../../platform/access/authentication.ts';
 import { addSessions, type Sessions } from '../../platform/access/edge/session.ts';
 import { addSignIn } from '../../platform/access/edge/sign-in.tsx';
 import { addAssets, secure } from '../../report/console/http/defences.ts';
@@ -46,10 +50,11 @@ import {
 } from '../../report/console/http/visit.ts';
 import { address, labelsPath } from '../../report/console/links.ts';
 import type { Frame } from '../../report/console/page.tsx';
+import { showsTextOf } from '../../report/console/shows-text.ts';
 import type { PageContent } from '../../report/model/content.ts';
 import { overviewPage, statusPage } from '../../report/status/status-page.ts';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../report/status/status-reads.ts';
-import type { ConsoleDeps, ConsolePipeline } from './console-api.ts';
+import { version } from '../version.ts';
 
 /** From the compiled file as from the source. */
 const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
@@ -77,11 +82,12 @@ export async function readRunbook(name: string): Promise<{ readonly title: strin
 const MAX_REASON = 500;
 
 /** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
-function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
-  const { clock, site } = deps;
+function addActions(app: FastifyInstance, context: Context, sessions: Sessions): void {
+  const { clock, config, db } = context;
+  const labelFixes = createLabelFixes(context);
 
   void app.register(async (scope) => {
-    await acceptFormsOf(scope, site.publicUrl, async (request, reply) => {
+    await acceptFormsOf(scope, config.alerts.console_base_url, async (request, reply) => {
       const visitor = await sessions.visitorOf(request, reply);
       if (visitor.canAct) return visitor;
       throw new RecalldError(
@@ -92,12 +98,11 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 
     scope.post('/actions/pin-baseline', async (request, reply) => {
       const { run_id: runId = '', note = '', with_failures: withFailures, back } = fieldsOf(request);
-      await deps.pinBaseline(
-        runId,
-        note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
-        withFailures === 'yes',
-        consoleVisitor(request),
-      );
+      await pinBaseline(context, runId, {
+        note: note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
+        withFailures: withFailures === 'yes',
+        by: consoleVisitor(request),
+      });
       return goBack(reply, back, 'pinned');
     });
 
@@ -113,7 +118,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
         author: request.visitor?.key?.name ?? null,
         createdAt: clock.now(),
       };
-      if (!(await deps.annotations.add(note, consoleVisitor(request)))) {
+      if (!(await db.live.annotations.add(note, consoleVisitor(request)))) {
         throw subject === 'run'
           ? new RecalldError('run_unknown', `There is no golden run ${id}.`)
           : new RecalldError('deployment_unknown', `There is no deployment ${id}.`);
@@ -122,8 +127,8 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
     });
 
     scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
-      const { name } = findPipeline(deps, (request.params as Record<string, string>)['pipeline']);
-      const next = await storeGrade(deps, name, fieldsOf(request), {
+      const { name } = findPipeline(context.pipelines, (request.params as Record<string, string>)['pipeline'] ?? '');
+      const next = await storeGrade(context, name, fieldsOf(request), {
         by: consoleVisitor(request),
         person: personOf(request),
       });
@@ -133,18 +138,18 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 
     for (const path of askingPages) {
       scope.post(path, async (request, reply) => {
-        const frame = frameOf(request, request.visitor, clock.now(), site.version);
+        const frame = frameOf(request, request.visitor, clock.now(), version);
         const params = request.params as Record<string, string>;
-        const page = await pages[path]?.(deps, frame, params, queryOf(request), true);
+        const page = await pages[path]?.(context, frame, params, queryOf(request), true);
         return page === undefined ? reply.callNotFound() : sendPage(reply, frame, page);
       });
     }
 
     scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
-      const found = await deps.findLabelFixes(pipeline, set);
-      const frame = frameOf(request, request.visitor, clock.now(), site.version);
-      const data = { ...(await readLabelsPage(deps, pipeline, set)), found };
+      const found = await labelFixes.findLabelFixes(pipeline, set);
+      const frame = frameOf(request, request.visitor, clock.now(), version);
+      const data = { ...(await readLabelsPage(context, pipeline, set)), found };
       return sendPage(reply, frame, labelsPage(data));
     });
 
@@ -154,18 +159,19 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       if (acceptances.length === 0)
         throw new RecalldError('body_unreadable', 'No proposal was chosen; go back and tick those that you accept.');
       const version = Number(fieldsOf(request)['version']);
-      await deps.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
+      await labelFixes.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
       return goBack(reply, labelsPath(pipeline, set), 'fixed');
     });
   });
 }
 
 /** @throws RecalldError pipeline_unknown */
-async function readLabelsPage(deps: ConsoleDeps, pipeline: string, goldenSet: string): Promise<LabelsPageData> {
-  deps.assertPipeline(pipeline);
-  const [run] = await deps.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
+async function readLabelsPage(context: Context, pipeline: string, goldenSet: string): Promise<LabelsPageData> {
+  findPipeline(context.pipelines, pipeline);
+  const { runs } = context.db.golden;
+  const [run] = await runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
   const known =
-    run === undefined ? null : { runId: run.id, labels: await deps.runs.staleLabels(run.id), gap: run.labels.gap };
+    run === undefined ? null : { runId: run.id, labels: await runs.staleLabels(run.id), gap: run.labels.gap };
   return { pipeline, goldenSet, known, found: null };
 }
 
@@ -193,7 +199,7 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
  * @param isAsked whether it may ask the retriever and the store of the pipeline, which only a form of an admin does
  */
 type Show = (
-  deps: ConsoleDeps,
+  context: Context,
   frame: Frame,
   params: Readonly<Record<string, string>>,
   query: Query,
@@ -201,52 +207,55 @@ type Show = (
 ) => Promise<PageContent>;
 
 const pages: Readonly<Record<string, Show>> = {
-  '/': async (deps, frame) => statusPage(await readStatusPage(deps, frame.range)),
-  '/pipelines/:pipeline': async (deps, frame, { pipeline }) =>
-    overviewPage(await readOverviewPage(deps, findPipeline(deps, pipeline), frame.range)),
-  '/pipelines/:pipeline/golden': async (deps, frame, { pipeline }, query) =>
-    goldenPage(await readGoldenPage(deps, findPipeline(deps, pipeline), query, frame.range)),
-  '/pipelines/:pipeline/golden/:set/labels': async (deps, _frame, { pipeline = '', set = '' }) =>
-    labelsPage(await readLabelsPage(deps, pipeline, set)),
-  '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, _query, isAsked) => {
-    if (isAsked) spendExplained(deps, frame, MAX_COMPLAINTS_EXPLAINED);
-    return densityPage(await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, isAsked));
+  '/': async (context, frame) => statusPage(await readStatusPage(context, frame.range)),
+  '/pipelines/:pipeline': async (context, frame, { pipeline }) =>
+    overviewPage(await readOverviewPage(context, pipelineOf(context, pipeline), frame.range)),
+  '/pipelines/:pipeline/golden': async (context, frame, { pipeline }, query) =>
+    goldenPage(await readGoldenPage(context, pipelineOf(context, pipeline), query, frame.range)),
+  '/pipelines/:pipeline/golden/:set/labels': async (context, _frame, { pipeline = '', set = '' }) =>
+    labelsPage(await readLabelsPage(context, pipeline, set)),
+  '/pipelines/:pipeline/density': async (context, frame, { pipeline }, _query, isAsked) => {
+    if (isAsked) spendExplained(context, frame, MAX_COMPLAINTS_EXPLAINED);
+    return densityPage(await readDensityPage(context, pipelineOf(context, pipeline).name, frame.range, isAsked));
   },
-  '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
-    trafficPage(await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range)),
-  '/pipelines/:pipeline/index': async (deps, _frame, { pipeline }, _query, isAsked) => {
-    const { name, isIndexed } = findPipeline(deps, pipeline);
-    return indexPage(await readIndexPage(deps, name, isIndexed, isAsked));
+  '/pipelines/:pipeline/traffic': async (context, frame, { pipeline }) =>
+    trafficPage(await readTrafficPage(context, pipelineOf(context, pipeline), frame.range)),
+  '/pipelines/:pipeline/index': async (context, _frame, { pipeline }, _query, isAsked) => {
+    const { name } = pipelineOf(context, pipeline);
+    const isIndexed = context.indexPlans.some((plan) => plan.pipeline === name);
+    return indexPage(await readIndexPage(context, name, isIndexed, isAsked));
   },
-  '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
-    const { name, isJudged, showsText } = findPipeline(deps, pipeline);
+  '/pipelines/:pipeline/judge': async (context, frame, { pipeline }, query) => {
+    const { name } = pipelineOf(context, pipeline);
+    const isJudged = context.judgingPlans.some((plan) => plan.pipeline === name);
     const person = personOf({ apiKey: null, visitor: frame.visitor });
-    return judgePage(await readJudgePage(deps, name, isJudged && showsText, { ...query, person }));
+    return judgePage(await readJudgePage(context, name, isJudged && showsTextOf(context, name), { ...query, person }));
   },
-  '/pipelines/:pipeline/experiments': async (deps, _frame, { pipeline }) => {
-    const { name, showsText } = findPipeline(deps, pipeline);
-    return experimentsPage(await readExperimentsPage(onReplica(deps.context), name, showsText));
+  '/pipelines/:pipeline/experiments': async (context, _frame, { pipeline }) => {
+    const { name } = pipelineOf(context, pipeline);
+    return experimentsPage(await readExperimentsPage(onReplica(context), name, showsTextOf(context, name)));
   },
-  '/checks': async (deps, frame, _params, query) => checksPage(await readChecksPage(deps, query, frame.range)),
-  '/deployments': async (deps, frame, _params, query) =>
-    deploymentsPage(await readDeploymentsPage(deps, query, frame.range)),
-  '/incidents/:incident': async (deps, _frame, { incident = '' }) => incidentPage(await findIncident(deps, incident)),
-  '/runbooks/:alert': async (_deps, _frame, { alert = '' }) => {
+  '/checks': async (context, frame, _params, query) => checksPage(await readChecksPage(context, query, frame.range)),
+  '/deployments': async (context, frame, _params, query) =>
+    deploymentsPage(await readDeploymentsPage(context, query, frame.range)),
+  '/incidents/:incident': async (context, _frame, { incident = '' }) =>
+    incidentPage(await findIncident(context, incident)),
+  '/runbooks/:alert': async (_context, _frame, { alert = '' }) => {
     const { title, html } = await readRunbook(alert);
     return { title, pipeline: null, section: null, hasRange: false, content: { kind: 'prose', html } };
   },
-  '/runs/:run': async (deps, frame, { run = '' }, query, isAsked) => {
-    if (isAsked) spendExplained(deps, frame, QUESTIONS_EXPLAINED);
-    return runPage(await readRunPage(deps, run, frame.range, query, isAsked));
+  '/runs/:run': async (context, frame, { run = '' }, query, isAsked) => {
+    if (isAsked) spendExplained(context, frame, QUESTIONS_EXPLAINED);
+    return runPage(await readRunPage(context, run, frame.range, query, isAsked));
   },
-  '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query, isAsked) => {
-    if (isAsked) spendExplained(deps, frame, 1);
-    return queryPage(await readQueryPage(deps, run, id, query, isAsked));
+  '/runs/:run/queries/:query': async (context, frame, { run = '', query: id = '' }, query, isAsked) => {
+    if (isAsked) spendExplained(context, frame, 1);
+    return queryPage(await readQueryPage(context, run, id, query, isAsked));
   },
 };
 
 /** Pages and API have one budget. @throws RecalldError explanations_limited */
-function spendExplained({ explainBudget }: ConsoleDeps, { visitor }: Frame, queries: number): void {
+function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }
 
@@ -261,49 +270,47 @@ const askingPages = [
 /** @param outageOf as addErrorPages takes it */
 export function addConsole(
   app: FastifyInstance,
-  deps: ConsoleDeps,
+  context: Context,
+  authentication: AuthenticationSettings,
   outageOf: (error: Error) => RecalldError | null,
 ): void {
   void app.register(async (scope) => {
-    addErrorPages(scope, deps, outageOf);
-    const sessions = await addSessions(scope, deps.authentication);
+    addErrorPages(scope, { ...context, authentication, version }, outageOf);
+    const sessions = await addSessions(scope, authentication);
     await addAssets(scope);
-    if (!deps.authentication.optional) addSignIn(scope, deps, sessions);
-    addActions(scope, deps, sessions);
+    if (!authentication.optional) addSignIn(scope, context, version, sessions);
+    addActions(scope, context, sessions);
     for (const [path, show] of Object.entries(pages)) {
-      scope.get(path, (request, reply) => visit(deps, sessions, show, request, reply));
+      scope.get(path, (request, reply) => visit(context, sessions, show, request, reply));
     }
   });
 }
 
 async function visit(
-  deps: ConsoleDeps,
+  context: Context,
   sessions: Sessions,
   show: Show,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const now = deps.clock.now();
+  const now = context.clock.now();
   const visitor = await sessions.visitorOf(request, reply);
-  const frame = frameOf(request, visitor, now, deps.site.version);
+  const frame = frameOf(request, visitor, now, version);
   return sendPage(
     reply,
     frame,
-    await show(deps, frame, request.params as Record<string, string>, queryOf(request), false),
+    await show(context, frame, request.params as Record<string, string>, queryOf(request), false),
   );
 }
 
 /** @throws RecalldError incident_unknown */
-async function findIncident({ incidents }: ConsoleDeps, id: string): Promise<Incident> {
-  const found = /^\d{1,18}$/.test(id) ? await incidents.find(id) : null;
+async function findIncident({ db }: Context, id: string): Promise<Incident> {
+  const found = /^\d{1,18}$/.test(id) ? await db.incidents.find(id) : null;
   if (found === null) throw new RecalldError('incident_unknown', `There is no incident ${id}.`);
   return found;
 }
 
 /** @throws RecalldError pipeline_unknown */
-function findPipeline(deps: ConsoleDeps, name = ''): ConsolePipeline {
-  deps.assertPipeline(name);
-  const found = deps.site.pipelines.find((one) => one.name === name);
-  if (found === undefined) throw new RecalldError('pipeline_unknown', `The config has no pipeline "${name}".`);
-  return found;
+function pipelineOf({ pipelines }: Context, name = ''): WatchedPipeline {
+  return findPipeline(pipelines, name);
 }

@@ -10,14 +10,6 @@ import { type AuthenticationSettings, requireScope } from '../../platform/access
 import { parseRequest } from '../../platform/http/fields.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 
-/** Erasure by the ids that a service knows; what is stored are their hashes. */
-export function createErasure(pool: Pool, hashKey: string): Pick<ErasureDeps, 'eraseUser' | 'eraseQuery'> {
-  return {
-    eraseUser: (userId, by) => erase(pool, { kind: 'user', userHash: userIdHmac(userId, hashKey) }, by, new Date()),
-    eraseQuery: (id, by) => erase(pool, { kind: 'query', id, idHash: textHash(id, hashKey) }, by, new Date()),
-  };
-}
-
 export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date): Promise<ErasureReport> {
   return inTransaction(pool, async (client) => {
     await lockInTransaction(client, 'erasure');
@@ -39,20 +31,22 @@ async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject)
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
 }
 
-export interface ErasureDeps {
-  readonly authentication: AuthenticationSettings;
-  eraseUser(userId: string, by: string): Promise<ErasureReport>;
-  eraseQuery(queryId: string, by: string): Promise<ErasureReport>;
-}
-
-export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
-  const options = { preParsing: requireScope('admin', deps.authentication) };
-  app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) =>
-    answer(reply, deps.eraseUser(request.params.id, keyHolder(request))),
-  );
+/** @param hashKey the database has only hashes of the ids that a service knows */
+export function addErasure(
+  app: FastifyInstance,
+  pool: Pool,
+  hashKey: string,
+  authentication: AuthenticationSettings,
+): void {
+  const options = { preParsing: requireScope('admin', authentication) };
+  app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) => {
+    const subject = { kind: 'user', userHash: userIdHmac(request.params.id, hashKey) } as const;
+    return answer(reply, erase(pool, subject, keyHolder(request), new Date()));
+  });
   app.delete('/v1/queries/:id', options, async (request, reply) => {
     const { id } = parseRequest(request.params, erasedQueryParams, 'path');
-    return answer(reply, deps.eraseQuery(id, keyHolder(request)));
+    const subject = { kind: 'query', id, idHash: textHash(id, hashKey) } as const;
+    return answer(reply, erase(pool, subject, keyHolder(request), new Date()));
   });
 }
 

@@ -3,64 +3,47 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
+import type { Pool } from 'pg';
 import { addChecks } from '../../checks/edge/routes.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { addComplaints, addDensityRoutes, type DensityRouteDeps } from '../../density/edge/routes.ts';
+import { addComplaints, addDensityRoutes } from '../../density/edge/routes.ts';
 import { addExperiments } from '../../experiments/edge/routes.ts';
-import {
-  addBaselines,
-  addGoldenRuns,
-  addGoldenSets,
-  type BaselinesDeps,
-  type GoldenRunsDeps,
-  type GoldenSetsDeps,
-} from '../../golden/edge/golden-routes.ts';
+import { addBaselines, addGoldenRuns, addGoldenSets } from '../../golden/edge/golden-routes.ts';
 import { addIncidents } from '../../incidents/diagnosis/edge/routes.ts';
-import { addIndex, type IndexRoutesDeps } from '../../index/truth/edge/index-routes.ts';
-import { addJudgments, type JudgmentsDeps } from '../../judging/edge/routes.ts';
-import { addDeployments, type DeploymentsDeps } from '../../live/deployments/edge/routes.ts';
-import {
-  addFeedbackSummary,
-  addIngest,
-  type FeedbackSummaryDeps,
-  type ShedReason,
-  shedReason,
-} from '../../live/edge/live-routes.ts';
-import { addOtlp, type OtlpDeps } from '../../live/edge/otlp/receiver.ts';
+import { addIndex } from '../../index/truth/edge/index-routes.ts';
+import { addJudgments } from '../../judging/edge/routes.ts';
+import { addDeployments } from '../../live/deployments/edge/routes.ts';
+import { addFeedbackSummary, addIngest, type ShedReason, shedReason } from '../../live/edge/live-routes.ts';
+import { addOtlp, type OtlpReceiver } from '../../live/edge/otlp/receiver.ts';
 import type { IngestDeps } from '../../live/live-ingest.ts';
 import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
 import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
-import { addMcp, type McpRouteDeps } from '../../mcp/edge/mcp-routes.ts';
-import { identifyCallers, refuseForeignPages } from '../../platform/access/authentication.ts';
-import { type AuditDeps, addAudit } from '../../platform/access/edge/audit-routes.ts';
+import { addMcp } from '../../mcp/edge/mcp-routes.ts';
+import {
+  type AuthenticationSettings,
+  identifyCallers,
+  refuseForeignPages,
+} from '../../platform/access/authentication.ts';
+import { addAudit } from '../../platform/access/edge/audit-routes.ts';
 import { addRetirement, type Draining, limitConnections } from '../../platform/http/connections.ts';
 import { addOperations, type OperationsDeps } from '../../platform/http/operations.ts';
 import { acceptJson, addRequestBodies, type MemoryBudget } from '../../platform/http/request-bodies.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../platform/http/wire.ts';
 import { asksForPage, sendProblemPage } from '../../report/console/http/error-pages.ts';
 import { addPipelines } from '../../report/status/status-api.ts';
-import type { ConsoleDeps } from '../console/console-api.ts';
 import { addConsole } from '../console/pages.ts';
-import { addErasure, type ErasureDeps } from '../erasure/erase.ts';
+import { addErasure } from '../erasure/erase.ts';
 import { addOpenApi } from './openapi.ts';
 
-export interface ApiDeps
-  extends IngestDeps,
-    OtlpDeps,
-    ErasureDeps,
-    DeploymentsDeps,
-    DensityRouteDeps,
-    JudgmentsDeps,
-    IndexRoutesDeps,
-    GoldenSetsDeps,
-    GoldenRunsDeps,
-    BaselinesDeps,
-    FeedbackSummaryDeps,
-    McpRouteDeps,
-    AuditDeps,
-    ConsoleDeps {
-  readonly maxRequestsPerMinute: number;
+/** What the routes of the API work with beside the context. */
+interface HttpApi {
+  readonly context: Context;
+  readonly pool: Pool;
+  readonly authentication: AuthenticationSettings;
+  readonly ingest: Omit<IngestDeps, 'authentication'>;
+  readonly otlpReceiver: OtlpReceiver;
 }
 
 export interface HttpDeps {
@@ -71,7 +54,7 @@ export interface HttpDeps {
   /** Health and metrics; null: they are shown elsewhere. */
   readonly operations: OperationsDeps | null;
   /** The API; null: this process does not serve it. */
-  readonly api: ApiDeps | null;
+  readonly api: HttpApi | null;
   /** Shared by the servers of a process. */
   readonly memory: MemoryBudget;
   /** The sentence for an error of the database that means that it is away for now; null for any other error. */
@@ -127,37 +110,37 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
   const bodies = addRequestBodies(app, deps.memory);
   if (deps.operations !== null) addOperations(app, deps.operations);
   if (deps.api !== null) {
-    const { api } = deps;
-    if (api.authentication.optional) refuseForeignPages(app);
-    await identifyCallers(app, api.authentication, api.maxRequestsPerMinute);
+    const { context, pool, authentication, ingest, otlpReceiver } = deps.api;
+    if (authentication.optional) refuseForeignPages(app);
+    await identifyCallers(app, authentication, context.config.server.max_requests_per_minute);
     addOpenApi(app, deps.version);
-    addOtlp(app, api, bodies, RETRY_AFTER_SECONDS);
+    addOtlp(app, { authentication, otlpReceiver, onShed: deps.onShed }, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
-      addIngest(scope, api, bodies);
-      addErasure(scope, api);
-      addDeployments(scope, api);
-      addIncidents(scope, api);
-      addDensityRoutes(scope, api);
-      addComplaints(scope, api);
-      addJudgments(scope, api);
-      addExperiments(scope, api);
-      addIndex(scope, api);
-      addGoldenSets(scope, api, bodies);
-      addGoldenRuns(scope, api);
-      addBaselines(scope, api);
-      addPipelines(scope, api);
-      addChecks(scope, api);
-      addFeedbackSummary(scope, api);
-      addAudit(scope, api);
-      addMcp(scope, api, deps.version);
+      addIngest(scope, { ...ingest, authentication }, bodies);
+      addErasure(scope, pool, context.hashKey, authentication);
+      addDeployments(scope, context, authentication);
+      addIncidents(scope, context, authentication);
+      addDensityRoutes(scope, context, authentication);
+      addComplaints(scope, context, authentication);
+      addJudgments(scope, context, authentication);
+      addExperiments(scope, context, authentication);
+      addIndex(scope, context, authentication);
+      addGoldenSets(scope, context, authentication, bodies);
+      addGoldenRuns(scope, context, authentication);
+      addBaselines(scope, context, authentication);
+      addPipelines(scope, context, authentication);
+      addChecks(scope, context, authentication);
+      addFeedbackSummary(scope, context, authentication);
+      addAudit(scope, context, authentication);
+      addMcp(scope, context, authentication, deps.version);
     });
     void app.register(async (scope) => {
       scope.addHook('preParsing', (request, _reply, payload, done) => {
         if (request.method === 'POST') bodies.hold(request, FORM_BYTES);
         done(null, payload);
       });
-      addConsole(scope, api, (error) => deps.outageOf(error));
+      addConsole(scope, context, authentication, (error) => deps.outageOf(error));
     });
   }
   try {
@@ -206,7 +189,7 @@ function addProblems(app: FastifyInstance, deps: HttpDeps): void {
   app.setNotFoundHandler((request, reply) => {
     if (deps.api !== null && asksForPage(request)) {
       const problem = plainProblem(404, `There is no page ${pathOf(request.url)}.`);
-      return sendProblemPage(deps.api, request, reply, problem);
+      return sendProblemPage({ clock: deps.api.context.clock, version: deps.version }, request, reply, problem);
     }
     const path = pathOf(request.url);
     const fix = fixOfAddress(request.method, path);

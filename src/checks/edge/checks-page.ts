@@ -1,5 +1,5 @@
 /** Every configured check: its status, since when, why, what is likely behind it, and when it changed. */
-import type { ConsoleDeps } from '../../app/console/console-api.ts';
+import { type Context, onReplica } from '../../core/context.ts';
 import { duration, minute } from '../../core/format.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
@@ -25,8 +25,8 @@ import {
   verdictBadge,
   why,
 } from '../../report/model/show.ts';
-import { chosen, namesOf } from '../../report/status/status-reads.ts';
-import type { CheckTransition } from '../check-store.ts';
+import { chosen } from '../../report/status/status-reads.ts';
+import { type CheckTransition, readCheckStates } from '../check-store.ts';
 import type { CheckState } from '../rules/check-state.ts';
 import { checkTable } from './check-table.ts';
 
@@ -198,14 +198,14 @@ type ChecksPageData = Awaited<ReturnType<typeof readChecksPage>>;
 const MAX_TRANSITIONS = 100;
 
 /** @throws RecalldError pipeline_unknown */
-export async function readChecksPage(deps: ConsoleDeps, query: Query, { from, until }: TimeRange) {
-  const pipeline = chosen(deps, query);
+export async function readChecksPage(context: Context, query: Query, { from, until }: TimeRange) {
+  const pipeline = chosen(context, query);
   const check = query['check'] === undefined || query['check'] === '' ? null : query['check'];
   const before = /^\d{1,18}$/.test(query['before'] ?? '') ? query['before'] : undefined;
   const [checks, incidents, found] = await Promise.all([
-    deps.readCheckStates(),
-    deps.incidents.open(),
-    deps.checkStore.transitions({
+    readCheckStates(onReplica(context)),
+    context.db.incidents.open(),
+    context.db.checks.transitions({
       since: from,
       until,
       limit: MAX_TRANSITIONS + 1,
@@ -219,7 +219,7 @@ export async function readChecksPage(deps: ConsoleDeps, query: Query, { from, un
   return {
     pipeline,
     check,
-    pipelines: namesOf(deps),
+    pipelines: context.pipelines.map(({ name }) => name),
     checks: checks.filter(
       (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
     ),
@@ -232,6 +232,6 @@ export async function readChecksPage(deps: ConsoleDeps, query: Query, { from, un
     /** Whether these are all changes within the range. */
     isWhole: before === undefined && !hasMore,
     range: { from, until },
-    now: deps.clock.now(),
+    now: context.clock.now(),
   };
 }

@@ -2,14 +2,15 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Clock } from '../../core/time.ts';
+import { type Context, onReplica } from '../../core/context.ts';
 import { detectableShape, severityField, verdictField } from '../../golden/run-summary-schema.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { ageSeconds } from '../../measures/rules/measurement.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { nameSchema } from '../../platform/config/connection.ts';
 import { numberedPageShape, parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
 import { toWire } from '../../platform/http/wire.ts';
-import type { CheckStore } from '../check-store.ts';
+import { readCheckStates } from '../check-store.ts';
 import type { CheckState } from '../rules/check-state.ts';
 import { isBlind } from '../rules/regression.ts';
 
@@ -75,35 +76,27 @@ export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
   return toWire(checkStateSchema, checkStateOf(check, now));
 }
 
-export interface ChecksDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly clock: Clock;
-  /** @throws RecalldError pipeline_unknown */
-  assertPipeline(name: string): void;
-  readCheckStates(): Promise<readonly CheckState[]>;
-  readonly checkStore: Pick<CheckStore, 'transitions'>;
-}
-
-export function addChecks(app: FastifyInstance, deps: ChecksDeps): void {
-  const read = { preParsing: requireScope('read', deps.authentication) };
+export function addChecks(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { db, pipelines } = context;
+  const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/checks', read, async (request) => {
     const { pipeline, verdict, ...page } = parseRequest(request.query, checkListQuery, 'query');
-    if (pipeline !== undefined) deps.assertPipeline(pipeline);
-    const states = (await deps.readCheckStates()).filter(
+    if (pipeline !== undefined) findPipeline(pipelines, pipeline);
+    const states = (await readCheckStates(onReplica(context))).filter(
       (state) =>
         (pipeline === undefined || state.pipeline === pipeline) && (verdict === undefined || state.verdict === verdict),
     );
     const { items, next_cursor } = sliceAt(states, page);
-    const now = deps.clock.now();
+    const now = context.clock.now();
     return { items: items.map((state) => checkStateJson(state, now)), next_cursor };
   });
 
   app.get('/v1/checks/transitions', read, async (request) => {
     const query = parseRequest(request.query, transitionListQuery, 'query');
     const { pipeline, check, since, limit, cursor } = query;
-    if (pipeline !== undefined) deps.assertPipeline(pipeline);
-    const found = await deps.checkStore.transitions({
+    if (pipeline !== undefined) findPipeline(pipelines, pipeline);
+    const found = await db.checks.transitions({
       limit,
       ...(pipeline === undefined ? {} : { pipeline }),
       ...(check === undefined ? {} : { check }),

@@ -2,8 +2,8 @@
 
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
-import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { type Explained, explainAll, filtersOf, type MissedQuestion } from '../../incidents/explain/answers.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Queries of a topic that are explained, each asked about five times. */
@@ -45,6 +45,16 @@ export async function readComplaints(
     topics.push({ topic, why });
   }
   return { pipeline: pipeline.name, days, found, topics };
+}
+
+/** A page or a caller of the API waits no longer. */
+const TIMEOUT_MS = 60_000;
+
+/** @throws RecalldError pipeline_unknown */
+export function readComplaintsInTime(context: Context, name: string, days: number, why: boolean) {
+  const filters = why ? filtersOf(context.config, name) : null;
+  const pipeline = findPipeline(context.pipelines, name);
+  return readComplaints(context, pipeline, { days, filters }, AbortSignal.timeout(TIMEOUT_MS));
 }
 
 /** What a query of the topic did not get and people liked who asked alike. */

@@ -5,16 +5,15 @@ import { z } from 'zod';
 import { readDensityVerdict } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { type Clock, DAY_MS } from '../../core/time.ts';
-import type { ExplainBudget } from '../../incidents/explain/explain-budget.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { verdicts } from '../../incidents/explain/rules/verdict.ts';
 import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, assertCallerMay, requireScope } from '../../platform/access/authentication.ts';
 import { identifier, parseRequest } from '../../platform/http/fields.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
-import { type DensityRequest, describeDensity } from '../describe-density.ts';
+import { describeDensity } from '../describe-density.ts';
 import {
-  type DensityAnswer,
   densityQuery,
   rebaselineSchema,
   topicChangeSchema,
@@ -22,65 +21,51 @@ import {
   topicListQuery,
   topicParams,
 } from '../http-contract.ts';
-import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
+import { requestRebaseline } from '../learn-baseline.ts';
 import type { UncoveredTopic } from '../rules/uncovered-topic.ts';
 import type { TopicsTable } from '../topics-table.ts';
-import { type ComplaintsReport, complaintsJson, MAX_COMPLAINTS_EXPLAINED } from './complaints-reads.ts';
-
-type Rebaseline = Parameters<typeof requestRebaseline>[1];
-
-/** What the API tells and takes of query density. */
-type DensityApi = ReturnType<typeof createDensityApi>;
-
-export interface DensityRouteDeps extends DensityApi {
-  readonly authentication: AuthenticationSettings;
-  readonly clock: Clock;
-  /** @throws RecalldError pipeline_unknown */
-  assertPipeline(name: string): void;
-}
+import { complaintsJson, MAX_COMPLAINTS_EXPLAINED, readComplaintsInTime } from './complaints-reads.ts';
 
 const WEEK_MS = 7 * DAY_MS;
 
-export function createDensityApi(context: Context) {
-  return {
-    topics: context.db.density.topics,
-    describeDensity: async (request: DensityRequest): Promise<DensityAnswer> =>
-      describeDensity(context, request, await readDensityVerdict(context, request.pipeline)),
-    rebaselineDensity: (request: Rebaseline): Promise<RebaselineAnswer> =>
-      requestRebaseline({ watch: context.db.density.watch, clock: context.clock }, request),
-  };
+export function addDensityRoutes(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  addDensity(app, context, authentication);
+  addUncoveredTopics(app, context, authentication);
 }
 
-export function addDensityRoutes(app: FastifyInstance, deps: DensityRouteDeps): void {
-  addDensity(app, deps);
-  addUncoveredTopics(app, deps);
-}
-
-function addDensity(app: FastifyInstance, deps: DensityRouteDeps): void {
-  const { authentication, clock } = deps;
+function addDensity(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { db, clock, pipelines } = context;
   app.get('/v1/density', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, segment, from, until } = parseRequest(request.query, densityQuery, 'query');
-    deps.assertPipeline(pipeline);
+    findPipeline(pipelines, pipeline);
     const end = until === undefined ? clock.now() : new Date(until);
     const start = from === undefined ? new Date(end.getTime() - WEEK_MS) : new Date(from);
-    return deps.describeDensity({ pipeline, segment, from: start, until: end });
+    const verdict = await readDensityVerdict(context, pipeline);
+    return describeDensity(context, { pipeline, segment, from: start, until: end }, verdict);
   });
 
   app.post('/v1/density/rebaseline', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, rebaselineSchema, 'body');
-    deps.assertPipeline(body.pipeline);
-    const status = await deps.rebaselineDensity({
-      pipeline: body.pipeline,
-      reason: body.reason ?? null,
-      since: body.since === undefined ? null : new Date(body.since),
-      by: keyHolder(request),
-    });
+    findPipeline(pipelines, body.pipeline);
+    const status = await requestRebaseline(
+      { watch: db.density.watch, clock },
+      {
+        pipeline: body.pipeline,
+        reason: body.reason ?? null,
+        since: body.since === undefined ? null : new Date(body.since),
+        by: keyHolder(request),
+      },
+    );
     return reply.code(202).send({ status });
   });
 }
 
-function addUncoveredTopics(app: FastifyInstance, deps: DensityRouteDeps): void {
-  const { authentication, clock, topics } = deps;
+function addUncoveredTopics(
+  app: FastifyInstance,
+  { db, clock }: Context,
+  authentication: AuthenticationSettings,
+): void {
+  const { topics } = db.density;
   const readers = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/uncovered-topics', readers, async (request) => {
@@ -188,21 +173,14 @@ export const complaintEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface ComplaintRouteDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly explainBudget: ExplainBudget;
-  /** @throws RecalldError pipeline_unknown */
-  readComplaints(pipeline: string, days: number, why: boolean): Promise<ComplaintsReport>;
-}
-
-export function addComplaints(app: FastifyInstance, deps: ComplaintRouteDeps): void {
-  app.get('/v1/complaint-topics', { preParsing: requireScope('read', deps.authentication) }, async (request) => {
+export function addComplaints(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  app.get('/v1/complaint-topics', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
     if (why === 'true') {
       // It asks the retriever and the store.
       assertCallerMay('admin', request, '`why=true` needs');
-      deps.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
+      context.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
     }
-    return complaintsJson(await deps.readComplaints(pipeline, days, why === 'true'));
+    return complaintsJson(await readComplaintsInTime(context, pipeline, days, why === 'true'));
   });
 }

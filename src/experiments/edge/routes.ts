@@ -41,26 +41,21 @@ export const experimentEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface ExperimentRouteDeps {
-  readonly context: Context;
-  readonly authentication: AuthenticationSettings;
-}
-
-export function addExperiments(app: FastifyInstance, deps: ExperimentRouteDeps): void {
-  const read = { preParsing: requireScope('read', deps.authentication) };
+export function addExperiments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/shadows', read, async (request) => {
     const { pipeline: name, shadow } = parseRequest(request.query, shadowsQuery, 'query');
-    const pipeline = findPipeline(deps.context.pipelines, name);
+    const pipeline = findPipeline(context.pipelines, name);
     const wanted = shadow === undefined ? pipeline.shadows : [findShadow(pipeline, shadow)];
     const items = [];
-    for (const one of wanted) items.push(await readShadow(onReplica(deps.context), pipeline, one));
+    for (const one of wanted) items.push(await readShadow(onReplica(context), pipeline, one));
     return { items };
   });
 
   app.get('/v1/variants', read, async (request) => {
     const { pipeline } = parseRequest(request.query, variantsQuery, 'query');
-    findPipeline(deps.context.pipelines, pipeline);
-    return readVariants(onReplica(deps.context), findVariants(deps.context.variantPlans, pipeline));
+    findPipeline(context.pipelines, pipeline);
+    return readVariants(onReplica(context), findVariants(context.variantPlans, pipeline));
   });
 }

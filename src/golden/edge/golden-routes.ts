@@ -1,6 +1,6 @@
-/** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`, and what they are made from. */
+/** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -44,44 +44,25 @@ import { pinRun, unpin } from '../runs/pin-baseline.ts';
 import { startGoldenRun } from '../runs/run-golden-set.ts';
 import { type RunQuery, readRunQueries, summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
 import { metricsOf } from '../runs/score-json.ts';
-import { compareRunsById, findCompleted, type RunsCompared } from '../runs/stored-runs.ts';
-import { type ImportReport, importGoldenQueries } from '../sets/import-golden-set.ts';
+import { compareRunsById, findCompleted } from '../runs/stored-runs.ts';
+import { importGoldenQueries } from '../sets/import-golden-set.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
-import { type GoldenRuns } from '../sql/golden-runs.ts';
-import { type GoldenSets } from '../sql/golden-sets.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
 
-export interface GoldenRunsDeps {
-  readonly context: Context;
-  readonly authentication: AuthenticationSettings;
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-  summarizeRun(run: GoldenRun): Promise<RunSummaryJson>;
-  /** @throws RecalldError run_unknown, run_not_completed, runs_not_comparable */
-  compareRuns(baselineId: string, candidateId: string, by: string | null): Promise<RunsCompared>;
-  /**
-   * Hands a run of the latest version of a set to the workers.
-   *
-   * @throws RecalldError pipeline_unknown, golden_set_unknown
-   */
-  startRun(pipeline: string, goldenSet: string, by: string): Promise<GoldenRun>;
-  /** @throws RecalldError run_not_running */
-  cancelRun(id: string, by: string): Promise<GoldenRun>;
-}
-
-export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void {
-  const { authentication, runs } = deps;
+export function addGoldenRuns(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { runs } = context.db.golden;
   const read = { preParsing: requireScope('read', authentication) };
 
   app.post('/v1/golden-runs', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, newGoldenRunSchema, 'body');
-    const run = await deps.startRun(body.pipeline, body.golden_set, keyHolder(request));
+    const run = await startRun(actingFor(context, request), body.pipeline, body.golden_set);
     return reply.code(202).header('location', `/v1/golden-runs/${run.id}`).send({ run_id: run.id, status: run.status });
   });
 
   app.post('/v1/golden-runs/:id/cancel', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
-    const run = await deps.cancelRun((await findRun(runs, id)).id, keyHolder(request));
+    const run = await cancelGoldenRun(actingFor(context, request), (await findRun(runs, id)).id);
     return { run_id: run.id, status: run.status };
   });
 
@@ -105,14 +86,14 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
 
   app.get('/v1/golden-runs/:id', read, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
-    return deps.summarizeRun(await findRun(runs, id));
+    return summarizeAnyRun(context, await findRun(runs, id));
   });
 
   app.get('/v1/golden-runs/:id/queries', read, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
     const { outcome, order_by, limit, cursor } = parseRequest(request.query, runQueriesQuery, 'query');
     const from = Number(cursor ?? 0);
-    const { page, total } = await readRunQueries(deps.context, await findRun(runs, id), {
+    const { page, total } = await readRunQueries(context, await findRun(runs, id), {
       outcome: outcome ?? null,
       orderBy: order_by === undefined ? null : metricKey(order_by),
       from,
@@ -125,7 +106,7 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
   app.get('/v1/golden-runs/:baseline/compare/:candidate', read, async (request) => {
     const { baseline, candidate } = parseRequest(request.params, comparedRunsParams, 'path');
     const { by, ...page } = parseRequest(request.query, compareQuery, 'query');
-    const compared = await deps.compareRuns(baseline, candidate, by ?? null);
+    const compared = await compareOneAtATime(context, baseline, candidate, by ?? null);
     const { items, next_cursor } = sliceAt(compared.queries, page);
     return {
       baseline_run_id: baseline,
@@ -136,6 +117,11 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
       next_cursor,
     };
   });
+}
+
+/** The same context, with the tables that name the caller in the audit log. */
+function actingFor(context: Context, request: FastifyRequest): Context {
+  return { ...context, db: context.dbBy(keyHolder(request)) };
 }
 
 /** @throws RecalldError run_unknown */
@@ -177,49 +163,30 @@ function metricKey(text: string) {
   return { measure, k: k ?? 10 };
 }
 
-/** `/v1/baselines`: which run others are compared with. */
-export interface BaselinesDeps {
-  readonly authentication: AuthenticationSettings;
-  /** @throws RecalldError run_unknown, run_not_completed, baseline_doubtful */
-  pinBaseline(runId: string, note: string | null, withFailures: boolean, by: string): Promise<GoldenBaseline>;
-  /** @throws RecalldError baseline_unknown */
-  unpinBaseline(pipeline: string, goldenSet: string, by: string): Promise<void>;
-}
-
-export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
-  const options = { preParsing: requireScope('admin', deps.authentication) };
+export function addBaselines(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const options = { preParsing: requireScope('admin', authentication) };
 
   app.post('/v1/baselines', options, async (request, reply) => {
     const { run_id, note, with_failures } = parseRequest(request.body, newBaselineSchema, 'body');
-    const baseline = await deps.pinBaseline(run_id, note ?? null, with_failures ?? false, keyHolder(request));
+    const pin = { note: note ?? null, withFailures: with_failures ?? false, by: keyHolder(request) };
+    const baseline = await pinBaseline(context, run_id, pin);
     return reply.code(201).send(toWire(baselineSchema, baseline));
   });
 
   app.delete('/v1/baselines/:pipeline/:golden_set', options, async (request) => {
     const { pipeline, golden_set } = parseRequest(request.params, baselineParams, 'path');
-    await deps.unpinBaseline(pipeline, golden_set, keyHolder(request));
+    await unpin(context, pipeline, golden_set, keyHolder(request), context.clock.now());
     return { pipeline, golden_set };
   });
 }
 
-/** `/v1/golden-sets`. */
-export interface GoldenSetsDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly sets: GoldenSets;
-  /**
-   * Makes a new version of values as in the lines of a JSONL file, unless the latest one has the same content.
-   *
-   * @throws RecalldError file_malformed, golden_set_empty; nothing is stored then
-   */
-  importQueries(
-    name: string,
-    batches: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>,
-    by: string,
-  ): Promise<ImportReport>;
-}
-
-export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps, bodies: RequestBodies): void {
-  const { authentication, sets } = deps;
+export function addGoldenSets(
+  app: FastifyInstance,
+  context: Context,
+  authentication: AuthenticationSettings,
+  bodies: RequestBodies,
+): void {
+  const { sets } = context.db.golden;
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/golden-sets', read, async (request) => {
@@ -257,7 +224,12 @@ export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps, bodies
         body instanceof LargeBody
           ? listedItems(body.pieces, 'queries')
           : [parseRequest(body, newGoldenSetSchema, 'body').queries];
-      const { set, created, warnings, summary } = await deps.importQueries(name, batches, keyHolder(request));
+      const { set, created, warnings, summary } = await importGoldenQueries(
+        actingFor(context, request).db.golden.sets,
+        name,
+        batches,
+        context.clock.now(),
+      );
       const report = { ...goldenSetVersionJson(set), created, warnings, ...importSummaryJson(summary) };
       return reply.code(created ? 201 : 200).send(report);
     });
@@ -272,32 +244,27 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
   return new RecalldError('golden_set_unknown', sentence);
 }
 
-/** Of work that goes on although its caller has gone. */
+/** For work that continues after its caller has disconnected. */
 const never = new AbortController().signal;
 
-type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'context' | 'authentication'>;
+/** @throws RecalldError run_unknown, run_not_completed, baseline_doubtful */
+export async function pinBaseline(
+  context: Context,
+  runId: string,
+  pin: { readonly note: string | null; readonly withFailures: boolean; readonly by: string },
+): Promise<GoldenBaseline> {
+  const run = await findCompleted(context, runId);
+  return (await pinRun(context, run, { ...pin, reruns: null, now: context.clock.now() }, never)).baseline;
+}
 
-export function createGoldenApi(context: Context): GoldenApi {
-  const { db, dbBy, clock } = context;
-  const { sets, runs } = db.golden;
-  const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(context, run, never));
-  return {
-    sets,
-    runs,
-    importQueries: (name, batches, by) => importGoldenQueries(dbBy(by).golden.sets, name, batches, clock.now()),
-    summarizeRun: (run) => (run.status === 'running' ? summarizeSoFar(run) : summarizeRun(runs, run)),
-    compareRuns: oneAtATime((baseline: string, candidate: string, by: string | null) =>
-      compareRunsById(context, baseline, candidate, by, 'as_stored', never),
-    ),
-    startRun: (pipeline, goldenSet, by) => startRun({ ...context, db: dbBy(by) }, pipeline, goldenSet),
-    cancelRun: (id, by) => cancelGoldenRun({ ...context, db: dbBy(by) }, id),
-    pinBaseline: async (runId, note, withFailures, by) => {
-      const run = await findCompleted(context, runId);
-      const pin = { note, reruns: null, by, now: clock.now(), withFailures };
-      return (await pinRun(context, run, pin, never)).baseline;
-    },
-    unpinBaseline: (pipeline, goldenSet, by) => unpin(context, pipeline, goldenSet, by, clock.now()),
-  };
+const summarizeOneAtATime = oneAtATime((context: Context, run: GoldenRun) => summarizeRunSoFar(context, run, never));
+
+const compareOneAtATime = oneAtATime((context: Context, baseline: string, candidate: string, by: string | null) =>
+  compareRunsById(context, baseline, candidate, by, 'as_stored', never),
+);
+
+export function summarizeAnyRun(context: Context, run: GoldenRun): Promise<RunSummaryJson> {
+  return run.status === 'running' ? summarizeOneAtATime(context, run) : summarizeRun(context.db.golden.runs, run);
 }
 
 /**

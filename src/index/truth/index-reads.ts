@@ -4,19 +4,17 @@
  */
 import type pg from 'pg';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { type Clock, DAY_MS } from '../../core/time.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
 import type { ForbiddenResult } from '../../golden/rules/unwanted-answers.ts';
 import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
-import type { Deployments } from '../../live/deployments/deployments.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
-import type { DocumentsTable } from './documents-table.ts';
 import { indexMeasureNames } from './measure-index.ts';
-import type { IndexPlan } from './plan.ts';
-import type { NamedDocument, RoundsTable } from './rounds-table.ts';
+import type { NamedDocument } from './rounds-table.ts';
 import { findingKinds, type NamedKind } from './rules/findings.ts';
 import { deadChunks, hubsOf, type ReturnedDocuments } from './rules/hubs.ts';
 
@@ -144,32 +142,21 @@ export interface FoundOfKind {
 
 export type IndexStanding = Awaited<ReturnType<typeof readIndexStanding>>;
 
-export interface IndexReads {
-  readonly indexRounds: Pick<RoundsTable, 'standings' | 'countFindings' | 'findings'>;
-  readonly indexDocuments: Pick<DocumentsTable, 'late'>;
-  readonly indexPlans: readonly Pick<IndexPlan, 'pipeline' | 'lateAfterMs'>[];
-  readonly measurements: Pick<Measurements, 'latest'>;
-}
-
-export async function readIndexStanding(
-  { indexRounds, indexDocuments, indexPlans, measurements }: IndexReads,
-  pipeline: string,
-  now: Date,
-  most: number,
-) {
-  const standing = (await indexRounds.standings()).find((one) => one.pipeline === pipeline);
-  const counts = await indexRounds.countFindings(pipeline);
+export async function readIndexStanding({ db, reads, indexPlans }: Context, pipeline: string, now: Date, most: number) {
+  const { rounds, documents: documentsTable } = db.index;
+  const standing = (await rounds.standings()).find((one) => one.pipeline === pipeline);
+  const counts = await rounds.countFindings(pipeline);
   const found: FoundOfKind[] = [];
   for (const kind of findingKinds) {
-    const documents = await indexRounds.findings(pipeline, kind, most);
+    const documents = await rounds.findings(pipeline, kind, most);
     found.push({ kind, count: counts.get(kind)?.count ?? 0, documents });
   }
   const plan = indexPlans.find((one) => one.pipeline === pipeline);
   if (plan !== undefined) {
     const until = new Date(now.getTime() - plan.lateAfterMs);
-    found.push({ kind: 'late', ...(await indexDocuments.late(pipeline, until, most)) });
+    found.push({ kind: 'late', ...(await documentsTable.late(pipeline, until, most)) });
   }
-  const latest = await measurements.latest(now);
+  const latest = await reads.measurements.latest(now);
   return {
     /** When the last whole round ended. */
     checkedAt: standing?.endedAt ?? null,
@@ -204,16 +191,6 @@ interface Leak extends ForbiddenResult {
   readonly since: Date;
 }
 
-export interface IndexPageDeps extends IndexReads {
-  readonly measurements: Pick<Measurements, 'latest' | 'series' | 'trends'>;
-  readonly deployments: Deployments;
-  readonly runs: GoldenRuns;
-  readonly returned: ReturnedReads;
-  readonly clock: Clock;
-  /** Of a pipeline that has none, null. */
-  readonly storeOf: (pipeline: string) => VectorStore | null;
-}
-
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
 /** A page is read often, so that it looks at less than the command. */
@@ -224,22 +201,23 @@ const DRAWN_CHUNKS = 1000;
 const DRAW_LIMIT_MS = 30_000;
 
 export async function readIndexPage(
-  deps: IndexPageDeps,
+  context: Context,
   pipeline: string,
   isIndexed: boolean,
   isDrawn: boolean,
 ): Promise<IndexPageData> {
-  const { deployments, runs, returned, clock, storeOf } = deps;
+  const { db, reads, clock, pipelines } = context;
+  const store = pipelines.find(({ name }) => name === pipeline)?.store ?? null;
   const now = clock.now();
-  const standing = await readIndexStanding(deps, pipeline, now, LISTED_DOCUMENTS);
-  const latest = await deployments.list({ pipeline, limit: LISTED_DEPLOYMENTS });
+  const standing = await readIndexStanding(context, pipeline, now, LISTED_DOCUMENTS);
+  const latest = await db.live.deployments.list({ pipeline, limit: LISTED_DEPLOYMENTS });
   const window = { pipeline, since: new Date(now.getTime() - HUBS_MS), ...looked, chunks: isDrawn ? DRAWN_CHUNKS : 0 };
   return {
     ...standing,
     pipeline,
     isIndexed,
-    leaks: await readLeaks(runs, pipeline),
-    returned: await readHubs(returned, storeOf(pipeline), window, AbortSignal.timeout(DRAW_LIMIT_MS)),
+    leaks: await readLeaks(db.golden.runs, pipeline),
+    returned: await readHubs(reads.index.returned, store, window, AbortSignal.timeout(DRAW_LIMIT_MS)),
     isDrawn,
     deployments: latest,
     now,
@@ -250,7 +228,7 @@ export async function readIndexPage(
 const RUNS_LOOKED_THROUGH = 50;
 
 /** Of the latest run of each golden set that asked for forbidden documents; sentinels ask for all of them too. */
-async function readLeaks(runs: IndexPageDeps['runs'], pipeline: string): Promise<Leak[]> {
+async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
   const recent = await Promise.all(
     (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: RUNS_LOOKED_THROUGH })),
   );
@@ -270,7 +248,7 @@ async function readLeaks(runs: IndexPageDeps['runs'], pipeline: string): Promise
 }
 
 /** @param ended of one golden set, the latest first */
-async function leaksOf(runs: IndexPageDeps['runs'], ended: readonly GoldenRun[]): Promise<Leak[]> {
+async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]): Promise<Leak[]> {
   let leaks: readonly Leak[] = [];
   let still = new Set<string>();
   for (const [place, run] of ended.entries()) {

@@ -1,7 +1,6 @@
 /** The page *Judge*: what it shows, how it is made, and what its forms do. */
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time.ts';
-import type { Measurements } from '../../measures/measurements.ts';
 import { address, pipelinePath } from '../../report/console/links.ts';
 import type { Content, Form, PageContent } from '../../report/model/content.ts';
 import {
@@ -18,10 +17,8 @@ import {
   verbatim,
 } from '../../report/model/show.ts';
 import type { Grader } from '../human-judgments.ts';
-import type { JudgeSpending } from '../judge-spending.ts';
-import type { JudgedTable } from '../judged-table.ts';
 import { HUMAN_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
-import type { ReviewedDocument, ReviewedQuery, ReviewQueue } from '../review-queue.ts';
+import type { ReviewedDocument, ReviewedQuery } from '../review-queue.ts';
 import { agreementWords } from '../rules/agreement.ts';
 import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
 import { gradeMeanings } from '../rules/judge-prompt.ts';
@@ -159,14 +156,6 @@ function gradeForm(
   return { kind: 'form', action: `${pipelinePath(pipeline, 'judge')}/grade`, hidden, content, forbidden };
 }
 
-export interface JudgePageDeps {
-  readonly judged: Pick<JudgedTable, 'recordHumanJudgments'>;
-  readonly reviews: ReviewQueue;
-  readonly spending: Pick<JudgeSpending, 'spent'>;
-  readonly measurements: Pick<Measurements, 'latest'>;
-  readonly clock: Clock;
-}
-
 type Fields = Readonly<Record<string, string | undefined>>;
 
 /** An address of more is refused by some servers. */
@@ -178,11 +167,12 @@ function skippedOf(text = ''): string[] {
 
 /** @param query `person`: who looks; `query`: the one to show while it has something open; `skip`: those left for later; `last`: what to take back */
 export async function readJudgePage(
-  { reviews, spending, measurements, clock }: JudgePageDeps,
+  { db, reads, clock }: Context,
   pipeline: string,
   isJudged: boolean,
   query: Fields & { readonly person: string },
 ) {
+  const { reviews, spending } = db.judging;
   const { person } = query;
   const now = clock.now();
   const skipped = skippedOf(query['skip']);
@@ -198,7 +188,7 @@ export async function readJudgePage(
     progress: await reviews.progress(pipeline, person, now),
     flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
     /** Of two people in the trailing window; null where too little is known. */
-    humanAgreement: recordedAgreement(await measurements.latest(now), pipeline, HUMAN_AGREEMENT),
+    humanAgreement: recordedAgreement(await reads.measurements.latest(now), pipeline, HUMAN_AGREEMENT),
     /** US dollars that the judge has cost today (UTC). */
     costToday: (await spending.spent(pipeline, now)).today,
     skipped,
@@ -214,7 +204,7 @@ export async function readJudgePage(
  * @throws RecalldError body_unreadable for what is no grade, judgment_unknown for a query that was not drawn
  */
 export async function storeGrade(
-  { judged, clock }: JudgePageDeps,
+  { db, clock }: Context,
   pipeline: string,
   fields: Fields,
   grader: Grader,
@@ -224,7 +214,12 @@ export async function storeGrade(
   const grade = given === 'none' ? null : Number(given);
   if (given === '' || (grade !== null && !(Number.isInteger(grade) && grade >= 0 && grade <= MAX_GRADE)))
     throw new RecalldError('body_unreadable', `A grade is a number from 0 to ${MAX_GRADE}; go back and choose one.`);
-  const [isKnown] = await judged.recordHumanJudgments(pipeline, [{ queryId, documentId, grade }], grader, clock.now());
+  const [isKnown] = await db.judging.judged.recordHumanJudgments(
+    pipeline,
+    [{ queryId, documentId, grade }],
+    grader,
+    clock.now(),
+  );
   if (isKnown !== true) throw new RecalldError('judgment_unknown', 'This query was not drawn, or has been erased.');
   const last = grade === null ? null : documentId;
   return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });

@@ -1,14 +1,14 @@
 /** `/v1/judgments`: grades of live queries, by the model and by people. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { identifier, numberedPageShape, pageOf, parseRequest } from '../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
-import type { JudgedTable } from '../judged-table.ts';
-import { listedJudges, type ReviewQueue } from '../review-queue.ts';
+import { listedJudges } from '../review-queue.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
 
 const newJudgment = z.strictObject({
@@ -64,25 +64,17 @@ export const judgingEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface JudgmentsDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly clock: Clock;
-  readonly judged: Pick<JudgedTable, 'recordHumanJudgments'>;
-  readonly reviews: ReviewQueue;
-  /** @throws RecalldError pipeline_unknown */
-  assertPipeline(name: string): void;
-}
-
 const NOT_DRAWN =
   'The query was not drawn to be judged, or not with this document; `recalld judge review` gives those that were.';
 
-export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
-  const { authentication, clock, judged, reviews } = deps;
+export function addJudgments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { clock, pipelines } = context;
+  const { judged, reviews } = context.db.judging;
 
   app.post('/v1/judgments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = [parseRequest(request.body, newJudgments, 'body')].flat();
     const isKnown = new Map<(typeof body)[number], boolean>();
-    for (const pipeline of new Set(body.map((one) => one.pipeline))) deps.assertPipeline(pipeline);
+    for (const pipeline of new Set(body.map((one) => one.pipeline))) findPipeline(pipelines, pipeline);
     const grader = { by: keyHolder(request), person: personOf(request) };
     for (const pipeline of new Set(body.map((one) => one.pipeline))) {
       const own = body.filter((one) => one.pipeline === pipeline);
@@ -103,7 +95,7 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
 
   app.get('/v1/judgments', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, flagged, limit, cursor = '0' } = parseRequest(request.query, judgmentListQuery, 'query');
-    deps.assertPipeline(pipeline);
+    findPipeline(pipelines, pipeline);
     const found = await reviews.list(pipeline, limit, Number(cursor), flagged === 'true');
     const items = found.map(({ isFlagged, ...one }) => toWire(judgmentSchema, { ...one, flagged: isFlagged }));
     return { items, next_cursor: found.length === limit ? String(Number(cursor) + limit) : null };

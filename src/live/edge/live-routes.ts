@@ -4,8 +4,10 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { type Context, onReplica } from '../../core/context.ts';
 import { type ErrorCode, type Rejection, rejectionTable } from '../../core/errors.ts';
-import { type Clock, HOUR_MS, type TimeSpan } from '../../core/time.ts';
+import { HOUR_MS, type TimeSpan } from '../../core/time.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { parseRequest } from '../../platform/http/fields.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
@@ -182,25 +184,18 @@ export const ingestEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface FeedbackSummaryDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly clock: Clock;
-  /**
-   * One summary for each pipeline of the config, or for the one of that name.
-   *
-   * @throws RecalldError pipeline_unknown
-   */
-  summarizeFeedback(pipeline: string | null, window: TimeSpan): Promise<readonly FeedbackSummary[]>;
-}
-
-export function addFeedbackSummary(app: FastifyInstance, deps: FeedbackSummaryDeps): void {
-  const read = { preParsing: requireScope('read', deps.authentication) };
+export function addFeedbackSummary(
+  app: FastifyInstance,
+  context: Context,
+  authentication: AuthenticationSettings,
+): void {
+  const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/feedback/summary', read, async (request) => {
     const { pipeline, hours } = parseRequest(request.query, feedbackSummaryQuery, 'query');
-    const until = deps.clock.now();
+    const until = context.clock.now();
     const from = new Date(until.getTime() - hours * HOUR_MS);
-    const summaries = await deps.summarizeFeedback(pipeline ?? null, { from, until });
+    const summaries = await summarizeAllFeedback(onReplica(context), pipeline ?? null, { from, until });
     return toWire(feedbackSummarySchema, {
       from,
       until,
@@ -225,6 +220,23 @@ function ratioOf(outcome: PositiveRatioOutcome) {
 }
 
 export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
+
+/**
+ * One summary for each pipeline of the config, or for the one of that name.
+ *
+ * @throws RecalldError pipeline_unknown
+ */
+export async function summarizeAllFeedback(
+  { db, pipelines, livePlans }: Context,
+  name: string | null,
+  window: TimeSpan,
+): Promise<FeedbackSummary[]> {
+  if (name !== null) findPipeline(pipelines, name);
+  const summaries: FeedbackSummary[] = [];
+  for (const plan of livePlans.filter(({ pipeline }) => name === null || pipeline === name))
+    summaries.push(await summarizeFeedback(db.live.traffic, plan, window));
+  return summaries;
+}
 
 /** Summarises the feedback on a pipeline that occurred within the window: kinds that occur, and ratios by segment. */
 export async function summarizeFeedback(

@@ -3,7 +3,6 @@ import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
-import type { ExplainBudget } from '../../incidents/explain/explain-budget.ts';
 import { personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { type ApiScope, allows } from '../../platform/access/credentials.ts';
@@ -21,15 +20,10 @@ export const mcpEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface McpRouteDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly explainBudget: ExplainBudget;
-  readonly context: Context;
-}
-
 export function addMcp(
   app: FastifyInstance,
-  { authentication, explainBudget, context }: McpRouteDeps,
+  context: Context,
+  authentication: AuthenticationSettings,
   version: string,
 ): void {
   let opening: Promise<OpenMcp> | null = null;
@@ -38,7 +32,7 @@ export function addMcp(
     opening ??= openHandler(context, version);
     const { handler, explainedBy } = await opening;
     const explained = explainedBy(request.body);
-    if (explained > 0) explainBudget.spend(personOf(request), explained);
+    if (explained > 0) context.explainBudget.spend(personOf(request), explained);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const asked = new Request(new URL(request.url, 'http://recalld'), {

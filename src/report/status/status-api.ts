@@ -4,28 +4,23 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { readCheckStates } from '../../checks/check-store.ts';
 import {
-  type ChecksDeps,
   checkListQuery,
   checkStateOf,
   checkStateSchema,
   transitionListQuery,
   transitionSchema,
 } from '../../checks/edge/routes.ts';
-import type { Context } from '../../core/context.ts';
+import { type Context, onReplica } from '../../core/context.ts';
 import { metricsOf } from '../../golden/runs/score-json.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentListQuery } from '../../incidents/diagnosis/edge/routes.ts';
 import { incidentSchema } from '../../incidents/diagnosis/incident-schema.ts';
 import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../../live/deployments/edge/routes.ts';
-import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../../live/edge/live-routes.ts';
 import { erasedQueryParams } from '../../live/ingest-schema.ts';
-import { createLivePlans } from '../../live/live-jobs.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { pageOf, parseRequest, sliceAt } from '../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
-import type { PipelineStatus } from './pipeline-status.ts';
 import { type DetailedStatus, readStatus, readStatuses } from './read-status.ts';
 import {
   feedbackSummaryQuery,
@@ -36,19 +31,12 @@ import {
   pipelineStatusSchema,
 } from './schema.ts';
 
-export interface PipelinesDeps {
-  readonly authentication: AuthenticationSettings;
-  readStatuses(): Promise<readonly PipelineStatus[]>;
-  /** @throws RecalldError pipeline_unknown */
-  readStatus(pipeline: string): Promise<DetailedStatus>;
-}
-
-export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
-  const read = { preParsing: requireScope('read', deps.authentication) };
+export function addPipelines(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/pipelines', read, async (request) => {
     const page = parseRequest(request.query, pipelineListQuery, 'query');
-    const { items, next_cursor } = sliceAt(await deps.readStatuses(), page);
+    const { items, next_cursor } = sliceAt(await readStatuses(onReplica(context)), page);
     return {
       items: items.map(({ pipeline, state, reasons, unknowns, golden }) => ({
         pipeline,
@@ -63,7 +51,7 @@ export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
 
   app.get('/v1/pipelines/:pipeline/status', read, async (request) => {
     const { pipeline } = parseRequest(request.params, pipelineParams, 'path');
-    return statusJson(await deps.readStatus(pipeline));
+    return statusJson(await readStatus(onReplica(context), findPipeline(context.pipelines, pipeline)));
   });
 }
 
@@ -100,28 +88,6 @@ function statusJson({ at, checks, reasons, golden, runs, measurements, ...status
 }
 
 const withheld = { value: null, ciLow: null, ciHigh: null, ciMethod: null, n: null };
-
-type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;
-
-export function createStatusApi(context: Context): StatusApi {
-  const { db, config, pipelines, clock } = context;
-  const sources = createLivePlans(config);
-  return {
-    clock,
-    checkStore: db.checks,
-    assertPipeline: (name) => void findPipeline(pipelines, name),
-    readStatuses: () => readStatuses(context),
-    readStatus: async (name) => readStatus(context, findPipeline(pipelines, name)),
-    readCheckStates: () => readCheckStates(context),
-    async summarizeFeedback(name, window) {
-      if (name !== null) findPipeline(pipelines, name);
-      const summaries: FeedbackSummary[] = [];
-      for (const source of sources.filter(({ pipeline }) => name === null || pipeline === name))
-        summaries.push(await summarizeFeedback(db.live.traffic, source, window));
-      return summaries;
-    },
-  };
-}
 
 const count = z.int().min(0);
 

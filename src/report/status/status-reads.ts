@@ -1,18 +1,21 @@
 /** Reads the data of the status, overview and deployments pages. */
-import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
+import { type Context, onReplica } from '../../core/context.ts';
 import { trendKey } from '../../golden/sql/score-trends.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { Query } from '../console/http/visit.ts';
 import { type TimeRange, within } from '../console/links.ts';
 import { openIncidentOf, type PipelineStatus } from './pipeline-status.ts';
+import { readStatus, readStatuses } from './read-status.ts';
 
 const MAX_DEPLOYMENTS = 200;
 
 /** @throws RecalldError pipeline_unknown */
-export async function readDeploymentsPage(deps: ConsoleDeps, query: Query, range: TimeRange) {
+export async function readDeploymentsPage(context: Context, query: Query, range: TimeRange) {
   const { from, until } = range;
-  const pipeline = chosen(deps, query);
-  const found = await deps.deployments.list({
+  const pipeline = chosen(context, query);
+  const { annotations, deployments: table } = context.db.live;
+  const found = await table.list({
     since: from,
     limit: MAX_DEPLOYMENTS,
     ...(pipeline === null ? {} : { pipeline }),
@@ -21,22 +24,16 @@ export async function readDeploymentsPage(deps: ConsoleDeps, query: Query, range
   const ids = deployments.map(({ id }) => id);
   return {
     pipeline,
-    pipelines: namesOf(deps),
+    pipelines: context.pipelines.map(({ name }) => name),
     deployments,
-    notes: await deps.annotations.of('deployment', ids),
+    notes: await annotations.of('deployment', ids),
     address: within(range, '/deployments', { pipeline }),
   };
 }
 
 /** Returns the pipeline that the query selects; null for all. @throws RecalldError pipeline_unknown */
-export function chosen(deps: ConsoleDeps, { pipeline = '' }: Query): string | null {
-  if (pipeline === '') return null;
-  deps.assertPipeline(pipeline);
-  return pipeline;
-}
-
-export function namesOf({ site }: ConsoleDeps): string[] {
-  return site.pipelines.map(({ name }) => name);
+export function chosen({ pipelines }: Context, { pipeline = '' }: Query): string | null {
+  return pipeline === '' ? null : findPipeline(pipelines, pipeline).name;
 }
 
 /** Enough for a sparkline, which is 96 pixels wide. */
@@ -44,9 +41,9 @@ const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
 const MAX_INCIDENTS = 6;
 
-export async function readStatusPage(deps: ConsoleDeps, range: TimeRange) {
-  const [statuses, open] = await Promise.all([deps.readStatuses(), deps.incidents.open()]);
-  const trends = await readTrends(deps, statuses, range);
+export async function readStatusPage(context: Context, range: TimeRange) {
+  const [statuses, open] = await Promise.all([readStatuses(onReplica(context)), context.db.incidents.open()]);
+  const trends = await readTrends(context, statuses, range);
   return statuses.map((status) => ({
     status,
     diagnosis: openIncidentOf(status, open),
@@ -54,14 +51,14 @@ export async function readStatusPage(deps: ConsoleDeps, range: TimeRange) {
   }));
 }
 
-export async function readOverviewPage(deps: ConsoleDeps, { name }: ConsolePipeline, range: TimeRange) {
+export async function readOverviewPage(context: Context, pipeline: WatchedPipeline, range: TimeRange) {
   const [status, incidents] = await Promise.all([
-    deps.readStatus(name),
-    deps.incidents.list({ pipeline: name, limit: MAX_INCIDENTS }),
+    readStatus(onReplica(context), pipeline),
+    context.db.incidents.list({ pipeline: pipeline.name, limit: MAX_INCIDENTS }),
   ]);
   const [trends, notes] = await Promise.all([
-    readTrends(deps, [status], range),
-    deps.annotations.of(
+    readTrends(context, [status], range),
+    context.db.live.annotations.of(
       'deployment',
       status.deployments.map(({ id }) => id),
     ),
@@ -82,9 +79,9 @@ export async function readOverviewPage(deps: ConsoleDeps, { name }: ConsolePipel
 }
 
 /** Reads the latest scores of all golden sets, and returns a lookup by pipeline. */
-async function readTrends(deps: ConsoleDeps, statuses: readonly PipelineStatus[], { from, until }: TimeRange) {
+async function readTrends({ reads }: Context, statuses: readonly PipelineStatus[], { from, until }: TimeRange) {
   const sets = statuses.flatMap(({ pipeline, golden }) => golden.map(({ goldenSet }) => ({ pipeline, goldenSet })));
-  const latest = await deps.runReads.latestScores(sets, { from, until, measure: TREND, limit: MAX_POINTS });
+  const latest = await reads.golden.runReads.latestScores(sets, { from, until, measure: TREND, limit: MAX_POINTS });
   return ({ pipeline, golden }: PipelineStatus) =>
     new Map(golden.map(({ goldenSet }) => [goldenSet, latest.get(trendKey({ pipeline, goldenSet })) ?? []]));
 }

@@ -1,18 +1,24 @@
 /** What the pages of golden runs are made from. */
-import type { ConsoleDeps, ConsolePipeline } from '../../../app/console/console-api.ts';
+import { ofKind } from '../../../checks/rules/golden-checks.ts';
+import { type Context, onReplica } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
+import { wordsOfDocuments } from '../../../incidents/explain/answers.ts';
+import { explainRun } from '../../../incidents/explain/explain-run.ts';
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { pageOf, type Query } from '../../../report/console/http/visit.ts';
 import type { TimeRange } from '../../../report/console/links.ts';
+import { showsTextOf } from '../../../report/console/shows-text.ts';
+import { readStatus } from '../../../report/status/read-status.ts';
 import { type ListedQuery, queryViews } from '../../rules/listed-queries.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import { answersByDocument, queriesByDocument, runMetricKeys, scoreQueries } from '../../rules/score-run.ts';
 import { readRunTable } from '../../runs/run-summary.ts';
-import { partsOfPipelineName } from '../../watched-pipeline.ts';
-import { findRun } from '../golden-routes.ts';
+import type { GoldenRuns } from '../../sql/golden-runs.ts';
+import type { WatchedPipeline } from '../../watched-pipeline.ts';
+import { findRun, summarizeAnyRun } from '../golden-routes.ts';
 import { charted, type GoldenPageData } from './golden-page.ts';
 import type { QueryPageData, QuerySide } from './query-page.ts';
 import type { QueryRow, QueryTableData } from './query-table.ts';
@@ -22,7 +28,7 @@ const PAGE_SIZE = 25;
 
 /** @param against the run that its queries are held against; null without one */
 async function readQueryTable(
-  deps: ConsoleDeps,
+  context: Context,
   run: GoldenRun,
   against: GoldenRun | null,
   withText: boolean,
@@ -42,7 +48,7 @@ async function readQueryTable(
   const from = (page - 1) * PAGE_SIZE;
   const listed =
     run.answersGoneAt === null
-      ? await readRunTable(deps.context, run, other, { view, key, from, limit: PAGE_SIZE })
+      ? await readRunTable(context, run, other, { view, key, from, limit: PAGE_SIZE })
       : { page: [], total: 0 };
   return {
     view,
@@ -66,12 +72,13 @@ const MAX_RUNS = 50;
 const MAX_DEPLOYMENTS = 100;
 
 export async function readGoldenPage(
-  deps: ConsoleDeps,
-  pipeline: ConsolePipeline,
+  context: Context,
+  pipeline: WatchedPipeline,
   { set: wanted, before }: Query,
   range: TimeRange,
 ): Promise<GoldenPageData> {
-  const status = await deps.readStatus(pipeline.name);
+  const { db, reads } = context;
+  const status = await readStatus(onReplica(context), pipeline);
   const sets = status.golden.map(({ goldenSet }) => goldenSet);
   const set = status.golden.find(({ goldenSet }) => goldenSet === wanted) ?? status.golden[0];
   if (set === undefined) return { pipeline: pipeline.name, sets, shown: null };
@@ -79,10 +86,10 @@ export async function readGoldenPage(
   const { from, until } = range;
   const asked = { pipeline: pipeline.name, goldenSet, from, until, measures: charted.map(({ measure }) => measure) };
   const [trends, runs, deployments, [diagnosis]] = await Promise.all([
-    deps.runReads.trends(asked),
-    deps.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
-    deploymentsWithin(deps, pipeline.name, from, until),
-    deps.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
+    reads.golden.runReads.trends(asked),
+    reads.golden.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
+    deploymentsWithin(context, pipeline.name, from, until),
+    db.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
   ]);
   return {
     pipeline: pipeline.name,
@@ -97,7 +104,7 @@ export async function readGoldenPage(
       diagnosis: diagnosis ?? null,
       baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
       floors: new Map(
-        pipeline.floors.map(({ measure, below }) => [
+        ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [
           measure,
           { value: below, text: `floor ${below}`, isThreshold: true },
         ]),
@@ -113,32 +120,34 @@ function startOf(before: string | undefined): Date | null {
 }
 
 export async function readRunPage(
-  deps: ConsoleDeps,
+  context: Context,
   runId: string,
   range: TimeRange,
   query: Query,
   isAsked: boolean,
 ): Promise<RunPageData> {
-  const run = await findRun(deps.runs, runId);
+  const { db, reads } = context;
+  const { runs } = db.golden;
+  const run = await findRun(runs, runId);
   // A run of long ago is shown among those around it.
   const from = run.startedAt < range.from ? run.startedAt : range.from;
   const { pipeline, goldenSet } = run;
   const [summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
-    deps.summarizeRun(run),
-    deps.runReads.trends({
+    summarizeAnyRun(context, run),
+    reads.golden.runReads.trends({
       pipeline,
       goldenSet,
       from,
       until: range.until,
       measures: chartedOfRun.map(({ measure }) => measure),
     }),
-    deploymentsWithin(deps, pipeline, from, range.until),
-    deps.annotations.of('run', [run.id]),
-    deps.baselines.pinned(pipeline, goldenSet),
-    diagnosisOf(deps, run),
-    query['against'] === undefined ? null : findRun(deps.runs, query['against']),
+    deploymentsWithin(context, pipeline, from, range.until),
+    db.live.annotations.of('run', [run.id]),
+    db.golden.baselines.pinned(pipeline, goldenSet),
+    diagnosisOf(context, run),
+    query['against'] === undefined ? null : findRun(runs, query['against']),
   ]);
-  const against = chosen ?? (await comparedWith(deps, run, diagnosis, [summary.baseline, summary.deployment]));
+  const against = chosen ?? (await comparedWith(context, run, diagnosis, [summary.baseline, summary.deployment]));
   return {
     run,
     summary,
@@ -148,25 +157,27 @@ export async function readRunPage(
     notes: notes.get(run.id) ?? [],
     baseline: pinned?.runId === run.id ? pinned : null,
     diagnosis,
-    queries: await readQueryTable(deps, run, against, showsText(deps, pipeline), query),
-    explained: isAsked ? await deps.explainRun(run.id, QUESTIONS_EXPLAINED) : null,
+    queries: await readQueryTable(context, run, against, showsTextOf(context, pipeline), query),
+    explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUESTIONS_EXPLAINED }) : null,
   };
 }
 
 /** @throws RecalldError run_unknown, query_unknown */
 export async function readQueryPage(
-  deps: ConsoleDeps,
+  context: Context,
   runId: string,
   queryId: string,
   asked: Query,
   isAsked: boolean,
 ): Promise<QueryPageData> {
   const { against: wanted } = asked;
-  const run = await findRun(deps.runs, runId);
+  const { db } = context;
+  const { runs } = db.golden;
+  const run = await findRun(runs, runId);
   const [[stored], stale, other] = await Promise.all([
-    deps.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
-    deps.runs.staleLabels(run.id),
-    wanted === undefined ? otherRun(deps, run) : findRun(deps.runs, wanted),
+    db.golden.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
+    runs.staleLabels(run.id),
+    wanted === undefined ? otherRun(context, run) : findRun(runs, wanted),
   ]);
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
@@ -175,15 +186,15 @@ export async function readQueryPage(
   const { chunkSeparator } = run.settings;
   const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([
-    readSide(deps, run, query, chunkSeparator),
-    other === null ? null : readSide(deps, other, query, chunkSeparator),
+    readSide(context, run, query, chunkSeparator),
+    other === null ? null : readSide(context, other, query, chunkSeparator),
   ]);
-  const isShown = showsText(deps, run.pipeline);
-  const explained = isAsked ? await deps.explainMisses(run.id, queryId) : null;
+  const isShown = showsTextOf(context, run.pipeline);
+  const explained = isAsked ? (await explainRun(context, run.id, { queryId, limit: 1 })).explained : null;
   return {
     query,
     showsText: isShown,
-    words: isShown ? await wordsOf(deps, run.pipeline, [before, after], query, explained) : new Map(),
+    words: isShown ? await wordsOf(context, run.pipeline, [before, after], query, explained) : new Map(),
     after,
     before,
     stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
@@ -191,9 +202,11 @@ export async function readQueryPage(
   };
 }
 
+const WORDS_LIMIT_MS = 2000;
+
 /** From an answer asked now, else from what was read before or, where it is asked too, the store; of both sides and what neither has. */
 async function wordsOf(
-  deps: ConsoleDeps,
+  { db, pipelines }: Context,
   pipeline: string,
   sides: readonly (QuerySide | null)[],
   { judgments }: GoldenQuery,
@@ -202,17 +215,19 @@ async function wordsOf(
   const shown = sides.flatMap((side) => side?.answer?.documents.map(({ id }) => id) ?? []);
   const told = explained?.[0]?.words ?? new Map<string, string>();
   const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !told.has(id));
-  return new Map([...(await deps.wordsOfDocuments(pipeline, ids, explained !== null)), ...told]);
+  const store = explained === null ? null : (pipelines.find(({ name }) => name === pipeline)?.store ?? null);
+  const found = await wordsOfDocuments(db.golden, { name: pipeline, store }, ids, AbortSignal.timeout(WORDS_LIMIT_MS));
+  return new Map([...found, ...told]);
 }
 
 async function readSide(
-  deps: ConsoleDeps,
+  context: Context,
   run: GoldenRun,
   query: GoldenQuery,
   chunkSeparator: string | undefined,
 ): Promise<QuerySide> {
   if (run.answersGoneAt !== null) return { run, answer: null, scores: {} };
-  const found = await deps.runReads.answer(run.id, query.id);
+  const found = await context.reads.golden.runReads.answer(run.id, query.id);
   const [answer = found] =
     found === null || chunkSeparator === undefined ? [] : answersByDocument([found], chunkSeparator);
   const { keys, columns } = scoreQueries([query], answer === null ? [] : [answer], run.settings);
@@ -220,13 +235,16 @@ async function readSide(
   return { run, answer, scores: Object.fromEntries(scores) };
 }
 
-async function otherRun(deps: ConsoleDeps, run: GoldenRun): Promise<GoldenRun | null> {
-  const [comparisons, incident] = await Promise.all([deps.runs.comparisons(run.id), diagnosisOf(deps, run)]);
+async function otherRun(context: Context, run: GoldenRun): Promise<GoldenRun | null> {
+  const [comparisons, incident] = await Promise.all([
+    context.db.golden.runs.comparisons(run.id),
+    diagnosisOf(context, run),
+  ]);
   const known = (['baseline', 'deployment'] as const).map((kind) => {
     const found = comparisons.find((one) => one.kind === kind);
     return found === undefined ? null : { run_id: found.against };
   });
-  return comparedWith(deps, run, incident, known);
+  return comparedWith(context, run, incident, known);
 }
 
 /**
@@ -234,11 +252,12 @@ async function otherRun(deps: ConsoleDeps, run: GoldenRun): Promise<GoldenRun | 
  * before a change, or the run before it.
  */
 async function comparedWith(
-  { runs }: ConsoleDeps,
+  { db }: Context,
   run: GoldenRun,
   incident: Incident | null,
   known: readonly ({ readonly run_id: string } | null)[],
 ): Promise<GoldenRun | null> {
+  const { runs } = db.golden;
   const good = await goodRunOf(runs, run, incident);
   if (good !== null) return good;
   const against = known.find((one) => one !== null);
@@ -249,11 +268,7 @@ async function comparedWith(
 }
 
 /** The last good run of the set before an incident; null for none, or when nobody keeps it any more. */
-async function goodRunOf(
-  runs: ConsoleDeps['runs'],
-  run: GoldenRun,
-  incident: Incident | null,
-): Promise<GoldenRun | null> {
+async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | null): Promise<GoldenRun | null> {
   const id = incident?.referenceRunId ?? null;
   const found = id === null ? null : await runs.find(id);
   return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
@@ -263,13 +278,13 @@ async function goodRunOf(
 const LOOK_MS = 60_000;
 
 /** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */
-async function diagnosisOf({ incidents, runs }: ConsoleDeps, run: GoldenRun): Promise<Incident | null> {
+async function diagnosisOf({ db }: Context, run: GoldenRun): Promise<Incident | null> {
   const { pipeline, finishedAt: from } = run;
   if (from === null) return null;
   const until = new Date(from.getTime() + LOOK_MS);
   const [[found], checks] = await Promise.all([
-    incidents.list({ pipeline, during: { from, until }, limit: 1 }),
-    runs.checks(run.id),
+    db.incidents.list({ pipeline, during: { from, until }, limit: 1 }),
+    db.golden.runs.checks(run.id),
   ]);
   const isWell = run.status === 'completed' && checks.every(({ verdict }) => verdict === 'ok');
   return isWell ? null : (found ?? null);
@@ -277,17 +292,11 @@ async function diagnosisOf({ incidents, runs }: ConsoleDeps, run: GoldenRun): Pr
 
 /** Oldest first. */
 export async function deploymentsWithin(
-  deps: ConsoleDeps,
+  context: Context,
   pipeline: string,
   since: Date,
   until: Date,
 ): Promise<Deployment[]> {
-  const found = await deps.deployments.list({ pipeline, since, limit: MAX_DEPLOYMENTS });
+  const found = await context.db.live.deployments.list({ pipeline, since, limit: MAX_DEPLOYMENTS });
   return found.filter(({ occurredAt }) => occurredAt <= until).toReversed();
-}
-
-function showsText({ site }: ConsoleDeps, pipeline: string): boolean {
-  const shown = partsOfPipelineName(pipeline).pipeline;
-  // A pipeline that is no longer in the config had its texts stored by rules that nobody knows now.
-  return site.pipelines.find(({ name }) => name === shown)?.showsText ?? false;
 }

@@ -15,10 +15,9 @@ import { type ConfiguredOptions, configuredCommand, parseCount, printJson, print
 import { RecalldError } from '../../../core/errors.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import { DAY_MS } from '../../../core/time.ts';
-import { durationMs } from '../../../platform/config/times.ts';
 import { terminalText } from '../../../report/terminal.ts';
 import { checkIndex } from '../check-index.ts';
-import { type HubsReport, type IndexReads, readHubs, readIndexStanding } from '../index-reads.ts';
+import { type HubsReport, readHubs, readIndexStanding } from '../index-reads.ts';
 import { createIndexPlans } from '../plan.ts';
 import { type Hub, MIN_QUESTIONS } from '../rules/hubs.ts';
 import { deadChunks, hubsSection, standingContent } from './index-page.ts';
@@ -119,8 +118,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   const settings = commandSettings(options.config, signal);
   const { config } = settings;
   assertConfiguredPipeline(config, options.pipeline);
-  const index = config.pipelines.find(({ name }) => name === options.pipeline)?.index;
-  if (index === undefined) {
+  if (config.pipelines.find(({ name }) => name === options.pipeline)?.index === undefined) {
     throw new RecalldError(
       'config_invalid',
       `Nobody says what the index of "${options.pipeline}" should hold; add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
@@ -135,22 +133,17 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
       if (outcome === 'held') throw new RecalldError('store_unreachable', HELD);
       if (outcome === 'put_off') throw new RecalldError('store_unreachable', PUT_OFF);
     }
-    await show(store, [{ pipeline: options.pipeline, lateAfterMs: durationMs(index.late_after) }], options);
+    await show(store, options);
   });
 }
 
 const HELD = 'Another process looks into this index; --stored shows what it last found.';
 const PUT_OFF = 'The store failed or slowed down, and the round was put off; --stored shows what is known so far.';
 
-async function show(
-  store: CommandStore,
-  indexPlans: IndexReads['indexPlans'],
-  { pipeline, documents: most, json }: CheckOptions,
-): Promise<void> {
+async function show(store: CommandStore, { pipeline, documents: most, json }: CheckOptions): Promise<void> {
   const now = systemClock.now();
-  const { measurements, index } = store.db;
-  const reads = { measurements, indexPlans, indexRounds: index.rounds, indexDocuments: index.documents };
-  const standing = await readIndexStanding(reads, pipeline, now, most);
+  // The replica may lag behind the round that has just ended.
+  const standing = await readIndexStanding({ ...store, reads: store.db }, pipeline, now, most);
   if (json === true) printJson(indexStandingJson(pipeline, standing, now));
   else printLine(terminalText(standingContent({ ...standing, isIndexed: true, now }), now));
 }

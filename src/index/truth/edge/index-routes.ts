@@ -1,12 +1,12 @@
 /** `/v1/index`: what the store of a pipeline holds against what it should hold. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Clock } from '../../../core/time.ts';
-import type { Measurements } from '../../../measures/measurements.ts';
+import type { Context } from '../../../core/context.ts';
+import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import { identifier, limitField, parseRequest } from '../../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
-import { type IndexReads, type IndexStanding, readIndexStanding } from '../index-reads.ts';
+import { type IndexStanding, readIndexStanding } from '../index-reads.ts';
 import { isTooOld } from '../measure-index.ts';
 import { namedKinds } from '../rules/findings.ts';
 
@@ -58,20 +58,12 @@ export const indexEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface IndexRoutesDeps extends IndexReads {
-  readonly authentication: AuthenticationSettings;
-  readonly clock: Clock;
-  readonly measurements: Pick<Measurements, 'latest' | 'series' | 'trends'>;
-  /** @throws RecalldError pipeline_unknown */
-  assertPipeline(name: string): void;
-}
-
-export function addIndex(app: FastifyInstance, deps: IndexRoutesDeps): void {
-  app.get('/v1/index', { preParsing: requireScope('read', deps.authentication) }, async (request) => {
+export function addIndex(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  app.get('/v1/index', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, limit } = parseRequest(request.query, indexQuery, 'query');
-    deps.assertPipeline(pipeline);
-    const now = deps.clock.now();
-    return indexStandingJson(pipeline, await readIndexStanding(deps, pipeline, now, limit), now);
+    findPipeline(context.pipelines, pipeline);
+    const now = context.clock.now();
+    return indexStandingJson(pipeline, await readIndexStanding(context, pipeline, now, limit), now);
   });
 }
 

@@ -2,7 +2,8 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Clock } from '../../../core/time.ts';
+import type { Context } from '../../../core/context.ts';
+import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { keyHolder } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import {
@@ -14,7 +15,6 @@ import {
   toPage,
 } from '../../../platform/http/fields.ts';
 import { toWire } from '../../../platform/http/wire.ts';
-import type { Deployments } from '../deployments.ts';
 import { deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
 
 export const newDeploymentSchema = z.strictObject({
@@ -48,20 +48,13 @@ function toNewDeployment(body: z.infer<typeof newDeploymentSchema>, now: Date): 
   return { pipeline, kind, version, note, occurredAt: occurredAt === undefined ? now : new Date(occurredAt) };
 }
 
-export interface DeploymentsDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly clock: Clock;
-  readonly deployments: Deployments;
-  /** @throws RecalldError pipeline_unknown */
-  assertPipeline(name: string): void;
-}
-
-export function addDeployments(app: FastifyInstance, deps: DeploymentsDeps): void {
-  const { authentication, clock, deployments } = deps;
+export function addDeployments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { db, clock, pipelines } = context;
+  const { deployments } = db.live;
 
   app.post('/v1/deployments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, newDeploymentSchema, 'body');
-    deps.assertPipeline(body.pipeline);
+    findPipeline(pipelines, body.pipeline);
     const now = clock.now();
     const deployment = await deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
     return reply.code(201).send(toWire(deploymentSchema, deployment));

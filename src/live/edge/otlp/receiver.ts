@@ -20,7 +20,7 @@ import { type ShedReason, shedReason } from '../live-routes.ts';
 
 type OtlpSignal = 'traces' | 'logs';
 
-type OtlpReceiver = ReturnType<typeof createOtlpReceiver>;
+export type OtlpReceiver = ReturnType<typeof createOtlpReceiver>;
 
 interface OtlpAnswer {
   readonly status: number;

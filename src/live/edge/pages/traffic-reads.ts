@@ -1,11 +1,18 @@
 /** What the pages of live traffic and its coverage are made from. */
 
-import type { ConsoleDeps, ConsolePipeline } from '../../../app/console/console-api.ts';
+import { readDensityVerdict } from '../../../checks/check-store.ts';
+import { type Context, onReplica } from '../../../core/context.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
+import { describeDensity } from '../../../density/describe-density.ts';
+import { readComplaintsInTime } from '../../../density/edge/complaints-reads.ts';
 import { densityLevels } from '../../../density/edge/sections.ts';
 import { deploymentsWithin } from '../../../golden/edge/pages/golden-reads.ts';
+import type { WatchedPipeline } from '../../../golden/watched-pipeline.ts';
 import { distributions } from '../../../report/console/charts/distribution-chart.tsx';
 import type { TimeRange } from '../../../report/console/links.ts';
+import { showsTextOf } from '../../../report/console/shows-text.ts';
+import { readStatus } from '../../../report/status/read-status.ts';
+import { summarizeAllFeedback } from '../live-routes.ts';
 
 /** Measures of live traffic that have a chart. */
 export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_query_ratio'] as const;
@@ -18,24 +25,31 @@ const COMPLAINT_DAYS = 14;
 const MAX_FEEDBACK_MS = 7 * 86_400_000;
 
 export async function readDensityPage(
-  deps: ConsoleDeps,
-  { name: pipeline, showsText }: ConsolePipeline,
+  context: Context,
+  pipeline: string,
   range: TimeRange,
   looksForComplaints: boolean,
 ) {
+  const { db, reads } = context;
+  const { topics: table } = db.density;
   const { from, until } = range;
+  const showsText = showsTextOf(context, pipeline);
   const [density, trends, [diagnosis], topics, deployments] = await Promise.all([
-    deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from: until, until }),
-    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: Object.keys(densityLevels) }, from, until),
-    deps.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
-    deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
-    deploymentsWithin(deps, pipeline, from, until),
+    describeDensity(
+      context,
+      { pipeline, segment: ALL_SEGMENT, from: until, until },
+      await readDensityVerdict(context, pipeline),
+    ),
+    reads.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: Object.keys(densityLevels) }, from, until),
+    db.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
+    table.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
+    deploymentsWithin(context, pipeline, from, until),
   ]);
   const reference =
-    density.baseline === null ? null : await deps.referenceSimilarities(pipeline, density.baseline.version);
+    density.baseline === null ? null : await baselineSimilarities(context, pipeline, density.baseline.version);
   const [low, high] = [reference?.[0], reference?.[reference.length - 1]];
   const [current, shown] = await Promise.all([
-    deps.trafficReads.coverage({
+    reads.live.trafficReads.coverage({
       pipeline,
       from,
       until,
@@ -45,8 +59,8 @@ export async function readDensityPage(
     Promise.all(
       topics.map(async (topic) => {
         const [windows, texts] = await Promise.all([
-          deps.topics.windows(topic.id),
-          showsText ? deps.topics.texts(pipeline, topic.examples) : new Map<string, string>(),
+          table.windows(topic.id),
+          showsText ? table.texts(pipeline, topic.examples) : new Map<string, string>(),
         ]);
         return { topic, windows, texts };
       }),
@@ -62,23 +76,31 @@ export async function readDensityPage(
     currentQueries: current?.queries ?? 0,
     topics: shown,
     /** Null: nobody looked. */
-    complaints: looksForComplaints ? await deps.readComplaints(pipeline, COMPLAINT_DAYS, true) : null,
+    complaints: looksForComplaints ? await readComplaintsInTime(context, pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
 }
 
-export async function readTrafficPage(deps: ConsoleDeps, { name: pipeline }: ConsolePipeline, range: TimeRange) {
+/** Cosines of the nearest chunks of queries drawn from a density baseline, ascending; null once they are deleted. */
+async function baselineSimilarities({ reads }: Context, pipeline: string, version: number) {
+  const similarities = await reads.density.baselines.similarities(pipeline, version);
+  return similarities.length === 0 ? null : similarities;
+}
+
+export async function readTrafficPage(context: Context, watched: WatchedPipeline, range: TimeRange) {
+  const { reads } = context;
+  const pipeline = watched.name;
   const { from, until } = range;
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MAX_BUCKETS));
   const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - MAX_FEEDBACK_MS));
   const [status, buckets, series, [feedback], deployments] = await Promise.all([
-    deps.readStatus(pipeline),
-    deps.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
-    deps.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: trafficCharts }, from, until),
-    deps.summarizeFeedback(pipeline, { from: feedbackFrom, until }),
-    deploymentsWithin(deps, pipeline, from, until),
+    readStatus(onReplica(context), watched),
+    reads.live.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
+    reads.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: trafficCharts }, from, until),
+    summarizeAllFeedback(onReplica(context), pipeline, { from: feedbackFrom, until }),
+    deploymentsWithin(context, pipeline, from, until),
   ]);
   if (feedback === undefined) throw new Error('a pipeline of the config has no summary of its feedback');
   return {

@@ -1,9 +1,10 @@
 /** `/v1/audit`: what people did. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { Context } from '../../../core/context.ts';
 import { identifier, numberedPageShape, pageOf, parseRequest, timestamp, toPage } from '../../http/fields.ts';
 import { type Endpoint, toWire } from '../../http/wire.ts';
-import { type AuditLog, acts } from '../audit-log.ts';
+import { acts } from '../audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../authentication.ts';
 
 const change = z.record(z.string(), z.unknown()).nullable();
@@ -38,17 +39,12 @@ export const auditEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface AuditDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly auditLog: Pick<AuditLog, 'list'>;
-}
-
-export function addAudit(app: FastifyInstance, { authentication, auditLog }: AuditDeps): void {
+export function addAudit(app: FastifyInstance, { db }: Context, authentication: AuthenticationSettings): void {
   app.get('/v1/audit', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { pipeline, since, limit, cursor } = parseRequest(request.query, auditQuery, 'query');
     const filter = { pipeline, since: since === undefined ? undefined : new Date(since), beforeId: cursor, limit };
     return toPage(
-      await auditLog.list(filter),
+      await db.platform.auditLog.list(filter),
       limit,
       (act) => toWire(actSchema, act),
       ({ id }) => id,

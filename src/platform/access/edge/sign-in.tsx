@@ -1,8 +1,8 @@
 /** Signing in with an API key, and out: the page and its routes. */
 
 import type { FastifyInstance } from 'fastify';
+import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import type { Clock } from '../../../core/time.ts';
 import { secure } from '../../../report/console/http/defences.ts';
 import {
   acceptForms,
@@ -56,21 +56,16 @@ function signInPage({ frame, next, problem }: SignInPageProps): string {
   );
 }
 
-interface SignInDeps {
-  readonly clock: Clock;
-  readonly site: { readonly version: string; readonly publicUrl: string | null };
-}
-
-export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sessions): void {
-  const { clock, site } = deps;
+export function addSignIn(app: FastifyInstance, { clock, config }: Context, version: string, sessions: Sessions): void {
+  const publicUrl = config.alerts.console_base_url;
 
   app.get('/sign-in', async (request, reply) => {
-    const frame = frameOf(request, null, clock.now(), site.version);
+    const frame = frameOf(request, null, clock.now(), version);
     return sendHtml(reply, signInPage({ frame, next: ownPath(queryOf(request)['next']), problem: null }));
   });
 
   void app.register(async (scope) => {
-    await acceptForms(scope, site.publicUrl);
+    await acceptForms(scope, publicUrl);
     scope.post('/sign-in', async (request, reply) => {
       const { key = '', next } = fieldsOf(request);
       try {
@@ -79,7 +74,7 @@ export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sess
         if (!(error instanceof RecalldError)) throw error;
         const { status, detail } = problemOf(error.code, error.message);
         sayWhen(reply, error);
-        const frame = frameOf(request, null, clock.now(), site.version);
+        const frame = frameOf(request, null, clock.now(), version);
         return sendHtml(reply, signInPage({ frame, next: ownPath(next), problem: detail }), status);
       }
       secure(reply);
@@ -88,7 +83,7 @@ export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sess
   });
 
   void app.register(async (scope) => {
-    await acceptFormsOf(scope, site.publicUrl, (request, reply) => sessions.visitorOf(request, reply));
+    await acceptFormsOf(scope, publicUrl, (request, reply) => sessions.visitorOf(request, reply));
     scope.post('/sign-out', async (request, reply) => {
       await sessions.signOut(request, reply);
       secure(reply);

@@ -14,7 +14,7 @@ import { frameOf, sendPage } from './visit.ts';
 
 interface ErrorPageParts {
   readonly clock: Clock;
-  readonly site: { readonly version: string };
+  readonly version: string;
   readonly authentication: AuthenticationSettings;
   readonly logger: Logger;
 }
@@ -62,12 +62,12 @@ export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
 }
 
 export function sendProblemPage(
-  { clock, site }: Pick<ErrorPageParts, 'clock' | 'site'>,
+  { clock, version }: Pick<ErrorPageParts, 'clock' | 'version'>,
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,
 ): FastifyReply {
-  const frame = frameOf(request, null, clock.now(), site.version);
+  const frame = frameOf(request, null, clock.now(), version);
   return sendPage(reply, frame, problemPage(problem), problem.status);
 }
 

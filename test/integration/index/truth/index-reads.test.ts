@@ -1,19 +1,25 @@
 /** How the index of a pipeline stands, as the page and the API show it. */
 import { expect, it } from 'vitest';
+import { createDb } from '../../../../src/app/database.ts';
+import type { Context } from '../../../../src/core/context.ts';
+import type { Clock } from '../../../../src/core/time.ts';
 import { runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
 import { tickSentinel } from '../../../../src/golden/runs/tick-golden-set.ts';
-import { createDocumentsTable } from '../../../../src/index/truth/documents-table.ts';
 import { indexStandingJson } from '../../../../src/index/truth/edge/index-routes.ts';
-import { createReturnedReads, readIndexPage } from '../../../../src/index/truth/index-reads.ts';
-import { createRoundsTable } from '../../../../src/index/truth/rounds-table.ts';
-import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
-import { createMeasurements } from '../../../../src/measures/measurements.ts';
+import { readIndexPage } from '../../../../src/index/truth/index-reads.ts';
 import { goldenQueries } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aGoldenWorld } from '../../../support/golden-world.ts';
 import { chunkOf, IndexWorld, START } from '../../../support/index-world.ts';
 
 const database = useDatabase();
+
+function contextOfPage(clock: Clock): Context {
+  const db = createDb(database.pool);
+  return contextOf({ db, reads: db, clock, pipelines: [], indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }] });
+}
+
 const later = new Date(START.getTime() + 3_600_000);
 
 it('the page shows the forbidden documents that the latest golden run or sentinel brought, until one brings none', async () => {
@@ -21,18 +27,8 @@ it('the page shows the forbidden documents that the latest golden run or sentine
   const world = aGoldenWorld(database.pool, START, { sentinel: { cron, queries: 1 } });
   const probe = { id: 'p1', text: 'probe', tags: {}, judgments: [], forbidden: ['tenant-b/*'] };
   await world.importSet({ queries: [...goldenQueries(2), probe] });
-  const deps = {
-    indexRounds: createRoundsTable(database.pool),
-    indexDocuments: createDocumentsTable(database.pool),
-    indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }],
-    measurements: createMeasurements(database.pool),
-    deployments: createDeployments(database.pool),
-    runs: world.runs,
-    returned: createReturnedReads(database.pool),
-    clock: world.deps.clock,
-    storeOf: () => null,
-  };
-  const leaks = async () => (await readIndexPage(deps, world.pipeline.name, false, false)).leaks;
+  const context = contextOfPage(world.deps.clock);
+  const leaks = async () => (await readIndexPage(context, world.pipeline.name, false, false)).leaks;
   world.answerWith((text) => (text === 'probe' ? ['tenant-a/1', 'tenant-b/7'] : ['d1']));
   const [leaking] = await world.full(START);
   expect(await leaks()).toEqual([
@@ -74,18 +70,9 @@ it('the API and the command tell what is known, with ids since when, and withhol
   world.fill(100);
   world.store.hold(world.store.held.slice(1));
   await world.round();
-  const deps = {
-    indexRounds: createRoundsTable(database.pool),
-    indexDocuments: createDocumentsTable(database.pool),
-    indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }],
-    measurements: createMeasurements(database.pool),
-    deployments: createDeployments(database.pool),
-    runs: aGoldenWorld(database.pool, START).runs,
-    returned: createReturnedReads(database.pool),
-    clock: world.clock,
-    storeOf: () => null,
-  };
-  const told = async () => indexStandingJson('docs', await readIndexPage(deps, 'docs', true, false), world.clock.now());
+  const context = contextOfPage(world.clock);
+  const told = async () =>
+    indexStandingJson('docs', await readIndexPage(context, 'docs', true, false), world.clock.now());
   const fresh = await told();
   expect(fresh).toMatchObject({ pipeline: 'docs', documents: 100, checked_at: world.clock.now().toISOString() });
   expect(fresh.measures[0]).toMatchObject({ measure: 'index_missing_ratio', segment: 'all', value: 0.01, n: 100 });
