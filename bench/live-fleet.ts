@@ -72,7 +72,7 @@ try {
     db: { live: { traffic }, measurements },
     clock: systemClock,
     livePlans: plans,
-    falseAlarms: { count: 1, periodMs: 90 * DAY_MS },
+    falsePages: { count: 1, periodMs: 90 * DAY_MS },
   });
   const { signal } = new AbortController();
   for (const round of ['first', 'second']) {

@@ -114,9 +114,9 @@ function playDay(
     const isGraded = cluster < GRADED * rate;
     // What is neither kept by its draw nor asked for an opinion leaves no trace.
     for (let query = 0; query < size; query++) {
-      const isSaid = random.uniform() < SAID;
+      const replacesLast = random.uniform() < SAID;
       const isGood = random.uniform() < 1 - Math.min(1, (1 - positive + loss) * mood);
-      const isBad = isSaid && !isGood;
+      const isBad = replacesLast && !isGood;
       if (cluster >= rate && !isBad) continue;
       queries.push({
         cluster,
@@ -124,7 +124,7 @@ function playDay(
         probability: isBad ? 1 : rate,
         leastProbability: rate,
         isClicked: random.uniform() < Math.min(1, (clicks - loss) * mood),
-        positive: isSaid && isGood ? 1 : 0,
+        positive: replacesLast && isGood ? 1 : 0,
         negative: isBad ? 1 : 0,
       });
       if (isGraded)

@@ -20,10 +20,10 @@ create table check_states (
   is_quiet boolean not null,
   -- When what it was judged by was measured; null for nothing.
   evidence_at timestamptz,
-  evaluated_at timestamptz not null,
+  updated_at timestamptz not null,
   revision bigint not null,
   -- When what was last said of it was found; null when nothing was.
-  judged_at timestamptz,
+  evaluated_at timestamptz,
   -- From then on it is too old to trust; null: never.
   trusted_until timestamptz,
   -- What the value is of: `ndcg@10`, `error_ratio`. A check that comes to watch something else starts anew.
@@ -73,11 +73,11 @@ create table incidents (
   -- The worst that it came to.
   severity text not null check (severity in ('warning', 'critical')),
   -- When it was last looked at.
-  looked_at timestamptz not null,
+  evaluated_at timestamptz not null,
   -- When its cause had been looked for twice, and may be told.
-  settled_at timestamptz,
+  confirmed_at timestamptz,
   -- Of each alarm: when it opened and ended, how it stands, and its worst with its sentence.
-  course jsonb not null
+  timeline jsonb not null
 );
 
 -- However many replicas look, a pipeline has one incident at a time.
@@ -88,7 +88,7 @@ create index incidents_pipeline on incidents (pipeline, id desc);
 create table diagnoses (
   id bigint generated always as identity primary key,
   -- When what is known was last looked at and came to something else.
-  said_at timestamptz not null,
+  diagnosed_at timestamptz not null,
   cause text not null,
   confidence text not null check (confidence in ('high', 'medium', 'low')),
   -- Posterior of the cause, 0..1.
@@ -96,7 +96,7 @@ create table diagnoses (
   -- For an annotation of an alert.
   summary text not null check (char_length(summary) <= 300),
   -- Names of what is in alarm.
-  alarms text[] not null,
+  alerts text[] not null,
   -- The golden run that was looked at, and the good one before it; null where there was none.
   run_id text,
   reference_run_id text,

@@ -1,6 +1,6 @@
 /** What the streams of one world and volume come to. */
 
-import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
+import type { AlertLevel } from '../../src/density/rules/alert.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { type RateWithBounds, rateWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import type { Reading } from './reading.ts';
@@ -14,7 +14,7 @@ export interface QuietCell {
   readonly sessionsPerHour: number;
   readonly overdispersion: number;
   /** All of them false. */
-  readonly alarms: Readonly<Record<AlarmLevel, RateWithBounds>>;
+  readonly alerts: Readonly<Record<AlertLevel, RateWithBounds>>;
 }
 
 export interface LevelDelays {
@@ -33,7 +33,7 @@ export interface ChangeCell {
   readonly days: number;
   /** Of all traffic after the change, geometric mean over the streams. */
   readonly density: number;
-  readonly levels: Readonly<Record<AlarmLevel, LevelDelays>>;
+  readonly levels: Readonly<Record<AlertLevel, LevelDelays>>;
   /** How many of the alarms were read as which cause. */
   readonly causes: Readonly<Record<string, number>>;
   /** Alarms with a named cluster of questions, most of which ask for what is missing. */
@@ -47,14 +47,14 @@ export function quietCell(
   results: readonly QuietResult[],
 ): QuietCell {
   const years = (results.length * place.days) / 365;
-  const of = (level: AlarmLevel): RateWithBounds =>
-    rateWithBounds(sum(results.map(({ alarms }) => alarms[level])), years);
+  const of = (level: AlertLevel): RateWithBounds =>
+    rateWithBounds(sum(results.map(({ alerts }) => alerts[level])), years);
   return {
     ...place,
     streams: results.length,
     sessionsPerHour: mean(results.map(({ sessionsPerHour }) => sessionsPerHour)),
     overdispersion: mean(results.map(({ overdispersion }) => overdispersion)),
-    alarms: { page: of('page'), ticket: of('ticket') },
+    alerts: { page: of('page'), ticket: of('ticket') },
   };
 }
 
@@ -105,7 +105,7 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-function delaysOf(results: readonly ChangeResult[], level: AlarmLevel): LevelDelays {
+function delaysOf(results: readonly ChangeResult[], level: AlertLevel): LevelDelays {
   const delays = results.map(({ delays: both }) => both[level]);
   const found = delays.filter((delay) => delay !== null).length;
   const quantile = (share: number, of: 'hours' | 'queries'): number | null => {

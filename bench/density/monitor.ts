@@ -1,16 +1,16 @@
 /** The daemon's density alarm over a stream: baseline, windows, both levels of the alarm. */
 
 import {
-  type AlarmEvent,
-  type AlarmLevel,
-  type AlarmPolicy,
-  type AlarmState,
-  alarmThreshold,
+  type AlertEvent,
+  type AlertLevel,
+  type AlertPolicy,
+  type AlertState,
+  alertThreshold,
   detectorsOf,
   FLOORS,
-  newAlarm,
-  stepAlarm,
-} from '../../src/density/rules/alarm.ts';
+  newAlert,
+  stepAlert,
+} from '../../src/density/rules/alert.ts';
 import { type Baseline, buildBaseline } from '../../src/density/rules/baseline.ts';
 import { measureWindow, type PlacedQuery } from '../../src/density/rules/measure-window.ts';
 import { type WindowTotals, windowTotals } from '../../src/density/rules/pooled-density.ts';
@@ -42,7 +42,7 @@ export interface MonitoredHour {
   readonly density: number | null;
   /** Share of the sessions. */
   readonly uncovered: number;
-  readonly events: Readonly<Record<AlarmLevel, AlarmEvent | null>>;
+  readonly events: Readonly<Record<AlertLevel, AlertEvent | null>>;
 }
 
 export interface Monitor {
@@ -63,9 +63,9 @@ export function baselineOf(hours: readonly (readonly Asked[])[], vectors: Matrix
 export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
   const policies = { page: policyOf(baseline, 'page'), ticket: policyOf(baseline, 'ticket') };
   const startMs = START_MS + firstHour * HOUR_MS;
-  const states: Record<AlarmLevel, AlarmState> = {
-    page: newAlarm(policies.page, startMs),
-    ticket: newAlarm(policies.ticket, startMs),
+  const states: Record<AlertLevel, AlertState> = {
+    page: newAlert(policies.page, startMs),
+    ticket: newAlert(policies.ticket, startMs),
   };
   const history: WindowTotals[] = [];
   let hour = firstHour;
@@ -80,8 +80,8 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
       const startMs = START_MS + hour * HOUR_MS;
       history.push(windowTotals({ startMs, endMs: startMs + HOUR_MS }, window.means));
       if (history.length > POOL_HOURS) history.shift();
-      const step = (level: AlarmLevel): AlarmEvent | null => {
-        const { state, event } = stepAlarm(policies[level], states[level], window.scores, history);
+      const step = (level: AlertLevel): AlertEvent | null => {
+        const { state, event } = stepAlert(policies[level], states[level], window.scores, history);
         states[level] = state;
         return event;
       };
@@ -101,9 +101,9 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
   };
 }
 
-function policyOf(baseline: Baseline, level: AlarmLevel): AlarmPolicy {
+function policyOf(baseline: Baseline, level: AlertLevel): AlertPolicy {
   const floors = FLOORS[level];
-  return { detectors: detectorsOf(baseline, floors), floors, threshold: alarmThreshold(budget, HOUR_MS, 1) };
+  return { detectors: detectorsOf(baseline, floors), floors, threshold: alertThreshold(budget, HOUR_MS, 1) };
 }
 
 function scored(

@@ -63,7 +63,7 @@ export function memoryOf(
  *
  * @param missing topics that the store lacks
  */
-export function readAlarm(
+export function readAlert(
   memory: Memory,
   hours: readonly MonitoredHour[],
   vectors: Matrix,

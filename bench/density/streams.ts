@@ -1,11 +1,11 @@
 /** One monitored pipeline: its baseline, 90 days in which nothing happens, and the same pipeline with a change. */
 
-import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
+import type { AlertLevel } from '../../src/density/rules/alert.ts';
 import { embeddingCanary } from '../../src/density/rules/measurement-change.ts';
 import { type Matrix, meanDirection, rowOf, selectRows } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { BASELINE_HOURS, baselineOf, type MonitoredHour, POOL_HOURS, startMonitor } from './monitor.ts';
-import { type Memory, memoryOf, type Reading, readAlarm } from './reading.ts';
+import { type Memory, memoryOf, type Reading, readAlert } from './reading.ts';
 import { noChange, type Traffic, type TrafficChange, traffic, type Unrest } from './traffic.ts';
 import { otherModel, type Scores, scoresOn, type World } from './world.ts';
 
@@ -26,14 +26,14 @@ export interface MeasuredWorld {
 }
 
 export interface QuietResult {
-  readonly alarms: Readonly<Record<AlarmLevel, number>>;
+  readonly alerts: Readonly<Record<AlertLevel, number>>;
   readonly sessionsPerHour: number;
   readonly overdispersion: number;
 }
 
 export interface ChangeResult {
   /** Hours from the change to the alarm, and queries; null when none came in time. */
-  readonly delays: Readonly<Record<AlarmLevel, { readonly hours: number; readonly queries: number } | null>>;
+  readonly delays: Readonly<Record<AlertLevel, { readonly hours: number; readonly queries: number } | null>>;
   /** Of all traffic, from the change to the alarm of either level, or to the end. */
   readonly density: number;
   /** Read at the first alarm. */
@@ -75,14 +75,14 @@ export function watchQuiet(pipeline: Pipeline, days: number): QuietResult {
   const { memory, measured } = pipeline;
   const live = trafficOf(pipeline, 1);
   const monitor = startMonitor(memory.baseline, BASELINE_HOURS);
-  const alarms = { page: 0, ticket: 0 };
+  const alerts = { page: 0, ticket: 0 };
   let sessions = 0;
   for (let hour = 0; hour < days * DAY; hour++) {
     const closed = monitor.close(live.hour(BASELINE_HOURS + hour, noChange), measured.world.vectors, measured.scores);
     sessions += closed.sessions;
-    for (const level of ['page', 'ticket'] as const) if (closed.events[level]?.kind === 'raised') alarms[level]++;
+    for (const level of ['page', 'ticket'] as const) if (closed.events[level]?.kind === 'raised') alerts[level]++;
   }
-  return { alarms, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
+  return { alerts, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
 }
 
 /** A change after a day or more, watched for so many days. */
@@ -94,7 +94,7 @@ export function watchChange(pipeline: Pipeline, scenario: Scenario, number: numb
   const onset = first + LEAD_HOURS + (seed % DAY);
   const monitor = startMonitor(memory.baseline, first);
   const recent: MonitoredHour[] = [];
-  const delays: Record<AlarmLevel, { hours: number; queries: number } | null> = { page: null, ticket: null };
+  const delays: Record<AlertLevel, { hours: number; queries: number } | null> = { page: null, ticket: null };
   let reading: Reading | null = null;
   let queries = 0;
   let surprise = 0;
@@ -116,7 +116,7 @@ export function watchChange(pipeline: Pipeline, scenario: Scenario, number: numb
       delays[level] = { hours: hour - onset + 1, queries };
       // Also of the hours before the change, when the evidence began to grow in them.
       const measured = recent.filter(({ startMs }) => startMs >= event.size.startMs);
-      reading ??= readAlarm(memory, measured, vectors, scores, change.missing, randomNumbers(seed + number));
+      reading ??= readAlert(memory, measured, vectors, scores, change.missing, randomNumbers(seed + number));
     }
   }
   return {

@@ -167,14 +167,14 @@ function fell(value: ObservedValue | null, by: number): boolean {
 
 /** Alerts of the watches over changes and over opinions. */
 export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
-  const alarms: readonly (readonly [EffectKind, boolean])[] = [
+  const alerts: readonly (readonly [EffectKind, boolean])[] = [
     ['results', isOther(results)],
     ['context', isOther(characters)],
     ['repeats', rose(repeated)],
     ['traffic', rose(topQuery) || fell(mainLanguage, 0.1)],
     ['feedback', fell(feedback, 0.08)],
   ];
-  return alarms;
+  return alerts;
 }
 
 /** What users say of the answers, beside a golden score that was low from the first run on or was not. */

@@ -9,7 +9,7 @@ import type { Deployment, DeploymentKind } from '../../src/live/deployments/rule
 import { mean, summarize } from '../../src/math/stats/descriptive.ts';
 import { neighbourRecall } from '../../src/math/vector/nearest-neighbours.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
-import { alarmsOf, drawAlarm } from './alarms.ts';
+import { alertsOf, drawAlert } from './alerts.ts';
 import { type Chunk, type Corpus, indexOf, type Question, search } from './corpus.ts';
 import { observeCoverage } from './coverage.ts';
 import { type Broken, type Call, type Fault, TIMEOUT_MS } from './fault.ts';
@@ -106,7 +106,7 @@ function lookAt(
     loss === null || loss.before === 0 || broken.golden !== undefined ? 0 : Math.max(0, 1 - loss.now / loss.before);
   const live = observeLive(shape, traffic, broken, runs, lost, random, other);
   const observed: Observations = {
-    alarmed: [],
+    firing: [],
     onset: null,
     samples: {},
     run,
@@ -126,13 +126,13 @@ function lookAt(
     ownWork: broken.ownWork ?? { kind: 'done' },
   };
   const isQuiet = fault.cause === 'unknown' && Object.keys(broken).every((key) => harmless.has(key));
-  const alarmed = isQuiet
-    ? [drawAlarm(observed, random)]
-    : alarmsOf(observed, runs, shape, broken.alwaysGolden !== undefined, random);
-  const isInAlarm = alarmed.length > 0 || broken.ownWork !== undefined || isFailing(runs.now);
+  const firing = isQuiet
+    ? [drawAlert(observed, random)]
+    : alertsOf(observed, runs, shape, broken.alwaysGolden !== undefined, random);
+  const isFiring = firing.length > 0 || broken.ownWork !== undefined || isFailing(runs.now);
   const floor = { slack: shape.slack, isAlwaysLow: broken.alwaysGolden !== undefined };
-  const level = alarmed.includes('score') ? levelOf(loss, live, floor) : null;
-  return isInAlarm ? { shape, observed: { ...observed, alarmed, run: { ...run, level } } } : null;
+  const level = firing.includes('score') ? levelOf(loss, live, floor) : null;
+  return isFiring ? { shape, observed: { ...observed, firing, run: { ...run, level } } } : null;
 }
 
 const harmless: ReadonlySet<string> = new Set<keyof Broken>(['annotated', 'latency', 'chunks', 'golden']);

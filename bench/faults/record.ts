@@ -9,14 +9,14 @@ export interface IncidentRecord {
   readonly opened_at: string;
   readonly closed_at: string | null;
   readonly severity: 'critical' | 'warning';
-  readonly said_at: string;
+  readonly diagnosed_at: string;
   readonly cause: Cause;
   readonly confidence: Confidence;
   readonly probability: number;
   readonly alternatives: readonly { readonly cause: Cause; readonly probability: number }[];
   readonly also: readonly { readonly cause: Cause; readonly confidence: Confidence; readonly probability: number }[];
   /** Names of what fired. */
-  readonly alarms: readonly string[];
+  readonly alerts: readonly string[];
   /** The likeliest first. */
   readonly causes: readonly { readonly cause: Cause; readonly probability: number }[];
   readonly signs: readonly {

@@ -114,7 +114,7 @@ async function passWorld(
     evaluations,
     messages,
     resolvedAfter,
-    firingAtEnd: [...new Set([...firing, ...left.flatMap(({ alarms }) => alarms)])],
+    firingAtEnd: [...new Set([...firing, ...left.flatMap(({ alerts }) => alerts)])],
     failedJobs: world.failedJobs(),
   };
 }
@@ -137,20 +137,20 @@ async function evaluated(world: World, before: readonly string[]): Promise<Pick<
 }
 
 function toRecord(incident: IncidentJson): IncidentRecord {
-  const { opened_at, closed_at, severity, said_at, cause, confidence, probability, alternatives, also, alarms } =
+  const { opened_at, closed_at, severity, diagnosed_at, cause, confidence, probability, alternatives, also, alerts } =
     incident;
   const { causes, signs, effects, failed_share, summary } = incident;
   return {
     opened_at,
     closed_at,
     severity,
-    said_at,
+    diagnosed_at,
     cause,
     confidence,
     probability,
     alternatives,
     also: also.map((one) => ({ ...one })),
-    alarms,
+    alerts,
     causes: causes.map((one) => ({ cause: one.cause, probability: one.probability })),
     signs: signs.map(({ sign, state, from, n, weighed }) => ({ sign, state, from, n, weighed })),
     effects,

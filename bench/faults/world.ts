@@ -187,7 +187,7 @@ function later(at: Date, minutes: number): Date {
 }
 
 async function diagnose(lapse: SimulatedDaemon): Promise<void> {
-  await lapse.run('diagnose-alarms');
+  await lapse.run('diagnose-alerts');
   await lapse.run('send-notifications');
 }
 

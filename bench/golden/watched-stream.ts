@@ -3,8 +3,8 @@
 import {
   type BaselineDifference,
   type ComparedWithBaseline,
+  evaluateRegression,
   isRegression,
-  judgeRegression,
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
@@ -143,7 +143,7 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
       const [found] = compared(previous).metrics;
       if (!isBreached && (found === undefined || !isRegression(check, found))) return false;
       const stood = isBreached ? check.severity : 'ok';
-      const { verdict } = judgeRegression(check, compared(run), [compared(previous)], NO_SHIFT, stood);
+      const { verdict } = evaluateRegression(check, compared(run), [compared(previous)], NO_SHIFT, stood);
       isBreached = verdict === check.severity;
       return isBreached;
     },

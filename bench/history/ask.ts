@@ -246,7 +246,7 @@ export async function readRowsOfMetrics(daemon: Daemon): Promise<Answered> {
       await runs.latest();
       await runs.latestSentinels();
       await measurements.latest(new Date());
-      await checks.standings();
+      await checks.statuses();
       await incidents.open();
       await sets.list();
       await ticks.skipTotals();

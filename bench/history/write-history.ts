@@ -241,13 +241,13 @@ async function writeRecord(
     until,
     pipelines,
   );
-  const course = `jsonb_build_array(jsonb_build_object('name', 'ndcg@10 below 0.8 on faq', 'alert', 'RecalldCheckCritical', 'goldenSet', 'faq',
-     'severity', 'critical', 'stands', null, 'openedAt', at, 'endedAt', at + interval '1 hour', 'criticalAt', jsonb_build_array(at),
+  const timeline = `jsonb_build_array(jsonb_build_object('name', 'ndcg@10 below 0.8 on faq', 'rule', 'RecalldCheckCritical', 'goldenSet', 'faq',
+     'severity', 'critical', 'currentSeverity', null, 'openedAt', at, 'endedAt', at + interval '1 hour', 'criticalAt', jsonb_build_array(at),
      'recovered', 'nDCG@10 recovered to 0.82',
      'worst', jsonb_build_object('at', at, 'headline', 'nDCG@10 0.55, below 0.8', 'text', 'ndcg@10 is 0.55.', 'value', 0.55, 'comparedWith', null)))`;
   await run(
-    `insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, settled_at, course)
-     select pipeline, at, at + interval '1 hour', 'critical', at + interval '1 hour', at + interval '1 minute', ${course}
+    `insert into incidents (pipeline, opened_at, closed_at, severity, evaluated_at, confirmed_at, timeline)
+     select pipeline, at, at + interval '1 hour', 'critical', at + interval '1 hour', at + interval '1 minute', ${timeline}
        from ${times(INCIDENTS_A_DAY)}`,
     until,
     pipelines,
@@ -261,7 +261,7 @@ async function writeRecord(
     opposing: [],
   }));
   await run(
-    `insert into diagnoses (incident_id, said_at, cause, confidence, probability, summary, alarms, run_id, reference_run_id, findings)
+    `insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, run_id, reference_run_id, findings)
      select i.id, i.opened_at + said * interval '1 minute', 'unknown', 'low', 0.9, 'ndcg@10 on faq fell.', array['ndcg@10 below 0.8 on faq'],
             (select id from golden_runs r where r.pipeline = i.pipeline and golden_set = 'faq' and purpose = 'full' and started_at <= i.opened_at
               order by started_at desc limit 1), null, $1::jsonb

@@ -268,7 +268,7 @@ function goldenParagraphs(result: GoldenResult): string[] {
       ['Noise', 'In a run', 'Every night'],
       noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
     ),
-    `**Budget**: at most ${GOLDEN_BUDGET} false regression of a check in ${days} days of hourly runs, mean over retrievers. The worst of ${usual.length} cells with ${reruns} reruns (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)}; \`recalld config check\`, which knows nothing of the noise, expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../how-to/alert-tuning.md)). It is ${over.length === 0 ? standing(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} of them`}.`,
+    `**Budget**: at most ${GOLDEN_BUDGET} false regression of a check in ${days} days of hourly runs, mean over retrievers. The worst of ${usual.length} cells with ${reruns} reruns (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)}; \`recalld config check\`, which knows nothing of the noise, expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../how-to/alert-tuning.md)). It is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} of them`}.`,
     '**Power**: how often a true drop of nDCG is to be called, and is:',
     table(['Noise', 'Queries', 'Drop', 'Within runs', 'To be called', 'Called'], kept),
     'What queries of a run share is what costs: no test of one run can tell it from a real drop, so that it is taken from the reruns, at its upper 95 % bound, since a baseline is judged against for months. Five reruns know it badly; pin a baseline with ten or more. What false regressions there are come in rows, to the few streams whose reruns were lucky: pin another. A shared noise as large as the drop that is watched for hides true drops: watch for a larger one, or mend the noise. Nights that move all queries alike page for nothing before five of them are known, and so do rebuilds that are not seen; the hit rate moves by a quarter more than nDCG, of which the shift is stated. After a rebuild a drop is found as the paired test finds it, or less where nights differ by as much.',
@@ -339,11 +339,11 @@ function calledWithin(cell: DropCell, runs: number): number {
 
 function densityParagraphs(result: DensityResult): string[] {
   const { quiet, changed, worlds, baselineDays, budget } = result;
-  const years = quiet.reduce((sum, { alarms }) => sum + alarms.page.years, 0);
+  const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
   const streams = quiet.reduce((sum, cell) => sum + cell.streams, 0);
   const total = (level: 'page' | 'ticket') =>
     rateWithBounds(
-      quiet.reduce((sum, { alarms }) => sum + alarms[level].count, 0),
+      quiet.reduce((sum, { alerts }) => sum + alerts[level].count, 0),
       years,
     );
   const [pages, tickets] = [total('page'), total('ticket')];
@@ -351,7 +351,7 @@ function densityParagraphs(result: DensityResult): string[] {
   return [
     '## Alarms of query density',
     `Each stream learns its baseline from ${baselineDays} days of traffic and is watched for ${quiet[0]?.days ?? 0} days more, in windows of an hour. Traffic has days and weekends in volume and topics, sessions of three queries by one person, bots that repeat one question, topics in the news for a day, and a popularity of topics that wanders over weeks. *Synthetic* worlds (${worlds}) have 60 topics in 10 groups; a *near* topic lies in a group that the store holds, a *far* one in none. *Articles* are real questions about Wikipedia articles with the embedder of the demo; six articles are left out of the store.${result.score === undefined ? ' It was measured while the score of a query was the mean cosine to its five nearest chunks.' : ''}`,
-    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams, ${years.toFixed(1)} years together, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). Of tickets, which have the same threshold and milder floors, there were ${tickets.count}: ${rate(tickets)} a year. The budget is ${standing(pages.perYear, pages.high, perYear)}.`,
+    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams, ${years.toFixed(1)} years together, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). Of tickets, which have the same threshold and milder floors, there were ${tickets.count}: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
     table(
       [
         'World',
@@ -389,8 +389,8 @@ const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const
 
 function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): string[] {
   const candidates = Object.keys(scores[0]?.auc ?? {});
-  const pages = quiet.reduce((sum, { alarms }) => sum + alarms.page.count, 0);
-  const worst = quiet.reduce((a, b) => (b.alarms.ticket.perYear > a.alarms.ticket.perYear ? b : a));
+  const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
+  const worst = quiet.reduce((a, b) => (b.alerts.ticket.perYear > a.alerts.ticket.perYear ? b : a));
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Query density on dense vectors',
@@ -404,16 +404,16 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `The watch over ${quiet[0]?.queriesPerHour ?? 0} questions an hour while nothing is lost, ${quiet[0]?.days ?? 0} days after the baseline. Popularity wanders over two weeks, by a standard deviation of its logarithm of 0.2, or 0.6 where it is strong, and nearly always some topic has a campaign of ten days in which it is asked for four times as often. Asked for: no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. Pages in all: ${pages}; the most tickets, ${worst.alarms.ticket.perYear.toFixed(1)} a year, came in ${worst.world} with ${worst.unrest}: *${pages === 0 && worst.alarms.ticket.perYear <= DENSE_BARS.tickets ? 'kept' : 'missed'}*.`,
+    `The watch over ${quiet[0]?.queriesPerHour ?? 0} questions an hour while nothing is lost, ${quiet[0]?.days ?? 0} days after the baseline. Popularity wanders over two weeks, by a standard deviation of its logarithm of 0.2, or 0.6 where it is strong, and nearly always some topic has a campaign of ten days in which it is asked for four times as often. Asked for: no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. Pages in all: ${pages}; the most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, came in ${worst.world} with ${worst.unrest}: *${pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets ? 'kept' : 'missed'}*.`,
     table(
       ['World', 'Unrest', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
-      quiet.map(({ world, unrest, streams, overdispersion, alarms }) => [
+      quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
         world,
         unrest,
         `${streams}`,
         overdispersion.toFixed(2),
-        `${alarms.page.count}: ${rate(alarms.page)}`,
-        `${alarms.ticket.count}: ${rate(alarms.ticket)}`,
+        `${alerts.page.count}: ${rate(alerts.page)}`,
+        `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
       ]),
     ),
     `The same with a change, in the weaker unrest. Asked for: a fifth uncovered is paged within two days in at least 80 % of the streams. It came to ${percent(soon)} in the worse of both worlds: *${soon >= DENSE_BARS.calls[20] ? 'kept' : 'missed'}*.`,
@@ -489,15 +489,15 @@ function shareBounded({
   return `${percent(share)} (${percent(low)} to ${percent(high)})`;
 }
 
-function quietRow({ world, queriesPerHour, streams, sessionsPerHour, overdispersion, alarms }: QuietCell): string[] {
+function quietRow({ world, queriesPerHour, streams, sessionsPerHour, overdispersion, alerts }: QuietCell): string[] {
   return [
     world,
     `${queriesPerHour}`,
     `${streams}`,
     sessionsPerHour.toFixed(0),
     overdispersion.toFixed(2),
-    `${alarms.page.count}: ${rate(alarms.page)}`,
-    `${alarms.ticket.count}: ${rate(alarms.ticket)}`,
+    `${alerts.page.count}: ${rate(alerts.page)}`,
+    `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
   ];
 }
 
@@ -522,7 +522,7 @@ function changeRow({ change, density, levels, causes, namedTopic, streams }: Cha
   ];
 }
 
-function standing(value: number, high: number, budget: number): string {
+function status(value: number, high: number, budget: number): string {
   if (value > budget) return '*missed*';
   return high <= budget ? '*kept*, also by the upper bound' : '*kept*, though not by the upper bound';
 }

@@ -39,7 +39,7 @@ type Configured =
   | 'timetable'
   | 'intervalSeconds'
   | 'liveIntervalSeconds'
-  | 'falseAlarms'
+  | 'falsePages'
   | 'maxSamples';
 
 /** Connections and processes are opened when a part is first asked; `close` gives them back. */
@@ -69,7 +69,7 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date): From
     intervalSeconds: intervalsOf(pipelines, timetable),
     livePlans: createLivePlans(config),
     liveIntervalSeconds: liveIntervalSeconds(now),
-    falseAlarms: periodBudget(config.alerts.false_pages.per_pipeline),
+    falsePages: periodBudget(config.alerts.false_pages.per_pipeline),
     maxSamples: MAX_SAMPLES,
     async close() {
       otlp?.close();

@@ -3,7 +3,7 @@ import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
-import { diagnoseAlarmsJob } from '../incidents/diagnosis/diagnose-job.ts';
+import { diagnoseAlertsJob } from '../incidents/diagnosis/diagnose-job.ts';
 import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
 
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {
@@ -18,7 +18,7 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
         const payload = { run_id: id, round: `resumed-${minute}` };
         return queue.enqueue(runGoldenSetJob.name, payload, `${id}-resumed-${minute}`);
       },
-      diagnose: (pipeline, id) => queue.enqueue(diagnoseAlarmsJob.name, { pipeline }, `diagnose-${id}`),
+      diagnose: (pipeline, id) => queue.enqueue(diagnoseAlertsJob.name, { pipeline }, `diagnose-${id}`),
       notify: () =>
         queue.enqueue(sendNotificationsJob.name, {}, `${sendNotificationsJob.name}-after-${clock.now().getTime()}`),
     },

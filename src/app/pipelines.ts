@@ -173,7 +173,7 @@ export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): Thr
     const measure = thresholdMeasure(check.measure);
     if (measure === null) return [];
     const { name, severity, segments, min_n, confirm, no_data: noData } = check;
-    const { leastN, confirm: usual } = judgedMeasure(measure);
+    const { minN, confirm: usual } = judgedMeasure(measure);
     const threshold = 'below' in check ? check.below : check.above;
     return {
       name,
@@ -181,7 +181,7 @@ export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): Thr
       threshold,
       severity,
       segments,
-      leastN: min_n ?? leastN,
+      minN: min_n ?? minN,
       confirm: confirm ?? usual,
       noData,
     };

@@ -10,8 +10,8 @@ import type { Clock } from '../core/time.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
 import { type ImportReport, importGoldenQueries } from '../golden/sets/import-golden-set.ts';
-import { readAlarms } from '../incidents/diagnosis/diagnose-pipeline.ts';
-import type { Alarm } from '../incidents/diagnosis/rules/incident.ts';
+import { readAlerts } from '../incidents/diagnosis/diagnose-pipeline.ts';
+import type { Alert } from '../incidents/diagnosis/rules/incident.ts';
 import { checkIndexJob } from '../index/truth/check-index.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
@@ -38,7 +38,7 @@ export interface SimulatedDaemon {
   /** Checks the index of each pipeline that has a manifest. @throws RecalldError demo_failed */
   checkIndexes(): Promise<void>;
   /** Alerts that are firing on a pipeline, critical ones first. */
-  alarms(pipeline: string): Promise<readonly Alarm[]>;
+  alerts(pipeline: string): Promise<readonly Alert[]>;
 }
 
 type JobName =
@@ -56,7 +56,7 @@ type JobName =
   | 'record-golden-documents'
   | 'measure-golden-representativeness'
   | 'evaluate-checks'
-  | 'diagnose-alarms'
+  | 'diagnose-alerts'
   | 'send-notifications';
 
 /**
@@ -145,9 +145,9 @@ export async function withSimulatedDaemon<T>(
           await manual.queue.enqueue(checkIndexJob.name, { pipeline }, `${checkIndexJob.name}-${pipeline}`);
         await runQueuedJobs();
       },
-      async alarms(pipeline) {
+      async alerts(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
-        return (await Promise.all(watched.map((one) => readAlarms(daemon, one)))).flat();
+        return (await Promise.all(watched.map((one) => readAlerts(daemon, one)))).flat();
       },
     });
   } finally {

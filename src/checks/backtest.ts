@@ -10,9 +10,9 @@ import { parseMetricKey } from '../math/ir/metric-key.ts';
 import { replayMeasure } from '../measures/measurement-history.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import { goldenChecksOf, thresholdOf } from './check-store.ts';
-import type { CheckStanding, ConfiguredCheck } from './rules/check-state.ts';
+import type { CheckStatus, ConfiguredCheck } from './rules/check-state.ts';
 import { type CheckFacts, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
-import { type GoldenCheck, historyNeeded, judgeGoldenRun, ofKind, type RunEvidence } from './rules/golden-checks.ts';
+import { evaluateGoldenRun, type GoldenCheck, historyNeeded, ofKind, type RunEvidence } from './rules/golden-checks.ts';
 import type { ComparedWithBaseline } from './rules/regression.ts';
 import type { CheckResult, ThresholdCheck } from './rules/threshold.ts';
 import { type BacktestPeriod, type CheckBacktest, replayCheck } from './rules/verdict-episodes.ts';
@@ -65,7 +65,7 @@ export async function backtestGoldenChecks(
     const results =
       run.status === 'failed'
         ? []
-        : judgeGoldenRun(checks, goldenSet, {
+        : evaluateGoldenRun(checks, goldenSet, {
             scores: run.scores,
             compared: compared ?? withoutComparison(run),
             history: earlier.flatMap((one) => one.compared ?? []),
@@ -91,12 +91,12 @@ export async function backtestGoldenChecks(
 /** A check that is evaluated as the daemon evaluates it, one time after the other. */
 function replayOf(check: ConfiguredCheck, period: BacktestPeriod) {
   const replay = replayCheck(period);
-  let standing: CheckStanding | null = null;
+  let status: CheckStatus | null = null;
   return {
     check,
     add(facts: CheckFacts, at: Date): void {
-      standing = evaluate(check, facts, standing, at);
-      replay.add(at, standing);
+      status = evaluate(check, facts, status, at);
+      replay.add(at, status);
     },
     end: () => replay.end(),
   };

@@ -7,22 +7,22 @@ import type { DensityPlan } from '../density/plan.ts';
 import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
-import { alarmSince, alarmWords } from './rules/alarm-text.ts';
-import { type CheckStanding, type CheckState, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
+import { alertSince, alertWords } from './rules/alert-text.ts';
+import { type CheckState, type CheckStatus, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { isPast } from './rules/evaluate.ts';
 import { listGoldenChecks } from './rules/golden-checks.ts';
 import { isBlind } from './rules/regression.ts';
 import { type ThresholdCheck, thresholdCheckName } from './rules/threshold.ts';
 
-export interface StoredStanding extends CheckStanding {
+export interface StoredCheckStatus extends CheckStatus {
   readonly revision: number;
 }
 
 /** One evaluation of a check. */
 export interface CheckStep {
   /** Where it stood; null for a check that was never evaluated. */
-  readonly previous: Pick<StoredStanding, 'verdict' | 'revision'> | null;
-  readonly standing: CheckStanding;
+  readonly previous: Pick<StoredCheckStatus, 'verdict' | 'revision'> | null;
+  readonly status: CheckStatus;
 }
 
 /** A change of the verdict of a check. */
@@ -89,16 +89,16 @@ const columns = {
   explanation: ['explanation', 'text'],
   is_quiet: ['isQuiet', 'boolean'],
   evidence_at: ['evidenceAt', 'timestamptz'],
-  judged_at: ['judgedAt', 'timestamptz'],
-  trusted_until: ['trustedUntil', 'timestamptz'],
   evaluated_at: ['evaluatedAt', 'timestamptz'],
-} as const satisfies Readonly<Record<string, readonly [keyof CheckStanding, string]>>;
+  trusted_until: ['trustedUntil', 'timestamptz'],
+  updated_at: ['updatedAt', 'timestamptz'],
+} as const satisfies Readonly<Record<string, readonly [keyof CheckStatus, string]>>;
 
 const names = Object.keys(columns);
 const fields = Object.values(columns).map(([field]) => `"${field}"`);
 const typedFields = Object.values(columns).map(([field, type]) => `"${field}" ${type}`);
 
-const standingsSql = `select ${names.map((name, index) => `${name} as ${fields[index]}`).join(', ')}, revision::integer
+const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[index]}`).join(', ')}, revision::integer
   from check_states order by pipeline, check_name`;
 
 /**
@@ -145,8 +145,8 @@ const transitionsSql = `
 export function createCheckStore(pool: Pool) {
   return {
     /** Of every check that was ever evaluated, by pipeline and name. */
-    async standings(): Promise<readonly StoredStanding[]> {
-      const { rows } = await pool.query<StoredStanding>(standingsSql);
+    async statuses(): Promise<readonly StoredCheckStatus[]> {
+      const { rows } = await pool.query<StoredCheckStatus>(statusesSql);
       return rows;
     },
 
@@ -154,14 +154,14 @@ export function createCheckStore(pool: Pool) {
     async advance(steps: readonly CheckStep[]): Promise<readonly CheckStep[]> {
       if (steps.length === 0) return [];
       const rows = steps.map((step) => ({
-        ...step.standing,
+        ...step.status,
         revision: step.previous?.revision ?? 0,
         from: step.previous?.verdict ?? null,
         because: reasonOf(step),
       }));
       const { rows: taken } = await pool.query<{ pipeline: string; name: string }>(advanceSql, [JSON.stringify(rows)]);
-      return steps.filter(({ standing }) =>
-        taken.some(({ pipeline, name }) => pipeline === standing.pipeline && name === standing.name),
+      return steps.filter(({ status }) =>
+        taken.some(({ pipeline, name }) => pipeline === status.pipeline && name === status.name),
       );
     },
 
@@ -176,7 +176,7 @@ export function createCheckStore(pool: Pool) {
     /** Drops transitions before a time, and checks that were not evaluated since then. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from check_transitions where occurred_at < $1::timestamptz', [before]);
-      await pool.query('delete from check_states where evaluated_at < $1::timestamptz', [before]);
+      await pool.query('delete from check_states where updated_at < $1::timestamptz', [before]);
     },
   };
 }
@@ -190,7 +190,7 @@ export interface WatchedChecks {
 /** How every check of the config stands now, in the order of the config. */
 export async function readCheckStates(context: Context): Promise<CheckState[]> {
   const { db, clock } = context;
-  return statesOf(context, await db.checks.standings(), clock.now());
+  return statesOf(context, await db.checks.statuses(), clock.now());
 }
 
 /** How the check on the density drift of a pipeline stands now; null when the config has none. */
@@ -210,12 +210,12 @@ export function explain({ explanation, isTooOld }: Pick<CheckState, 'explanation
 }
 
 /** Why the verdict is what it is after a step. */
-export function reasonOf({ standing }: CheckStep): string {
-  return explain({ ...standing, isTooOld: isPast(standing.trustedUntil, standing.evaluatedAt) });
+export function reasonOf({ status }: CheckStep): string {
+  return explain({ ...status, isTooOld: isPast(status.trustedUntil, status.updatedAt) });
 }
 
-export function statesOf(watched: WatchedChecks, standings: readonly CheckStanding[], now: Date): CheckState[] {
-  const stored = new Map(standings.map((one) => [keyOf(one), one]));
+export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[], now: Date): CheckState[] {
+  const stored = new Map(statuses.map((one) => [keyOf(one), one]));
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
@@ -282,14 +282,14 @@ const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];
 /** Every check of the config with its state; one that nobody has judged of late is `no_data`. */
 export async function readCheckGauges(context: Context): Promise<GaugesAt> {
   const { db } = context;
-  const standings = await db.checks.standings();
-  return (now) => statesOf(context, standings, now).flatMap(gaugesOf);
+  const statuses = await db.checks.statuses();
+  return (now) => statesOf(context, statuses, now).flatMap(gaugesOf);
 }
 
 export function gaugesOf(check: CheckState): GaugeSample[] {
   const { severity, threshold, verdict, kind, outageUntil, value, ciLow, ciHigh, n } = check;
   const labels = { pipeline: check.pipeline, check: check.name };
-  const words = alarmWords(check);
+  const words = alertWords(check);
   const isTime = words.unit === 'seconds';
   const valued = isTime ? 'recalld_check_value_seconds' : 'recalld_check_value';
   const isBad = verdict !== 'ok';
@@ -308,8 +308,8 @@ export function gaugesOf(check: CheckState): GaugeSample[] {
     ...known(`${valued}_ci_high`, ciHigh),
     ...known('recalld_check_n', n),
     ...known(isTime ? 'recalld_check_before_seconds' : 'recalld_check_before', isBad ? check.before : null),
-    ...known('recalld_check_since_timestamp_seconds', isBad ? seconds(alarmSince(check)) : null),
-    ...known('recalld_check_last_evaluation_timestamp_seconds', seconds(check.judgedAt)),
+    ...known('recalld_check_since_timestamp_seconds', isBad ? seconds(alertSince(check)) : null),
+    ...known('recalld_check_last_evaluation_timestamp_seconds', seconds(check.evaluatedAt)),
   ];
 }
 

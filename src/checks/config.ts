@@ -105,7 +105,7 @@ const thresholdShape = {
     .optional()
     .describe('New measurements in a row that it takes to change the verdict; left out, the default of the measure.'),
   no_data: z
-    .enum(['alarm', 'silent'])
+    .enum(['alert', 'silent'])
     .default('silent')
     .describe(
       'What too little traffic to judge is: `alarm` or `silent`. When nothing is measured at all, it is always an alarm.',
@@ -225,7 +225,7 @@ interface JudgedPipeline {
  * A check is judged on every golden set of its pipeline. Where a set is not scored at the cut-off of the check, the
  * verdict would be `no_data` for ever, so it is refused here, with the cut-off to add.
  */
-export function refuseUnjudgeableChecks(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
+export function refuseImpossibleChecks(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
   const called = new Map<string, number>();
   for (const [index, check] of pipeline.checks.entries()) {

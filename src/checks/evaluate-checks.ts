@@ -3,7 +3,7 @@
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import type { DensityPlan } from '../density/plan.ts';
-import { isStale, judgeDensityDrift, staleSentence, trustedUntil } from '../density/rules/density-check.ts';
+import { evaluateDensityDrift, isStale, staleSentence, trustedUntil } from '../density/rules/density-check.ts';
 import type { StoredDensityState } from '../density/watch-table.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
@@ -26,7 +26,7 @@ import {
   goldenChecksOf,
   keyOf,
   reasonOf,
-  type StoredStanding,
+  type StoredCheckStatus,
   thresholdOf,
   type WatchedChecks,
 } from './check-store.ts';
@@ -168,16 +168,16 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = context.clock.now();
     // What it starts from is read first: what is written in between is then newer, and refuses the step.
-    const previous = await context.db.checks.standings();
+    const previous = await context.db.checks.statuses();
     const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
     const taken = await context.db.checks.advance(steps);
     for (const step of taken) {
-      const { pipeline, name: check, verdict } = step.standing;
+      const { pipeline, name: check, verdict } = step.status;
       const from = step.previous?.verdict ?? null;
       if (verdict === from) continue;
       context.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: reasonOf(step) });
     }
-    const left = new Set(steps.filter((step) => !taken.includes(step)).map(({ standing }) => standing.pipeline));
+    const left = new Set(steps.filter((step) => !taken.includes(step)).map(({ status }) => status.pipeline));
     pipelines = pipelines.filter(({ name }) => left.has(name));
   }
 }
@@ -198,16 +198,16 @@ type ChecksOfPipeline = WatchedChecks['pipelines'][number];
 export function evaluateAll(
   { pipelines, densityPlans }: Context,
   stored: StoredFacts,
-  previous: readonly StoredStanding[],
+  previous: readonly StoredCheckStatus[],
   now: Date,
 ): CheckStep[] {
-  const standings = new Map(previous.map((one) => [keyOf(one), one]));
+  const statuses = new Map(previous.map((one) => [keyOf(one), one]));
   return pipelines.flatMap((pipeline) => {
     const { name, golden, thresholds } = pipeline;
     const outageAt = isOut(name, stored) ? now : null;
     const step = (check: ConfiguredCheck, facts: CheckFacts): CheckStep => {
-      const before = standings.get(keyOf(check)) ?? null;
-      return { previous: before, standing: evaluate(check, facts, before, now, outageAt) };
+      const before = statuses.get(keyOf(check)) ?? null;
+      return { previous: before, status: evaluate(check, facts, before, now, outageAt) };
     };
     const plan = densityPlans.find((one) => one.pipeline === name);
     return [
@@ -250,7 +250,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
   const ratio = stored.measurements.find(
     ({ pipeline, measure }) => pipeline === plan.pipeline && measure === 'density_page_evidence_ratio',
   );
-  const found = judgeDensityDrift(severity, plan.needs, watch?.state ?? null, ratio?.newest?.value ?? null);
+  const found = evaluateDensityDrift(severity, plan.needs, watch?.state ?? null, ratio?.newest?.value ?? null);
   const isKnown = watch !== null && found.verdict !== 'no_data';
   const at = watch?.updatedAt ?? null;
   const closedMs = watch?.state.closedMs ?? 0;
@@ -260,7 +260,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
     threshold: null,
     comparedWith: null,
     evidence: at === null ? null : { from: at, until: at },
-    judgedAt: at,
+    evaluatedAt: at,
     trustedUntil: isKnown ? trustedUntil(plan, closedMs) : null,
     // A baseline takes days to be learnt, and nothing is broken meanwhile.
     isQuiet: !isKnown,

@@ -207,7 +207,7 @@ function configText(
 ): string {
   const { list, id, score, text } = results;
   const headers = Object.fromEntries(secrets.map(({ name, variable }) => [name, `\${${variable}}`]));
-  const leastN = Math.max(1, Math.min(20, questions?.count ?? 20));
+  const minN = Math.max(1, Math.min(20, questions?.count ?? 20));
   const retriever = {
     kind: 'http',
     url,
@@ -225,14 +225,14 @@ function configText(
         measure: `rbo@${CUTOFF}`,
         below: 0.8,
         severity: 'critical',
-        min_n: Math.min(5, leastN),
+        min_n: Math.min(5, minN),
       },
       {
         name: 'the retriever answers',
         measure: 'retriever_error_ratio',
         above: 0.1,
         severity: 'critical',
-        min_n: leastN,
+        min_n: minN,
       },
       ...(questions?.count === null
         ? [{ name: 'answers are as good as they were', regression: `ndcg@${CUTOFF}`, drop: 0.05, severity: 'critical' }]

@@ -1,6 +1,6 @@
 /** The faults of the story, in the order in which they come. */
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
-import { alarmNames, GOLDEN_HOURS } from './demo-config.ts';
+import { alertNames, GOLDEN_HOURS } from './demo-config.ts';
 import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
 
 export type ChapterName = Exclude<RagFault, 'none'> | 'topic' | 'answers';
@@ -57,7 +57,7 @@ export const chapters: readonly Chapter[] = [
     mended: 'The passages are indexed again.',
     ragFault: 'index',
     missing: null,
-    mustFire: [alarmNames.scores],
+    mustFire: [alertNames.scores],
     cause: 'index_lost_documents',
     page: 'run',
     ...HOURS,
@@ -69,7 +69,7 @@ export const chapters: readonly Chapter[] = [
     mended: `${MISSING_TITLE} is written and indexed; people go on asking about it.`,
     ragFault: 'none',
     missing: { gap: 'article', share: TOPIC_SHARE },
-    mustFire: [alarmNames.density],
+    mustFire: [alertNames.density],
     cause: 'uncovered_topic',
     page: 'density',
     leadHours: 0,
@@ -85,7 +85,7 @@ export const chapters: readonly Chapter[] = [
     mended: 'The old chunks are back.',
     ragFault: 'stale',
     missing: null,
-    mustFire: [alarmNames.staleLabels],
+    mustFire: [alertNames.staleLabels],
     cause: 'corpus_changed',
     page: 'run',
     ...HOURS,
@@ -97,7 +97,7 @@ export const chapters: readonly Chapter[] = [
     mended: 'Questions are embedded by the old model again.',
     ragFault: 'embedding',
     missing: null,
-    mustFire: [alarmNames.canary, alarmNames.scores],
+    mustFire: [alertNames.canary, alertNames.scores],
     cause: 'embedding_model',
     page: 'run',
     ...HOURS,
@@ -109,7 +109,7 @@ export const chapters: readonly Chapter[] = [
     mended: 'Searches are as quick as before.',
     ragFault: 'slow',
     missing: null,
-    mustFire: [alarmNames.latency],
+    mustFire: [alertNames.latency],
     cause: 'retriever_slow',
     page: 'run',
     ...HOURS,
@@ -121,7 +121,7 @@ export const chapters: readonly Chapter[] = [
     mended: 'The search answers again.',
     ragFault: 'outage',
     missing: null,
-    mustFire: [alarmNames.goldenFailures, alarmNames.liveErrors],
+    mustFire: [alertNames.goldenFailures, alertNames.liveErrors],
     cause: 'retriever_outage',
     page: 'run',
     ...HOURS,
@@ -133,7 +133,7 @@ export const chapters: readonly Chapter[] = [
     mended: 'The passages are written and indexed; people go on asking about them.',
     ragFault: 'none',
     missing: { gap: 'answers', share: ANSWERS_SHARE },
-    mustFire: [alarmNames.liveHits],
+    mustFire: [alertNames.liveHits],
     cause: 'unlike_golden',
     page: 'overview',
     leadHours: GOLDEN_HOURS - 1,

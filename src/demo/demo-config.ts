@@ -121,7 +121,7 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
 }
 
 /** Names of what can be in alarm on the pipeline of the demo, as the daemon has them. */
-export const alarmNames = {
+export const alertNames = {
   scores: `${HEADLINE} below ${FLOOR} on ${GOLDEN_SET}`,
   staleLabels: `stale labels above ${MAX_STALE} on ${GOLDEN_SET}`,
   density: 'density drift',
@@ -134,8 +134,8 @@ export const alarmNames = {
 } as const;
 
 /** An alarm in short. */
-export function alarmLabel(name: string): string {
-  return name === alarmNames.latency
+export function alertLabel(name: string): string {
+  return name === alertNames.latency
     ? `p95 latency above ${MAX_LATENCY} s`
     : name.replace(new RegExp(` (on|of) ${GOLDEN_SET}`), '');
 }

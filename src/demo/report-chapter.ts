@@ -4,16 +4,16 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { percent } from '../core/text/spelling.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { minuteOf } from '../report/console/links.ts';
-import { type AlarmLog, type RaisedAlarm, seenSince, seenText } from './alarm-log.ts';
+import { type AlertLog, type RaisedAlert, seenSince, seenText } from './alert-log.ts';
 import type { Chapter } from './chapters.ts';
-import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
+import { alertLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
 import { type Output, reportPart } from './output.ts';
 import type { World } from './world.ts';
 
 /** What a part of the story plays in. */
 interface Scene {
   readonly world: World;
-  readonly log: AlarmLog;
+  readonly log: AlertLog;
   readonly output: Output;
 }
 
@@ -61,7 +61,7 @@ export async function reportChapter(scene: Scene, chapter: Chapter, before: numb
   const { world, log, output } = scene;
   const { daemon } = world;
   await pass(scene, chapter.leadHours, `${place}, `, async () => {
-    log.look(await daemon.alarms(PIPELINE), world.seen(), true);
+    log.look(await daemon.alerts(PIPELINE), world.seen(), true);
   });
   const falseBefore = log.raised.slice(before).filter(({ isFalse }) => isFalse).length;
   const start = world.seen();
@@ -70,11 +70,11 @@ export async function reportChapter(scene: Scene, chapter: Chapter, before: numb
   if (chapter.missing !== null) world.askAboutMissing(chapter.missing.gap, chapter.missing.share);
   await world.setFault(chapter.ragFault);
 
-  const raised: RaisedAlarm[] = [];
+  const raised: RaisedAlert[] = [];
   await pass(scene, chapter.faultHours, `${place}, `, async () => {
-    raised.push(...log.look(await daemon.alarms(PIPELINE), world.seen(), false));
+    raised.push(...log.look(await daemon.alerts(PIPELINE), world.seen(), false));
   });
-  reportAlarms(raised, start, output);
+  reportAlerts(raised, start, output);
   const diagnosis = await daemon.db.incidents.current(PIPELINE);
   reportPart(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
   const shown = [
@@ -94,14 +94,14 @@ export async function reportChapter(scene: Scene, chapter: Chapter, before: numb
       : `${chapter.mended} Nothing is in alarm any more after ${wellAfter} h.`,
     wellAfter === null ? 'red' : 'green',
   );
-  const [alarm = null] = raised;
+  const [alert = null] = raised;
   return {
     row: {
       fault: chapter.short,
-      alarm: alarm === null ? null : { name: alarmLabel(alarm.name), severity: alarm.severity },
-      detectedAfter: alarm === null ? null : seenSince(start, alarm.seen),
+      alert: alert === null ? null : { name: alertLabel(alert.name), severity: alert.severity },
+      detectedAfter: alert === null ? null : seenSince(start, alert.seen),
       cause: diagnosis?.cause ?? null,
-      falseAlarms: falseBefore,
+      falseAlerts: falseBefore,
     },
 
     /** What did not happen as it should, one sentence each. */
@@ -125,10 +125,10 @@ async function pass({ world, output }: Scene, hours: number, what: string, look:
   output.progress(null);
 }
 
-function reportAlarms(raised: readonly RaisedAlarm[], start: Parameters<typeof seenSince>[0], output: Output): void {
-  if (raised.length === 0) reportPart(output, 'alarm', 'none', 'red');
+function reportAlerts(raised: readonly RaisedAlert[], start: Parameters<typeof seenSince>[0], output: Output): void {
+  if (raised.length === 0) reportPart(output, 'alert', 'none', 'red');
   for (const { name, severity, text, seen } of raised) {
-    const told = `${alarmLabel(name)} after ${seenText(seenSince(start, seen))}. ${text}`;
+    const told = `${alertLabel(name)} after ${seenText(seenSince(start, seen))}. ${text}`;
     reportPart(output, severity, told.trimEnd(), severity === 'critical' ? 'red' : 'yellow');
   }
 }
@@ -145,7 +145,7 @@ async function recover(scene: Scene, chapter: Chapter, place: string): Promise<n
   let hours = 0;
   await pass(scene, chapter.recoveryHours, `${place}, mended, `, async () => {
     hours += 1;
-    const open = await world.daemon.alarms(PIPELINE);
+    const open = await world.daemon.alerts(PIPELINE);
     // What a fault leaves behind is not false.
     log.look(open, world.seen(), wellAfter !== null);
     if (open.length > 0) wellAfter = null;
@@ -168,7 +168,7 @@ export async function reportHealthy(scene: Scene, hours: number): Promise<readon
   const { world, log, output } = scene;
   output.print(`\n${output.styled('bold', 'Healthy.')} ${hours} hours pass in a moment.`);
   await pass(scene, hours, '', async () => {
-    log.look(await world.daemon.alarms(PIPELINE), world.seen(), true);
+    log.look(await world.daemon.alerts(PIPELINE), world.seen(), true);
   });
   const { goldenRuns, liveQueries } = world.seen();
   const [score, baseline] = await Promise.all([headline(world), baselineSessions(world)]);
@@ -178,12 +178,12 @@ export async function reportHealthy(scene: Scene, hours: number): Promise<readon
     'live',
     `${liveQueries} queries; the first ${baseline ?? 'no'} sessions are the baseline of query density`,
   );
-  const alarms = log.raised.map(({ name }) => name);
-  reportPart(output, 'alarms', alarms.length === 0 ? 'none' : alarms.join(', '));
+  const alerts = log.raised.map(({ name }) => name);
+  reportPart(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));
   return [
     ...(score === null ? [`no golden run has ${HEADLINE}.`] : []),
     ...(baseline === null ? ['query density has no baseline that is good for pages.'] : []),
-    ...alarms.map((name) => `"${name}" was in alarm while nothing was wrong.`),
+    ...alerts.map((name) => `"${name}" was in alarm while nothing was wrong.`),
   ];
 }
 

@@ -16,7 +16,7 @@ import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { IncidentJson } from '../incidents/diagnosis/incident-schema.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
-import { type ClosingRow, createAlarmLog, reportEnd } from './alarm-log.ts';
+import { type ClosingRow, createAlertLog, reportEnd } from './alert-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
 import { demoConfig, GOLDEN_HOURS, PIPELINE } from './demo-config.ts';
 import { type Output } from './output.ts';
@@ -198,7 +198,7 @@ async function reportFaults(
       `recalld reruns ${questions.golden.length} golden questions every ${GOLDEN_HOURS} hours and watches what its users ask.`,
     );
     output.print(`Console: ${world.daemon.url}/`);
-    const log = createAlarmLog();
+    const log = createAlertLog();
     const problems = [...(await reportHealthy({ world, log, output }, healthyHours))];
     const rows: ClosingRow[] = [];
     for (const [index, chapter] of chapters.entries()) {

@@ -5,7 +5,7 @@ import { createSimulatedClock } from '../app/simulated-clock.ts';
 import { type SimulatedDaemon, withSimulatedDaemon } from '../app/simulated-daemon.ts';
 import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import type { Seen } from './alarm-log.ts';
+import type { Seen } from './alert-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
 import type { Gap, RagFault } from './rag/fault.ts';
 import type { DemoRagService } from './rag/spawn.ts';
@@ -87,7 +87,7 @@ export async function withWorld<T>(
     const lookAtHour = async (): Promise<void> => {
       await daemon.run('evaluate-density', 'measure-live-traffic');
       await daemon.run('find-uncovered-topics', 'evaluate-checks');
-      await daemon.run('diagnose-alarms');
+      await daemon.run('diagnose-alerts');
     };
     const passHour = async (): Promise<void> => {
       const from = hourAt(hours);

@@ -61,7 +61,7 @@ export async function describeDensity(
     baseline: watching && { ...watching, version: watching.baselineVersion, until: new Date(watching.untilMs) },
     progress: progress && plan && { ...progress, needs: plan.needs },
     incidents: Object.fromEntries(
-      Object.entries(watching?.alarms ?? {}).flatMap(([level, { incident }]) =>
+      Object.entries(watching?.alerts ?? {}).flatMap(([level, { incident }]) =>
         incident === null ? [] : [[level, { openedAt: new Date(incident.openedMs), scope: incident.scope }]],
       ),
     ),

@@ -94,11 +94,11 @@ async function detectIn(context: Context, plan: DensityPlan, latest: Date | null
   await db.density.topics.closeUnseen(pipeline, before, context.clock.now());
 }
 
-function isDue(plan: DensityPlan, { alarms }: WatchingPhase, closedMs: number, latest: Date | null): boolean {
+function isDue(plan: DensityPlan, { alerts }: WatchingPhase, closedMs: number, latest: Date | null): boolean {
   if (latest === null) return true;
   const latestMs = latest.getTime();
   if (closedMs >= latestMs + searchIntervalMs(plan)) return true;
-  return Object.values(alarms).some(({ incident }) => incident !== null && incident.raisedMs > latestMs);
+  return Object.values(alerts).some(({ incident }) => incident !== null && incident.raisedMs > latestMs);
 }
 
 function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: RetainedQueries, sample: RetainedQueries) {
@@ -189,7 +189,7 @@ const LENGTHS_DAYS = [1, 2, 4, 7] as const;
 /** From so many on a topic of a twentieth of the traffic is found. */
 const ENOUGH_SESSIONS = 500;
 /** As the size of an alarm needs. */
-const ENOUGH_IN_ALARM = 200;
+const ENOUGH_WHILE_FIRING = 200;
 const MAX_EVENTS = 20;
 
 /**
@@ -205,7 +205,7 @@ async function topicPeriod(
   const earliestMs = Math.min(phase.untilMs, closedMs);
   const fell = await fellAt(context, pipeline, phase);
   const starts = [
-    ...(fell === null || fell <= closedMs - DAY_MS ? [] : [{ startMs: fell, enough: ENOUGH_IN_ALARM }]),
+    ...(fell === null || fell <= closedMs - DAY_MS ? [] : [{ startMs: fell, enough: ENOUGH_WHILE_FIRING }]),
     ...LENGTHS_DAYS.map((days) => ({ startMs: closedMs - days * DAY_MS, enough: ENOUGH_SESSIONS })),
   ];
   let period = periodFrom(closedMs);
@@ -222,8 +222,8 @@ async function topicPeriod(
 }
 
 /** Since when the coverage is worse by the open alarm, the latest when there are two; null without one. */
-async function fellAt({ db }: Context, pipeline: string, { alarms }: WatchingPhase): Promise<number | null> {
-  const raised = Object.values(alarms).flatMap(({ incident }) => incident?.raisedMs ?? []);
+async function fellAt({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
+  const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;
   const events = await db.density.watch.events({ pipeline, limit: MAX_EVENTS });
   const since = events.flatMap(({ kind, occurredAt, details }) => {

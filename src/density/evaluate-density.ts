@@ -11,7 +11,7 @@ import type { CoveragePeriod } from './coverage-reads.ts';
 import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
 import { currentFingerprint, goldenFell, observeChange, probeParts } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
-import { MAX_POOL_MS } from './rules/alarm.ts';
+import { MAX_POOL_MS } from './rules/alert.ts';
 import { type RegionRow, regionTable } from './rules/baseline-spread.ts';
 import { noveltyOf, readCause } from './rules/cause.ts';
 import { segmentTotals, type WindowMeasurement } from './rules/measure-window.ts';
@@ -20,7 +20,7 @@ import { densityOf, UNCOVERED_PERCENTILE, type UncoveredShare, uncoveredShareOf 
 import { isUpgradeDue, lastClosable, learningState, MEASURING_PATIENCE_MS, transition } from './rules/watch.ts';
 import { raisedEvent } from './rules/watch-sentences.ts';
 import type {
-  AlarmToInvestigate,
+  AlertToInvestigate,
   ClosedWindow,
   DensityState,
   NewDensityEvent,
@@ -46,18 +46,18 @@ const MAX_TOLD_APART = 1_000;
  * @param sinceMs measurements before then cannot be compared; null when all can
  * @returns the event that tells of the alarm and what is behind it
  */
-async function investigateAlarm(
+async function investigateAlert(
   context: Context,
   plan: DensityPlan,
-  alarm: AlarmToInvestigate,
+  alert: AlertToInvestigate,
   sinceMs: number | null,
   signal: AbortSignal,
 ): Promise<NewDensityEvent> {
   const { pipeline } = plan;
-  const { raised, baselineVersion } = alarm;
+  const { raised, baselineVersion } = alert;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`the density baseline ${baselineVersion} of ${pipeline} is gone`);
-  const pooled = alarm.history.filter(({ startMs }) => startMs >= raised.size.startMs);
+  const pooled = alert.history.filter(({ startMs }) => startMs >= raised.size.startMs);
   const uncovered = uncoveredOf(pooled, stored);
   const sample = await context.db.density.baselines.retained(pipeline, baselineVersion, 'sample');
   const { startMs, endMs } = raised.size;
@@ -77,7 +77,7 @@ async function investigateAlarm(
     canary: null,
   });
   const regions = regionsOf(pooled, stored);
-  return raisedEvent(pipeline, alarm, { uncovered, regions, novelty, reading, lost });
+  return raisedEvent(pipeline, alert, { uncovered, regions, novelty, reading, lost });
 }
 
 function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): UncoveredShare {
@@ -337,8 +337,8 @@ async function store(
   for (const effect of effects) {
     if (effect.kind === 'record_measurements') await context.db.measurements.record(effect.outcomes);
     if (effect.kind === 'record_event') events.push(effect.event);
-    if (effect.kind === 'investigate_alarm') {
-      events.push(await investigateAlarm(context, plan, effect.alarm, state.sinceMs, signal));
+    if (effect.kind === 'investigate_alert') {
+      events.push(await investigateAlert(context, plan, effect.alert, state.sinceMs, signal));
     }
   }
   const windows = effects.flatMap((effect) => (effect.kind === 'store_windows' ? effect.windows : []));

@@ -51,7 +51,7 @@ function stateSamples(plan: DensityPlan, stored: StoredDensityState | null, now:
       sample('recalld_density_baseline_sessions', { pipeline }, phase.progress.sessions),
     ];
   }
-  const { grade, days, sessions, untilMs, alarms } = phase;
+  const { grade, days, sessions, untilMs, alerts } = phase;
   const version = String(phase.baselineVersion);
   return [
     sample('recalld_density_baseline_info', { pipeline, version, grade }, 1),
@@ -59,7 +59,7 @@ function stateSamples(plan: DensityPlan, stored: StoredDensityState | null, now:
     sample('recalld_density_baseline_span_seconds', { pipeline }, days * DAY_SECONDS),
     sample('recalld_density_baseline_sessions', { pipeline }, sessions),
     sample('recalld_density_window_end_timestamp_seconds', { pipeline }, closedMs / 1000),
-    ...Object.entries(alarms).map(([level, { incident }]) =>
+    ...Object.entries(alerts).map(([level, { incident }]) =>
       sample('recalld_density_incident', { pipeline, level }, incident === null ? 0 : 1),
     ),
   ];

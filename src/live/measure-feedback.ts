@@ -120,7 +120,7 @@ async function measureDrop(
   if (baseline === null) return gap('no_baseline');
   const window = { from: new Date(firstMs), until: new Date(untilMs) };
   const buckets = await context.db.live.traffic.opinionBuckets(pipeline, window, bucketMs);
-  const drop = feedbackDrop(baseline, buckets, { untilMs, bucketMs }, context.falseAlarms);
+  const drop = feedbackDrop(baseline, buckets, { untilMs, bucketMs }, context.falsePages);
   if ('kind' in drop) return gap('no_feedback');
   const details: DropDetails = {
     baseline_positive_ratio: drop.baselineShare,

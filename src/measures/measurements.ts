@@ -320,6 +320,6 @@ declare module '../core/context.ts' {
     /** Longest gap between two measurements of live traffic. */
     readonly liveIntervalSeconds: number;
     /** Pages per pipeline that chance may cause within a period. */
-    readonly falseAlarms: { readonly count: number; readonly periodMs: number };
+    readonly falsePages: { readonly count: number; readonly periodMs: number };
   }
 }

@@ -42,7 +42,7 @@ function plansOf({ pipelines }: Config) {
 async function incidentsOf({ db }: Context, pipeline: string, during: TimeSpan): Promise<readonly TimeSpan[]> {
   const found = await db.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
   // A measure that changed for good becomes normal in time.
-  const ofMore = found.filter(({ course }) => course.some(({ alert }) => alert !== MEASURE_CHANGED));
+  const ofMore = found.filter(({ timeline }) => timeline.some(({ rule }) => rule !== MEASURE_CHANGED));
   return ofMore.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
 }
 
@@ -65,7 +65,7 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
       incidentsOf(context, pipeline, during),
       deploymentsOf(context, pipeline, during.from),
     ]);
-    const budget = { ...context.falseAlarms, series: own.length };
+    const budget = { ...context.falsePages, series: own.length };
     const stepMs = Math.max(5 * MINUTE_MS, windowMs / VALUES_IN_WINDOW);
     const segments = [...new Set([ALL_SEGMENT, ...own.map(({ segment }) => segment)])];
     for (const segment of segments) {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { alarmLabel, alarmNames } from '../../src/demo/demo-config.ts';
+import { alertLabel, alertNames } from '../../src/demo/demo-config.ts';
 import { readDemoAnswers, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { gapOf } from '../../src/demo/rag/fault.ts';
 import { documents, startFaultServer } from '../support/fault-server.ts';
@@ -10,17 +10,17 @@ runAsBuilt();
 
 /** What each fault of the story brings about, in its order; anything else is a false alarm. */
 const caused: readonly (readonly string[])[] = [
-  [alarmNames.scores, alarmNames.density],
-  [alarmNames.density],
-  [alarmNames.staleLabels, alarmNames.scores, alarmNames.density],
-  [alarmNames.canary, alarmNames.scores, alarmNames.density],
-  [alarmNames.latency],
-  [alarmNames.goldenFailures, alarmNames.retrieverErrors, alarmNames.scores, alarmNames.liveErrors, alarmNames.density],
-  [alarmNames.liveHits],
+  [alertNames.scores, alertNames.density],
+  [alertNames.density],
+  [alertNames.staleLabels, alertNames.scores, alertNames.density],
+  [alertNames.canary, alertNames.scores, alertNames.density],
+  [alertNames.latency],
+  [alertNames.goldenFailures, alertNames.retrieverErrors, alertNames.scores, alertNames.liveErrors, alertNames.density],
+  [alertNames.liveHits],
 ];
 
 /** Alarms of each chapter, in the order of the story. */
-function alarmsTold(stdout: string): string[][] {
+function reportedAlerts(stdout: string): string[][] {
   const chapters = stdout.split(/^\d of \d {2}/m).slice(1);
   return chapters.map((chapter) =>
     [...chapter.matchAll(/^ {2}(?:critical|warning) +(.+?) after /gm)].map(([, name = '']) => name),
@@ -65,9 +65,9 @@ describe('recalld demo', () => {
       ],
     ]);
     expect(stdout.match(/Nothing\s+is\s+in\s+alarm\s+any\s+more\s+after\s+\d+\s+h\./g)).toHaveLength(7);
-    for (const [index, names] of alarmsTold(stdout).entries()) {
+    for (const [index, names] of reportedAlerts(stdout).entries()) {
       expect(names.length).toBeGreaterThan(0);
-      expect(caused[index]?.map(alarmLabel)).toEqual(expect.arrayContaining(names));
+      expect(caused[index]?.map(alertLabel)).toEqual(expect.arrayContaining(names));
     }
     const topic = /topic {7}".+?", .+? of the traffic.+?\n {2}look/s.exec(stdout)?.[0] ?? '';
     expect(await asksAboutMissing(topic), topic).toBe(true);

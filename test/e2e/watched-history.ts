@@ -42,7 +42,9 @@ export function describeHistory(watched: () => WatchedService): void {
       prometheus = await startPrometheus(service.daemon.url, rules, atEnd);
       database = await aDatabase(service.folder, atEnd);
       // As if it had been looked at twice.
-      await waitFor(async () => (await database.query('update incidents set settled_at = looked_at')).rowCount === 1);
+      await waitFor(
+        async () => (await database.query('update incidents set confirmed_at = evaluated_at')).rowCount === 1,
+      );
     }, 180_000);
     afterAll(async () => {
       for (const clean of cleanups.toReversed()) await clean();
@@ -133,12 +135,12 @@ export function describeHistory(watched: () => WatchedService): void {
     it('the review is one file that tells of it, and is not replaced unasked', async () => {
       const opened = new Date(Date.now() - 2 * 3_600_000);
       const closed = new Date(Date.now() - 3_600_000);
-      const course = {
+      const timeline = {
         name: 'error_ratio above 0.2',
-        alert: 'RecalldCheckCritical',
+        rule: 'RecalldCheckCritical',
         goldenSet: null,
         severity: 'critical',
-        stands: null,
+        currentSeverity: null,
         openedAt: opened,
         endedAt: closed,
         criticalAt: [opened],
@@ -147,12 +149,12 @@ export function describeHistory(watched: () => WatchedService): void {
       };
       await database.query(
         `with incident as (
-           insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, course)
+           insert into incidents (pipeline, opened_at, closed_at, severity, evaluated_at, timeline)
            values ('docs', $1, $2, 'critical', $2, $3::jsonb) returning id)
-         insert into diagnoses (incident_id, said_at, cause, confidence, probability, summary, alarms, findings)
+         insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, findings)
          select id, $1, 'retriever_failing', 'high', 0.97, 'The retriever fails.', array['error_ratio above 0.2'],
                 '{"ranked": [], "signs": []}' from incident`,
-        [opened, closed, JSON.stringify([course])],
+        [opened, closed, JSON.stringify([timeline])],
       );
       const from = new Date(Date.now() - 7 * 24 * 3_600_000).toISOString();
       const review = ['report', '--pipeline', 'docs', '--from', from, '--out', 'reviews/week.html'];

@@ -187,7 +187,7 @@ const scheduled = [
   'probe-embedders',
   'measure-ann-recall',
   'evaluate-checks',
-  'diagnose-alarms',
+  'diagnose-alerts',
 ];
 
 /** The manifest deleted the documents that the store does not have: their judgments are out of date. */
@@ -215,7 +215,7 @@ async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
       untilMs: now.getTime() - 24 * HOUR_MS,
       density: 1,
       upgradeMs: null,
-      alarms: { page: { incident: null }, ticket: { incident: null } },
+      alerts: { page: { incident: null }, ticket: { incident: null } },
     },
     closedMs: now.getTime(),
     sinceMs: null,

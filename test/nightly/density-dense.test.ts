@@ -16,7 +16,7 @@ describe('the quick simulation on dense vectors', () => {
     expect(dense?.auc['nearest less half of the mean to the store']).toBeGreaterThan(
       dense?.auc['mean of the top 10'] ?? 1,
     );
-    expect(quiet.map(({ alarms }) => alarms.page.count)).toEqual([0, 0]);
+    expect(quiet.map(({ alerts }) => alerts.page.count)).toEqual([0, 0]);
     expect(changed.map(({ change }) => change)).toEqual(
       Array.from({ length: 2 }, () => 'uncovered topic (article), 20 % of traffic'),
     );

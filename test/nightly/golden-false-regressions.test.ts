@@ -5,7 +5,7 @@ import { damage, drawRetriever, rebuilt, runOnce } from '../../bench/golden/nois
 import { defaultCheck, RERUNS, startWatch } from '../../bench/golden/watched-stream.ts';
 import { measureGolden } from '../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../bench/random-numbers.ts';
-import { type ComparedWithBaseline, judgeRegression } from '../../src/checks/rules/regression.ts';
+import { type ComparedWithBaseline, evaluateRegression } from '../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../src/core/model.ts';
 import { compareMetric, type MetricComparison } from '../../src/golden/rules/compare-metric.ts';
@@ -52,7 +52,7 @@ describe('a simulated stream of golden runs', () => {
         const expected = { means: means?.['ndcg@10'] ?? [], unit, accepted: [...learned] } as const;
         last = compareMetric(keys[0], pinned, scored.ndcg, own, storedComparison, expected);
         const current = { runId: `${run}`, baselineRunId: 'baseline', metrics: [last] };
-        const { verdict } = judgeRegression(check, current, history, NO_SHIFT, stood);
+        const { verdict } = evaluateRegression(check, current, history, NO_SHIFT, stood);
         const isBreached = verdict === 'critical';
         stood = verdict;
         history = [current];

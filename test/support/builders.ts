@@ -14,10 +14,10 @@ import type { RerunNoise } from '../../src/golden/rules/run-noise.ts';
 import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import {
-  type Alarm,
+  type Alert,
   type Diagnosis,
-  followAlarms,
   type Incident,
+  updateTimelines,
 } from '../../src/incidents/diagnosis/rules/incident.ts';
 import type { LiveQuery } from '../../src/live/rules/live-query.ts';
 
@@ -272,7 +272,7 @@ export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
     weighed: [],
     effects: [],
     failedShare: null,
-    alarms: ['golden queries of faq fail'],
+    alerts: ['golden queries of faq fail'],
     runId: 'run-1',
     referenceRunId: null,
     ranked: [],
@@ -281,11 +281,11 @@ export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
   };
 }
 
-export function anAlarm(parts: Partial<Alarm> = {}): Alarm {
+export function anAlert(parts: Partial<Alert> = {}): Alert {
   const text = '100.0 % of the queries of the latest run of faq failed or timed out.';
   return {
     name: 'golden queries of faq fail',
-    alert: 'RecalldRetrieverNotAnswering',
+    rule: 'RecalldRetrieverNotAnswering',
     severity: 'critical',
     goldenSet: 'faq',
     headline: 'retriever down (HTTP 503)',
@@ -305,9 +305,9 @@ export function anIncident(parts: Partial<Incident> = {}): Incident {
     closedAt: null,
     closedBecause: null,
     severity: 'critical',
-    settledAt: new Date(NOON.getTime() + 60_000),
-    saidAt: NOON,
-    course: followAlarms([], [anAlarm()], NOON),
+    confirmedAt: new Date(NOON.getTime() + 60_000),
+    diagnosedAt: NOON,
+    timeline: updateTimelines([], [anAlert()], NOON),
     earlier: [],
     ...parts,
   };

@@ -1,6 +1,6 @@
 /** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
 
-import { type CheckStore, type StoredStanding, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
+import { type CheckStore, type StoredCheckStatus, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
 import { evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';
 import type { CheckState } from '../../src/checks/rules/check-state.ts';
 import type { Context } from '../../src/core/context.ts';
@@ -13,7 +13,7 @@ export function evaluated(
   { pipelines, densityPlans = [] }: Watched,
   facts: Partial<StoredFacts>,
   at: Date,
-): Pick<CheckStore, 'standings'> {
+): Pick<CheckStore, 'statuses'> {
   const all: StoredFacts = {
     latest: [],
     density: new Map(),
@@ -23,8 +23,8 @@ export function evaluated(
     ...facts,
   };
   const steps = evaluateAll(contextOf({ pipelines, densityPlans }), all, [], at);
-  const standings = steps.map(({ standing }): StoredStanding => ({ ...standing, revision: 1 }));
-  return { standings: async () => standings };
+  const statuses = steps.map(({ status }): StoredCheckStatus => ({ ...status, revision: 1 }));
+  return { statuses: async () => statuses };
 }
 
 /** What such an evaluation is worth when it is read. */
@@ -33,8 +33,8 @@ export async function statesAt(
   facts: Partial<StoredFacts>,
   { evaluatedAt, readAt = evaluatedAt }: { readonly evaluatedAt: Date; readonly readAt?: Date },
 ): Promise<CheckState[]> {
-  const standings = await evaluated(watched, facts, evaluatedAt).standings();
-  return statesOf({ densityPlans: [], ...watched }, standings, readAt);
+  const statuses = await evaluated(watched, facts, evaluatedAt).statuses();
+  return statesOf({ densityPlans: [], ...watched }, statuses, readAt);
 }
 
 /** A floor that broke at a quarter past seven in the evening. */
@@ -60,7 +60,7 @@ export function aCheckState(parts: Partial<CheckState> = {}): CheckState {
     comparedWith: null,
     segment: null,
     explanation: 'It is 0.0370.',
-    judgedAt: new Date('2026-11-20T19:20:00Z'),
+    evaluatedAt: new Date('2026-11-20T19:20:00Z'),
     isTooOld: false,
     isQuiet: false,
     ...parts,

@@ -13,7 +13,7 @@ import { askGoldenBatchJob, recoverGoldenRunsJob, runGoldenSetJob } from '../../
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
 import { newRunId } from '../../src/golden/runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
-import { diagnoseAlarmsJob } from '../../src/incidents/diagnosis/diagnose-job.ts';
+import { diagnoseAlertsJob } from '../../src/incidents/diagnosis/diagnose-job.ts';
 import type { BackendSettings } from '../../src/platform/queue/backends.ts';
 import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
 import { createJobRunner, type JobQueue } from '../../src/platform/queue/job-queue.ts';
@@ -36,7 +36,7 @@ export interface GoldenWorker {
   stop(): Promise<void>;
 }
 
-export const goldenJobs = [runGoldenSetJob, askGoldenBatchJob, recoverGoldenRunsJob, diagnoseAlarmsJob];
+export const goldenJobs = [runGoldenSetJob, askGoldenBatchJob, recoverGoldenRunsJob, diagnoseAlertsJob];
 
 /** A pipeline `docs` behind a real service; parts say what else it is. */
 export function aPipelineAt(retrieverUrl: string, parts: Partial<WatchedPipeline> = {}): WatchedPipeline {

@@ -1,9 +1,9 @@
 /** One check on a golden run of `faq`, judged as the run judges it. */
 import {
+  evaluateGoldenRun,
   type FloorCheck,
   type GoldenCheck,
   goldenCheckName,
-  judgeGoldenRun,
   type RunEvidence,
 } from '../../src/checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline, RegressionCheck } from '../../src/checks/rules/regression.ts';
@@ -12,7 +12,7 @@ import type { Verdict } from '../../src/core/model.ts';
 import type { SegmentScore } from '../../src/golden/rules/run.ts';
 
 export function judgeCheck(check: GoldenCheck, evidence: Partial<RunEvidence>): CheckResult {
-  const [result] = judgeGoldenRun([check], 'faq', {
+  const [result] = evaluateGoldenRun([check], 'faq', {
     scores: [],
     compared: 'No baseline is pinned.',
     history: [],
@@ -24,7 +24,7 @@ export function judgeCheck(check: GoldenCheck, evidence: Partial<RunEvidence>): 
   return result;
 }
 
-export function judgeFloor(
+export function evaluateFloor(
   check: FloorCheck,
   scores: readonly SegmentScore[],
   shift: CheckShift = NO_SHIFT,
@@ -34,7 +34,7 @@ export function judgeFloor(
 }
 
 /** @param history the completed runs before it, oldest first; @param stood the verdict on the latest of them */
-export function judgeRegression(
+export function evaluateRegression(
   check: RegressionCheck,
   compared: ComparedWithBaseline | string,
   history: readonly ComparedWithBaseline[],

@@ -123,8 +123,8 @@ function contextOfCommand({ config, logger }: CommandSettings, storage: Storage,
     get liveIntervalSeconds() {
       return fromConfig().liveIntervalSeconds;
     },
-    get falseAlarms() {
-      return fromConfig().falseAlarms;
+    get falsePages() {
+      return fromConfig().falsePages;
     },
     get maxSamples() {
       return fromConfig().maxSamples;

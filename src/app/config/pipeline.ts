@@ -1,7 +1,7 @@
 /** One pipeline of recalld.yaml: what it is made of, how it is sampled, what is expected of it. */
 
 import { z } from 'zod';
-import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
+import { checkSchema, refuseImpossibleChecks } from '../../checks/config.ts';
 import { embedderSchema } from '../../connectors/embedders/embedder.ts';
 import {
   partsNeededBy,
@@ -167,7 +167,7 @@ export const pipelineSchema = z
     checks: z.array(checkSchema).default([]).describe('What is expected of the measures; a breach is an alert.'),
     slo: objectivesSchema.optional(),
   })
-  .superRefine(refuseUnjudgeableChecks)
+  .superRefine(refuseImpossibleChecks)
   .superRefine(refuseMissingParts)
   .superRefine(refuseDensityWithoutStore)
   .superRefine(refuseUnjudgeableTraffic)

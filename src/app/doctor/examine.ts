@@ -8,7 +8,7 @@ import { judgedQueries } from '../../golden/rules/golden-set.ts';
 import { sampleAnswers } from '../../golden/runs/ask-retriever.ts';
 import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { createManifestSource } from '../../index/truth/manifest.ts';
-import type { Standing } from '../../index/truth/rounds-table.ts';
+import type { RoundStatus } from '../../index/truth/rounds-table.ts';
 import { readManifestLine } from '../../index/truth/rules/manifest-line.ts';
 import { createJudgingPlans, type JudgingPlan } from '../../judging/plan.ts';
 import { unreadableText } from '../../live/rules/otel/unreadable-retriever.ts';
@@ -49,8 +49,8 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
       if (store !== null) await examineSpans(config, store, systemClock.now(), report);
-      const standings = store === null ? null : await store.db.index.rounds.standings();
-      await examineManifests(config, standings, systemClock.now(), report, signal);
+      const statuses = store === null ? null : await store.db.index.rounds.statuses();
+      await examineManifests(config, statuses, systemClock.now(), report, signal);
       await examineJudges(config, pipelines, report, signal);
     });
   } finally {
@@ -203,7 +203,7 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
  */
 export async function examineManifests(
   { pipelines }: Pick<Config, 'pipelines'>,
-  standings: readonly Standing[] | null,
+  statuses: readonly RoundStatus[] | null,
   now: Date,
   report: Report,
   signal: AbortSignal,
@@ -216,15 +216,15 @@ export async function examineManifests(
       signal,
     );
     const ms = performance.now() - startedAt;
-    const last = standings === null ? '' : ` ${lastRead(standings.find((one) => one.pipeline === name) ?? null, now)}`;
+    const last = statuses === null ? '' : ` ${lastRead(statuses.find((one) => one.pipeline === name) ?? null, now)}`;
     report({ service: `${name} manifest`, ms, ...finding, message: `${finding.message}${last}` });
   }
 }
 
-function lastRead(standing: Standing | null, now: Date): string {
-  if (standing === null || standing.readAt === null) return 'No round has read all of it yet.';
-  const ago = durationText((now.getTime() - standing.readAt.getTime()) / 1000);
-  return `A round last read all of it ${ago} ago: ${standing.documents ?? 0} documents that should be in the store.`;
+function lastRead(status: RoundStatus | null, now: Date): string {
+  if (status === null || status.readAt === null) return 'No round has read all of it yet.';
+  const ago = durationText((now.getTime() - status.readAt.getTime()) / 1000);
+  return `A round last read all of it ${ago} ago: ${status.documents ?? 0} documents that should be in the store.`;
 }
 
 async function firstLines(

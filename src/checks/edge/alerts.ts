@@ -40,7 +40,7 @@ const drifting = 'What people ask of {{ $labels.pipeline }} was covered worse th
 
 export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGroup {
   const hold = duration(holdSeconds);
-  const alarm = alarmTemplate(groupLabels);
+  const alert = alertTemplate(groupLabels);
   const ticket = `${ofAlert('$of', groupLabels, ['pipeline'])}${asked(
     '$of',
     'recalld_density_drift_evidence_ratio',
@@ -56,7 +56,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'health',
       summary: 'Retrieval of {{ $labels.pipeline }} breached a critical threshold.',
-      description: `${alarm}. ${theCheck} became critical; sampling noise does not explain it.`,
+      description: `${alert}. ${theCheck} became critical; sampling noise does not explain it.`,
     },
     {
       alert: 'RecalldCheckWarning',
@@ -68,7 +68,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: silentWhileCritical,
       dashboard: 'health',
       summary: 'Retrieval of {{ $labels.pipeline }} breached a warning threshold.',
-      description: `${alarm}. ${theCheck} came to warning.`,
+      description: `${alert}. ${theCheck} came to warning.`,
     },
     {
       alert: 'RecalldCheckNoData',
@@ -79,7 +79,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: unmeasured,
       dashboard: 'health',
       summary: 'A check of {{ $labels.pipeline }} had no data.',
-      description: `${alarm}. ${theCheck} has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`,
+      description: `${alert}. ${theCheck} has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`,
     },
     {
       alert: 'RecalldCheckBlind',
@@ -101,7 +101,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: silentWhileCritical,
       dashboard: 'golden',
       summary: '{{ $labels.pipeline }}: judgments went out of date, since their documents were superseded.',
-      description: `${alarm}. ${theCheck} came to warning: judged documents got other ids or were deleted on purpose, so that their queries left the comparison with the baseline.`,
+      description: `${alert}. ${theCheck} came to warning: judged documents got other ids or were deleted on purpose, so that their queries left the comparison with the baseline.`,
     },
     {
       alert: 'RecalldDensityDrift',
@@ -111,7 +111,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'density',
       summary: 'Live queries of {{ $labels.pipeline }} were covered much worse than before.',
-      description: `${alarm}. ${drifting}, by more than chance and by enough to matter: a page-level alarm opened.`,
+      description: `${alert}. ${drifting}, by more than chance and by enough to matter: a page-level alarm opened.`,
     },
     {
       alert: 'RecalldDensityDriftTicket',
@@ -140,7 +140,7 @@ const written = '{{ template "n" (args $unit (. | first | value)) }}';
  * that knows already that it recovered does not put its value into the text. In the past tense, since Alertmanager may
  * send the text again when the check has recovered.
  */
-function alarmTemplate(groupLabels: readonly string[]): string {
+function alertTemplate(groupLabels: readonly string[]): string {
   const count = 'n = {{ . | first | value | printf "%.0f" }}';
   const bounds = `(95 % ${written} to ${asked('$in "_ci_high" $of', 'recalld_check_value', written)}${asked('$of', 'recalld_check_n', `, ${count}`)})`;
   const notOk = ofAlert('$notOk', groupLabels, check).replace('}"', `,state!='ok'}"`);

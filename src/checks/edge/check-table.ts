@@ -32,12 +32,16 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
       'number',
     ],
     ['Threshold', ({ threshold }) => value(threshold, 'score'), 'number'],
-    ['Judged', ({ judgedAt, isTooOld }) => (judgedAt === null ? missing('never') : age(judgedAt, isTooOld)), 'number'],
+    [
+      'Judged',
+      ({ evaluatedAt, isTooOld }) => (evaluatedAt === null ? missing('never') : age(evaluatedAt, isTooOld)),
+      'number',
+    ],
   ]);
 }
 
-function whyOf({ explanation, isTooOld, judgedAt, goldenSet }: CheckState): string {
-  if (judgedAt === null) {
+function whyOf({ explanation, isTooOld, evaluatedAt, goldenSet }: CheckState): string {
+  if (evaluatedAt === null) {
     return goldenSet === null
       ? 'Nothing has judged it yet; checks are judged once a minute.'
       : `No golden run of ${goldenSet} has ended yet, so nothing has judged it.`;

@@ -35,7 +35,7 @@ export function checksPage(data: ChecksPageData): PageContent {
   const failing = checks.filter(({ verdict, isQuiet }) => verdict !== 'ok' && !isQuiet);
   const quietOnes = checks.filter(({ isQuiet }) => isQuiet);
   const passing = checks.filter(({ verdict, isQuiet }) => verdict === 'ok' && !isQuiet);
-  const inAlarm = new Set(failing.flatMap(({ verdict, pipeline: own }) => (verdict === 'no_data' ? [] : [own])));
+  const firing = new Set(failing.flatMap(({ verdict, pipeline: own }) => (verdict === 'no_data' ? [] : [own])));
   const shown = (caption: string, some: readonly CheckState[]) => checkTable(caption, some, pipeline === null);
   return {
     title: 'Checks',
@@ -54,7 +54,7 @@ export function checksPage(data: ChecksPageData): PageContent {
               failing.length === 0
                 ? lead('None: every check holds that has something to judge.')
                 : shown('Checks that do not hold', failing),
-              incidents.filter((one) => inAlarm.has(one.pipeline)).map((incident) => diagnosisPanel(incident)),
+              incidents.filter((one) => firing.has(one.pipeline)).map((incident) => diagnosisPanel(incident)),
             ),
             quietOnes.length > 0 &&
               section(

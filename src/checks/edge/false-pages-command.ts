@@ -6,7 +6,7 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { createDensityPlans, type DensityPlan } from '../../density/plan.ts';
-import type { FalsePageBudget } from '../../density/rules/alarm.ts';
+import type { FalsePageBudget } from '../../density/rules/alert.ts';
 import { isQuiet } from '../../golden/rules/schedule.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -18,14 +18,14 @@ import { judgedMeasure } from '../../measures/rules/measure-table.ts';
 import { INTERVALS_TO_TRUST, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import {
   acceptedFalsePages,
-  type BoundedLooks,
+  type BoundedEvaluations,
+  type CheckExpectation,
   COUNTED_DAYS,
   COUNTED_MS,
-  type ExpectedOfCheck,
-  type ExpectedOfPipeline,
   falseBreaches,
   falseRegressions,
   NEXT_TO_NONE,
+  type PipelineExpectation,
   roomNeeded,
 } from '../rules/false-pages.ts';
 import { type FloorCheck, type GoldenCheck, goldenCheckName } from '../rules/golden-checks.ts';
@@ -46,11 +46,11 @@ const UNSCHEDULED = 'because nothing is measured by schedule';
 const NOISY = 'when the retriever answers the same question differently; else there are none';
 
 /** Expects the false pages of one pipeline. Warnings page nobody and are left out. */
-export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPipeline): ExpectedOfPipeline {
+export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPipeline): PipelineExpectation {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
   const checks = [
     ...[...runs].flatMap(([set, looks]) =>
-      pipeline.checks.filter(isCritical).map((check): ExpectedOfCheck => {
+      pipeline.checks.filter(isCritical).map((check): CheckExpectation => {
         const name = goldenCheckName(check, set);
         return { name, ...ofGolden(deps, { pipeline: pipeline.name, set, name }, check, looks) };
       }),
@@ -76,7 +76,7 @@ function isCritical({ severity }: { readonly severity: string }): boolean {
   return severity === 'critical';
 }
 
-type Expectation = Omit<ExpectedOfCheck, 'name'>;
+type Expectation = Omit<CheckExpectation, 'name'>;
 
 /** One check on one golden set. */
 interface JudgedOnSet {
@@ -136,7 +136,7 @@ function ofFloor(
   return { expected: falseBreaches(bounded, room), proviso, remedy };
 }
 
-function withRoom(looks: BoundedLooks, what: string, where: string): Pick<Expectation, 'expected' | 'proviso'> {
+function withRoom(looks: BoundedEvaluations, what: string, where: string): Pick<Expectation, 'expected' | 'proviso'> {
   if (looks.looks === 0) return { expected: 0, proviso: UNSCHEDULED };
   const widths = (Math.ceil(roomNeeded(looks) * 10) / 10).toFixed(1);
   return {
@@ -201,7 +201,7 @@ export async function expectFalsePagesOf(
   settings: CommandSettings,
   pipelines: readonly WatchedPipeline[],
   useRuns: boolean,
-): Promise<ExpectedOfPipeline[]> {
+): Promise<PipelineExpectation[]> {
   const { config } = settings;
   const deps = {
     now: systemClock.now(),
@@ -217,7 +217,7 @@ export async function expectFalsePagesOf(
  * A table of the checks that page and their sum, what the numbers rest on, and a warning for each pipeline above its
  * budget; empty when no check pages.
  */
-export function formatFalsePages(pipelines: readonly ExpectedOfPipeline[], budget: string): string {
+export function formatFalsePages(pipelines: readonly PipelineExpectation[], budget: string): string {
   const paging = pipelines.filter(({ checks }) => checks.length > 0);
   if (paging.length === 0) return '';
   const rows = paging.flatMap(({ pipeline, checks, expected, accepted }) => [
@@ -244,7 +244,7 @@ export function formatFalsePages(pipelines: readonly ExpectedOfPipeline[], budge
 }
 
 /** A sentence with the way out when more is expected than accepted, else null. */
-function warningOf({ pipeline, checks, expected, accepted }: ExpectedOfPipeline, budget: string): string | null {
+function warningOf({ pipeline, checks, expected, accepted }: PipelineExpectation, budget: string): string | null {
   if (expected <= accepted) return null;
   const worst = checks.reduce((a, b) => ((b.expected ?? 0) > (a.expected ?? 0) ? b : a));
   return (
@@ -253,7 +253,7 @@ function warningOf({ pipeline, checks, expected, accepted }: ExpectedOfPipeline,
   );
 }
 
-export function falsePagesJson(of: ExpectedOfPipeline, budget: string) {
+export function falsePagesJson(of: PipelineExpectation, budget: string) {
   return {
     pipeline: of.pipeline,
     days: COUNTED_DAYS,
@@ -264,7 +264,7 @@ export function falsePagesJson(of: ExpectedOfPipeline, budget: string) {
   };
 }
 
-function told(expected: ExpectedOfCheck['expected']): string {
+function told(expected: CheckExpectation['expected']): string {
   return expected === null ? 'not known' : format(expected);
 }
 

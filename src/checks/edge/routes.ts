@@ -67,9 +67,9 @@ export const checkListQuery = z.strictObject({
 
 /** With the fields of `checkStateSchema`. */
 export function checkStateOf(check: CheckState, now: Date) {
-  const { judgedAt: evaluatedAt, isTooOld: tooOld, isQuiet: quiet } = check;
+  const { evaluatedAt, isTooOld: tooOld, isQuiet: quiet } = check;
   const age = evaluatedAt === null ? null : ageSeconds(evaluatedAt, now);
-  return { ...check, tooOld, quiet, blind: isBlind(check), evaluatedAt, ageSeconds: age };
+  return { ...check, tooOld, quiet, blind: isBlind(check), ageSeconds: age };
 }
 
 export function checkStateJson(check: CheckState, now: Date): CheckStateJson {

@@ -11,7 +11,7 @@ import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type Thres
  * Where a check stands after a measurement: the finding, after hysteresis and confirmation. A noisy value that lies on
  * its threshold does not make the verdict go to and fro.
  */
-export interface Standing extends SteadyVerdict {
+export interface ThresholdStatus extends SteadyVerdict {
   /** Whether there is too little data to judge, and the config says that this is no alarm. */
   readonly isQuiet: boolean;
   readonly evidenceAt: Date | null;
@@ -28,13 +28,13 @@ export interface Standing extends SteadyVerdict {
  *
  * @param evidenceAt when what was judged was measured; null for nothing
  */
-export function nextStanding(
+export function nextStatus(
   { confirm, noData }: Pick<ThresholdCheck, 'confirm' | 'noData'>,
-  previous: Pick<Standing, keyof SteadyVerdict | 'evidenceAt'> | null,
+  previous: Pick<ThresholdStatus, keyof SteadyVerdict | 'evidenceAt'> | null,
   found: ThresholdFinding,
   evidenceAt: Date | null,
   at: Date,
-): Standing {
+): ThresholdStatus {
   const isBroken = found.verdict === 'no_data' && !found.isQuiet;
   const isSeen =
     previous !== null &&
@@ -182,7 +182,7 @@ export interface ConfiguredCheck {
 }
 
 /** What an evaluation writes of a check: `verdict` is the settled one, the other fields are of the latest measurement. */
-export interface CheckStanding extends SteadyVerdict, MeasuredValue, Breach {
+export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly pipeline: string;
   readonly name: string;
   readonly severity: Severity;
@@ -201,10 +201,10 @@ export interface CheckStanding extends SteadyVerdict, MeasuredValue, Breach {
   /** When the value that it was judged by was measured; null without a value. */
   readonly evidenceAt: Date | null;
   /** When what was last said of it was found; null when nothing was. */
-  readonly judgedAt: Date | null;
+  readonly evaluatedAt: Date | null;
   /** From then on it is too old to trust; null: never. */
   readonly trustedUntil: Date | null;
-  readonly evaluatedAt: Date;
+  readonly updatedAt: Date;
 }
 
 /**
@@ -215,11 +215,11 @@ export interface CheckState
   extends Omit<ConfiguredCheck, 'isQuietAtFirst'>,
     MeasuredValue,
     Pick<
-      CheckStanding,
+      CheckStatus,
       | 'verdict'
       | 'segment'
       | 'explanation'
-      | 'judgedAt'
+      | 'evaluatedAt'
       | 'isQuiet'
       | 'before'
       | 'breachedSince'
@@ -238,9 +238,9 @@ export interface CheckState
  *
  * @param standing null for a check that was never evaluated
  */
-export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, now: Date): CheckState {
+export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now: Date): CheckState {
   const { isQuietAtFirst, ...configured } = check;
-  if (standing === null) {
+  if (status === null) {
     return {
       ...configured,
       ...NO_VALUE,
@@ -253,14 +253,13 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
       comparedWith: null,
       segment: null,
       explanation: null,
-      judgedAt: null,
+      evaluatedAt: null,
       isTooOld: false,
       isQuiet: isQuietAtFirst,
     };
   }
-  const { threshold, verdict, since, segment, explanation, judgedAt, trustedUntil, isQuiet } = standing;
-  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil, smallestDetectableDrop, comparedWith } =
-    standing;
+  const { threshold, verdict, since, segment, explanation, evaluatedAt, trustedUntil, isQuiet } = status;
+  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil, smallestDetectableDrop, comparedWith } = status;
   const isTooOld = trustedUntil !== null && now > trustedUntil;
   return {
     ...configured,
@@ -275,7 +274,7 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
     verdict: isTooOld ? 'no_data' : verdict,
     since: isTooOld && verdict !== 'no_data' ? trustedUntil : since,
     explanation,
-    judgedAt,
+    evaluatedAt,
     isTooOld,
     isQuiet: isQuiet && !isTooOld,
   };
@@ -329,8 +328,8 @@ export function rememberBreach(previous: Breach | null, look: Look): Breach {
 
 /** How it was before; null for a difference to another baseline, which is not comparable with the one of now. */
 export function comparableBefore(
-  { before, comparedWith }: Pick<CheckStanding, 'before' | 'comparedWith'>,
-  judged: Pick<CheckStanding, 'comparedWith'>,
+  { before, comparedWith }: Pick<CheckStatus, 'before' | 'comparedWith'>,
+  judged: Pick<CheckStatus, 'comparedWith'>,
 ): number | null {
   return judged.comparedWith === null || judged.comparedWith === comparedWith ? before : null;
 }

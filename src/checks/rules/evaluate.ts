@@ -1,19 +1,19 @@
 /** The one evaluation of a check: what is known of it, and where it stood before -> where it stands. */
 import type { Verdict } from '../../core/model.ts';
 import {
-  type CheckStanding,
+  type CheckStatus,
   type ConfiguredCheck,
   comparableBefore,
   known,
   type Look,
-  nextStanding,
+  nextStatus,
   rememberBreach,
   type SteadyVerdict,
 } from './check-state.ts';
 import {
+  type CheckOutcome,
   type CheckResult,
-  type JudgedCheck,
-  judgeThreshold,
+  evaluateThreshold,
   NO_VALUE,
   type Reading,
   type ThresholdCheck,
@@ -21,11 +21,11 @@ import {
 } from './threshold.ts';
 
 /** What the latest golden run, window of query density or measurements say of a check. */
-export interface CheckFacts extends Omit<JudgedCheck, 'explanation'>, Pick<Look, 'evidence'> {
+export interface CheckFacts extends Omit<CheckOutcome, 'explanation'>, Pick<Look, 'evidence'> {
   /** Null: that of the config, or the one that it had before. Thresholds move when a golden set takes over a version. */
   readonly threshold: number | null;
   readonly explanation: string | null;
-  readonly judgedAt: Date | null;
+  readonly evaluatedAt: Date | null;
   /** From then on it is too old to trust; null: never. */
   readonly trustedUntil: Date | null;
   /** The pinned run that the value is a difference to; null for a value by itself. */
@@ -46,10 +46,10 @@ export interface CheckFacts extends Omit<JudgedCheck, 'explanation'>, Pick<Look,
 export function evaluate(
   check: ConfiguredCheck,
   facts: CheckFacts,
-  stored: CheckStanding | null,
+  stored: CheckStatus | null,
   now: Date,
   outageAt: Date | null = null,
-): CheckStanding {
+): CheckStatus {
   // A check that keeps its name may come to watch something else; nothing of what was remembered is then of it.
   const previous = stored !== null && stored.measure === check.measure ? stored : null;
   const isTooOld = isPast(facts.trustedUntil, now);
@@ -57,7 +57,7 @@ export function evaluate(
   const settled =
     unconfirmed === null
       ? asFound(facts, previous, isTooOld ? 'no_data' : facts.verdict, now)
-      : nextStanding(unconfirmed.rule, previous, unconfirmed.found, evidence?.until ?? null, now);
+      : nextStatus(unconfirmed.rule, previous, unconfirmed.found, evidence?.until ?? null, now);
   const { verdict } = settled;
   const remembered =
     previous === null
@@ -100,9 +100,9 @@ export function evaluate(
     explanation: settled.explanation,
     isQuiet: settled.isQuiet,
     evidenceAt: settled.evidenceAt,
-    judgedAt: facts.judgedAt,
+    evaluatedAt: facts.evaluatedAt,
     trustedUntil: facts.trustedUntil,
-    evaluatedAt: now,
+    updatedAt: now,
   };
 }
 
@@ -113,10 +113,10 @@ export function isPast(trustedUntil: Date | null, now: Date): boolean {
 
 function asFound(
   { explanation, isQuiet, evidence }: CheckFacts,
-  previous: CheckStanding | null,
+  previous: CheckStatus | null,
   verdict: Verdict,
   now: Date,
-): SteadyVerdict & Pick<CheckStanding, 'explanation' | 'isQuiet' | 'evidenceAt'> {
+): SteadyVerdict & Pick<CheckStatus, 'explanation' | 'isQuiet' | 'evidenceAt'> {
   return {
     verdict,
     since: previous?.verdict === verdict ? previous.since : now,
@@ -145,7 +145,7 @@ export interface EvaluatedRun {
 export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): CheckFacts {
   const judged = run?.checks.find(({ name }) => name === check.name) ?? null;
   const { value, ciLow, ciHigh, n } = judged ?? NO_VALUE;
-  const judgedAt = run?.evidence.until ?? null;
+  const evaluatedAt = run?.evidence.until ?? null;
   return {
     threshold: judged?.threshold ?? null,
     verdict: judged?.verdict ?? 'no_data',
@@ -158,8 +158,9 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
     isBeyond: judged?.isBeyond ?? false,
     explanation: judged?.explanation ?? run?.failure ?? null,
     evidence: run?.evidence ?? null,
-    judgedAt,
-    trustedUntil: run === null || judgedAt === null ? null : new Date(judgedAt.getTime() + run.trustedSeconds * 1000),
+    evaluatedAt,
+    trustedUntil:
+      run === null || evaluatedAt === null ? null : new Date(evaluatedAt.getTime() + run.trustedSeconds * 1000),
     isQuiet: false,
     unconfirmed: null,
   };
@@ -175,7 +176,7 @@ export function factsOfReadings(
   evidence: Look['evidence'],
   now: Date,
 ): CheckFacts {
-  const found = judgeThreshold(rule, readings);
+  const found = evaluateThreshold(rule, readings);
   return {
     threshold: found.threshold,
     verdict: found.verdict,
@@ -187,7 +188,7 @@ export function factsOfReadings(
     isBeyond: found.isBeyond,
     explanation: found.explanation,
     evidence,
-    judgedAt: now,
+    evaluatedAt: now,
     trustedUntil: new Date(now.getTime() + THRESHOLD_TRUST_MS),
     isQuiet: found.isQuiet,
     unconfirmed: { rule, found },

@@ -1,7 +1,7 @@
 /** How many pages the checks of a config make in 90 days in which nothing is wrong. */
 
 import { DAY_MS } from '../../core/time.ts';
-import type { FalsePageBudget } from '../../density/rules/alarm.ts';
+import type { FalsePageBudget } from '../../density/rules/alert.ts';
 import { normalCdf, normalMean, normalQuantile } from '../../math/stats/distributions.ts';
 import type { RegressionCheck } from './regression.ts';
 
@@ -14,7 +14,7 @@ const HALF_WIDTH = normalQuantile(0.975);
 /** A check with enough room makes at most this many false pages in 90 days. */
 export const NEXT_TO_NONE = 0.01;
 
-export interface ExpectedOfCheck {
+export interface CheckExpectation {
   readonly name: string;
   /** Measurements that are judged in 90 days; null where their number does not matter. */
   readonly looks: number | null;
@@ -26,10 +26,10 @@ export interface ExpectedOfCheck {
   readonly remedy: string;
 }
 
-export interface ExpectedOfPipeline {
+export interface PipelineExpectation {
   readonly pipeline: string;
   /** The checks that page, which are the critical ones. */
-  readonly checks: readonly ExpectedOfCheck[];
+  readonly checks: readonly CheckExpectation[];
   /** Sum of what is known. */
   readonly expected: number;
   readonly accepted: number;
@@ -85,7 +85,7 @@ function shift(shares: Float64Array, likely: number): number {
 }
 
 /** How often a bound is held against a threshold. */
-export interface BoundedLooks {
+export interface BoundedEvaluations {
   /** Measurements that are judged, >= 0. */
   readonly looks: number;
   /** Measurements in a row that must show a breach; 1 for floors of golden measures. */
@@ -106,12 +106,12 @@ export interface BoundedLooks {
  *
  * @param room >= 0
  */
-export function falseBreaches({ looks, confirm, values }: BoundedLooks, room: number): number {
+export function falseBreaches({ looks, confirm, values }: BoundedEvaluations, room: number): number {
   return ((looks * values) / confirm) * normalCdf(-HALF_WIDTH * (1 + room));
 }
 
 /** Least room, in half-widths of the 95 % interval, with which `falseBreaches` is at most `NEXT_TO_NONE`. */
-export function roomNeeded({ looks, confirm, values }: BoundedLooks): number {
+export function roomNeeded({ looks, confirm, values }: BoundedEvaluations): number {
   if (looks === 0) return 0;
   const perLook = Math.min(0.5, (NEXT_TO_NONE * confirm) / (looks * values));
   return Math.max(0, -normalQuantile(perLook) / HALF_WIDTH - 1);

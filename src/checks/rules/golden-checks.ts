@@ -6,13 +6,13 @@ import type { SegmentScore } from '../../golden/rules/run.ts';
 import type { ForbiddenResults } from '../../golden/rules/unwanted-answers.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { ConfiguredCheck } from './check-state.ts';
-import { type ComparedWithBaseline, judgeRegression, type RegressionCheck } from './regression.ts';
+import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';
 import {
+  type CheckOutcome,
   type CheckResult,
   type CheckShift,
   type CheckShifts,
   decimals,
-  type JudgedCheck,
   NO_SHIFT,
   NO_VALUE,
   shiftOf,
@@ -82,7 +82,7 @@ export interface RunEvidence {
 }
 
 /** Judges every check of a pipeline on a run of one of its golden sets. */
-export function judgeGoldenRun(
+export function evaluateGoldenRun(
   checks: readonly GoldenCheck[],
   goldenSet: string,
   evidence: RunEvidence,
@@ -101,18 +101,18 @@ function judge(
   name: string,
   { scores, compared, history, before = [], labels, forbidden }: RunEvidence,
   shift: CheckShift,
-): JudgedCheck {
+): CheckOutcome {
   switch (check.kind) {
     case 'floor':
-      return judgeFloor(check, scores, shift);
+      return evaluateFloor(check, scores, shift);
     case 'regression': {
       const stood = before.find((one) => one.name === name)?.verdict ?? null;
-      return judgeRegression(check, compared, history, shift, stood);
+      return evaluateRegression(check, compared, history, shift, stood);
     }
     case 'stale_labels':
-      return judgeStaleLabels(check, goldenSet, labels);
+      return evaluateStaleLabels(check, goldenSet, labels);
     case 'forbidden_results':
-      return judgeForbidden(check, goldenSet, forbidden);
+      return evaluateForbidden(check, goldenSet, forbidden);
   }
 }
 
@@ -155,7 +155,7 @@ const ROUNDING = 1e-12;
  *
  * @param shift by which the floor moved when new versions of the set took over
  */
-function judgeFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): JudgedCheck {
+function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): CheckOutcome {
   const key = parseMetricKey(check.measure);
   const score = scores.find((s) => s.segment === ALL_SEGMENT && s.measure === key.measure && s.k === key.k);
   const below = check.below + shift.mean;
@@ -201,7 +201,7 @@ export type LabelCounts =
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
 
 /** Evaluates the share of judged documents that are superseded. Without a probe of the store the verdict is `no_data`. */
-function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): JudgedCheck {
+function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): CheckOutcome {
   if (probe.kind === 'unknown') {
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
   }
@@ -235,7 +235,7 @@ export interface ForbiddenCheck {
 const MAX_NAMED = 3;
 
 /** Judges the forbidden documents that came back twice: one is a breach. No statistics, since what came back did. */
-function judgeForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): JudgedCheck {
+function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
   const counted = { ciLow: null, ciHigh: null };
   if (found === null) {
     const explanation = `${goldenSet} forbids no document.`;

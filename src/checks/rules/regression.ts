@@ -14,11 +14,11 @@ import {
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import {
+  type CheckOutcome,
   type CheckResult,
   type CheckShift,
   decimals,
   isBreach,
-  type JudgedCheck,
   NO_SHIFT,
   NO_VALUE,
 } from './threshold.ts';
@@ -104,13 +104,13 @@ export interface ComparedWithBaseline {
  * @param shift by which the least fall moved when new versions of the set took over
  * @param stood the verdict of the check on the latest of these runs; null for none
  */
-export function judgeRegression(
+export function evaluateRegression(
   configured: RegressionCheck,
   current: ComparedWithBaseline | string,
   history: readonly ComparedWithBaseline[],
   shift: CheckShift = NO_SHIFT,
   stood: Verdict | null = null,
-): JudgedCheck {
+): CheckOutcome {
   const check = { ...configured, drop: configured.drop - shift.mean };
   const unjudged = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
   if (typeof current === 'string') return { ...unjudged, explanation: current };

@@ -63,7 +63,7 @@ export interface CheckResult extends MeasuredValue {
 }
 
 /** What judging found, without what the config says of the check. */
-export type JudgedCheck = Omit<CheckResult, 'name' | 'severity' | 'threshold'>;
+export type CheckOutcome = Omit<CheckResult, 'name' | 'severity' | 'threshold'>;
 
 /** Whether a check stands beyond what is expected of it; not knowing is no breach. */
 export function isBreach(verdict: Verdict | null): verdict is Severity {
@@ -90,11 +90,11 @@ export interface ThresholdCheck {
   /** `each`: every segment is judged and the worst decides; `all`: all traffic as one. */
   readonly segments: 'all' | 'each';
   /** A value of fewer queries, opinions or sessions than this is not judged. */
-  readonly leastN: number;
+  readonly minN: number;
   /** New measurements in a row that must show the same before the verdict changes. */
   readonly confirm: number;
   /** Whether too little data to judge is an alarm. When nothing is measured at all, it always is one. */
-  readonly noData: 'alarm' | 'silent';
+  readonly noData: 'alert' | 'silent';
 }
 
 /** What a look at one segment gave. */
@@ -146,10 +146,10 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  *
  * @param readings one per segment; none when nothing was measured
  */
-export function judgeThreshold(check: ThresholdCheck, readings: readonly Reading[]): ThresholdFinding {
-  const { severity, threshold, leastN } = check;
+export function evaluateThreshold(check: ThresholdCheck, readings: readonly Reading[]): ThresholdFinding {
+  const { severity, threshold, minN } = check;
   const name = thresholdCheckName(check);
-  const values = readings.flatMap((one) => (one.kind === 'value' && one.n >= leastN ? [one] : []));
+  const values = readings.flatMap((one) => (one.kind === 'value' && one.n >= minN ? [one] : []));
   const judged = values.map((one) => judgeValue(check, one, values.length));
   const worst = judged.toSorted((a, b) => rank(b.verdict) - rank(a.verdict) || b.excess - a.excess)[0];
   if (worst === undefined) return { name, severity, threshold, ...withoutValue(check, readings) };
@@ -245,7 +245,7 @@ function boundsOf(
 }
 
 function withoutValue(
-  { measure, leastN }: ThresholdCheck,
+  { measure, minN }: ThresholdCheck,
   readings: readonly Reading[],
 ): Omit<ThresholdFinding, 'name' | 'severity' | 'threshold'> {
   const none = { ...NO_VALUE, verdict: 'no_data', isBeyond: false, segment: null, isClear: false } as const;
@@ -259,7 +259,7 @@ function withoutValue(
   const quiet = readings.find((one) => one.kind === 'quiet');
   const reason =
     largest > 0
-      ? `there are ${largest} of at least ${leastN} that it takes`
+      ? `there are ${largest} of at least ${minN} that it takes`
       : `there was too little to judge (${quiet?.reason ?? 'no live queries'})`;
   return { ...none, isQuiet: true, explanation: sentence(`${means} is not judged: ${reason}`) };
 }

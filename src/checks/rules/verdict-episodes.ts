@@ -1,10 +1,10 @@
 /** How often and for how long a check would have fired on a history of its verdicts, and with what explanation. */
 import type { Verdict } from '../../core/model.ts';
-import type { CheckStanding } from './check-state.ts';
+import type { CheckStatus } from './check-state.ts';
 import type { CheckResult } from './threshold.ts';
 
 /** What one evaluation of a check came to. */
-export type EvaluatedCheck = Pick<CheckStanding, 'name' | 'severity' | 'threshold' | 'verdict' | 'explanation'>;
+export type EvaluatedCheck = Pick<CheckStatus, 'name' | 'severity' | 'threshold' | 'verdict' | 'explanation'>;
 
 /** Evaluations in a row with the same verdict, from the first of them to the first with another. */
 export interface VerdictEpisode {

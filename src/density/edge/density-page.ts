@@ -53,7 +53,7 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
         state(density),
         diagnosis !== null &&
           check !== null &&
-          diagnosis.alarms.includes(check.name) &&
+          diagnosis.alerts.includes(check.name) &&
           diagnosisPanel(diagnosis, 'brief'),
       ),
       section(

@@ -1,8 +1,8 @@
 /** The check `density drift`: live queries must not be covered worse than they were in the baseline. */
 
-import { decimals, isBreach, type JudgedCheck, NO_VALUE } from '../../checks/rules/threshold.ts';
+import { type CheckOutcome, decimals, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
 import type { Severity } from '../../core/model.ts';
-import type { AlarmLevel } from './alarm.ts';
+import type { AlertLevel } from './alert.ts';
 import type { BaselineNeeds } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';
 import type { BaselineProgress, DensityState, WatchingPhase, WatchSettings } from './watch-state.ts';
@@ -41,12 +41,12 @@ export function staleSentence(windowEndMs: number): string {
  * @param state null before the first step of the watch
  * @param evidenceRatio of the page-level alarm at the last window; null before the first
  */
-export function judgeDensityDrift(
+export function evaluateDensityDrift(
   severity: Severity,
   needs: BaselineNeeds,
   state: Pick<DensityState, 'phase'> | null,
   evidenceRatio: number | null,
-): JudgedCheck {
+): CheckOutcome {
   const phase = state?.phase ?? { kind: 'learning', progress: { days: 0, sessions: 0 } };
   const unknown = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
   switch (phase.kind) {
@@ -63,12 +63,12 @@ export function judgeDensityDrift(
 
 function watchedVerdict(
   severity: Severity,
-  { grade, alarms }: Pick<WatchingPhase, 'grade' | 'alarms'>,
+  { grade, alerts }: Pick<WatchingPhase, 'grade' | 'alerts'>,
   evidenceRatio: number | null,
-): Pick<JudgedCheck, 'verdict' | 'explanation'> {
+): Pick<CheckOutcome, 'verdict' | 'explanation'> {
   const ratio = evidenceRatio === null ? '' : ` The evidence is ${decimals(evidenceRatio)} of what it takes.`;
-  const openedAt = (level: AlarmLevel): string | null => {
-    const incident = alarms[level]?.incident ?? null;
+  const openedAt = (level: AlertLevel): string | null => {
+    const incident = alerts[level]?.incident ?? null;
     return incident === null ? null : new Date(incident.openedMs).toISOString();
   };
   const [page, ticket] = [openedAt('page'), openedAt('ticket')];
@@ -81,10 +81,10 @@ function watchedVerdict(
   }
   const provisional = grade === 'provisional' ? ' The baseline is provisional: tickets, no pages.' : '';
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
-  const standing = isUnconfirmed
+  const status = isUnconfirmed
     ? 'Live queries may be covered worse than in the baseline: an alarm is raised once their density is known to be below its floor.'
     : 'Live queries are covered as in the baseline.';
-  return { verdict: 'ok', explanation: `${standing}${ratio}${provisional}` };
+  return { verdict: 'ok', explanation: `${status}${ratio}${provisional}` };
 }
 
 function missingSentence(

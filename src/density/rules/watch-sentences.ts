@@ -1,14 +1,14 @@
 /** What the watch over query density says to people, with its numbers. */
 
 import { percent } from '../../core/text/spelling.ts';
-import type { AlarmEvent, AlarmLevel } from './alarm.ts';
+import type { AlertEvent, AlertLevel } from './alert.ts';
 import type { RegionRow } from './baseline-spread.ts';
 import type { CauseReading, CoverageCause, Novelty } from './cause.ts';
 import type { FingerprintField } from './measurement-change.ts';
 import type { PooledDensity, Scope } from './pooled-density.ts';
 import type { UncoveredShare } from './query-density.ts';
 import type {
-  AlarmToInvestigate,
+  AlertToInvestigate,
   BuiltBaseline,
   NewDensityEvent,
   RebaselineRequest,
@@ -38,7 +38,7 @@ const MAX_REGIONS = 3;
 /** A raised alarm, with what is behind it. */
 export function raisedEvent(
   pipeline: string,
-  { level, raised, evidenceRatio, baselineVersion, history }: AlarmToInvestigate,
+  { level, raised, evidenceRatio, baselineVersion, history }: AlertToInvestigate,
   { uncovered, regions, novelty, reading, lost }: Investigation,
 ): NewDensityEvent {
   const { scope, size, renewed, leading } = raised;
@@ -89,8 +89,8 @@ export function raisedEvent(
 
 export function resolvedEvent(
   pipeline: string,
-  level: AlarmLevel,
-  { scope, size }: Extract<AlarmEvent, { kind: 'resolved' }>,
+  level: AlertLevel,
+  { scope, size }: Extract<AlertEvent, { kind: 'resolved' }>,
   occurredAt: Date,
 ): NewDensityEvent {
   const sentence = resolvedSentence(pipeline, level, scope, size);
@@ -193,9 +193,9 @@ function namesOf(changed: readonly FingerprintField[]): string {
   return changed.map((field) => fieldNames[field] ?? field).join(', ');
 }
 
-export interface RaisedAlarm {
+export interface RaisedAlert {
   readonly pipeline: string;
-  readonly level: AlarmLevel;
+  readonly level: AlertLevel;
   readonly renewed: boolean;
   readonly scope: Scope;
   readonly size: PooledDensity;
@@ -215,8 +215,8 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
   steady: 'Nothing else changed.',
 };
 
-export function raisedSentence(alarm: RaisedAlarm): string {
-  const { pipeline, level, renewed, scope, size, uncovered, evidenceRatio, region, reading } = alarm;
+export function raisedSentence(alert: RaisedAlert): string {
+  const { pipeline, level, renewed, scope, size, uncovered, evidenceRatio, region, reading } = alert;
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   const sentences = [
     `Query density of ${of} ${renewed ? 'is still' : 'fell to'} ${size.density.toFixed(2)} ${boundsOf(size)}, where 1 is as in the baseline.`,
@@ -238,7 +238,7 @@ function readingSentences({ cause, confidence, confirmed }: CauseReading): reado
   return [causeSentences[cause], ...golden, ...weighed];
 }
 
-export function resolvedSentence(pipeline: string, level: AlarmLevel, scope: Scope, size: PooledDensity): string {
+export function resolvedSentence(pipeline: string, level: AlertLevel, scope: Scope, size: PooledDensity): string {
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   return `Query density of ${of} is back at ${size.density.toFixed(2)} ${boundsOf(size)}; the ${level} is resolved.`;
 }

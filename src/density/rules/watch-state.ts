@@ -1,7 +1,7 @@
 /** The shapes of the watch over query density: its states, what it observes, what it asks for. `watch.ts` connects them. */
 
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import type { AlarmEvent, AlarmLevel, AlarmState, FalsePageBudget } from './alarm.ts';
+import type { AlertEvent, AlertLevel, AlertState, FalsePageBudget } from './alert.ts';
 import type { BaselineNeeds, FrozenBaseline, InsufficientBaseline } from './baseline.ts';
 import type { FingerprintField, MeasurementFingerprint, Replay } from './measurement-change.ts';
 import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.ts';
@@ -51,7 +51,7 @@ export interface WatchingPhase {
   readonly untilMs: number;
   /** When a provisional baseline is to be replaced by a longer one; null for one of page grade. */
   readonly upgradeMs: number | null;
-  readonly alarms: Readonly<Partial<Record<AlarmLevel, AlarmState>>>;
+  readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
 }
 
 /** How far the traffic is from a baseline. */
@@ -167,13 +167,13 @@ export type WatchEffect =
   | { readonly kind: 'store_windows'; readonly windows: readonly ClosedWindow[] }
   | { readonly kind: 'record_event'; readonly event: NewDensityEvent }
   /** Find out what is behind it, and record the event that tells both. */
-  | { readonly kind: 'investigate_alarm'; readonly alarm: AlarmToInvestigate }
+  | { readonly kind: 'investigate_alert'; readonly alert: AlertToInvestigate }
   /** Of baselines that are no longer used the queries go, which are personal data, and the numbers stay. */
   | { readonly kind: 'release_baselines_before'; readonly version: number };
 
-export interface AlarmToInvestigate {
-  readonly level: AlarmLevel;
-  readonly raised: Extract<AlarmEvent, { kind: 'raised' }>;
+export interface AlertToInvestigate {
+  readonly level: AlertLevel;
+  readonly raised: Extract<AlertEvent, { kind: 'raised' }>;
   readonly evidenceRatio: number;
   readonly baselineVersion: number;
   /** Of the last week, the window that raised it last. */

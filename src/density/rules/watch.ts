@@ -16,17 +16,17 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import {
-  type AlarmLevel,
-  type AlarmPolicy,
-  type AlarmState,
-  type AlarmStep,
-  alarmLevels,
-  alarmThreshold,
+  type AlertLevel,
+  type AlertPolicy,
+  type AlertState,
+  type AlertStep,
+  alertLevels,
+  alertThreshold,
   detectorsOf,
   FLOORS,
-  newAlarm,
-  stepAlarm,
-} from './alarm.ts';
+  newAlert,
+  stepAlert,
+} from './alert.ts';
 import type { FrozenBaseline } from './baseline.ts';
 import type { MeasurementFingerprint } from './measurement-change.ts';
 import { type PooledCoverage, pooledCoverage } from './pooled-density.ts';
@@ -71,7 +71,7 @@ function windowMeasurements(
   pipeline: string,
   version: number,
   measured: MeasuredWindow,
-  steps: readonly { readonly level: AlarmLevel; readonly step: AlarmStep }[],
+  steps: readonly { readonly level: AlertLevel; readonly step: AlertStep }[],
 ): MeasurementOutcome[] {
   const window = measured.history.at(-1);
   if (window === undefined) return [];
@@ -93,7 +93,7 @@ function windowMeasurements(
         ...unbounded,
         value: step.evidenceRatio,
         n: window.totals.all.sessions,
-        details: { standing: step.standing.kind, leading: step.leading, baseline: version },
+        details: { status: step.status.kind, leading: step.leading, baseline: version },
       }),
     ),
   ];
@@ -195,7 +195,7 @@ export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: 
 }
 
 export function hasIncident(phase: DensityPhase): boolean {
-  return phase.kind === 'watching' && Object.values(phase.alarms).some(({ incident }) => incident !== null);
+  return phase.kind === 'watching' && Object.values(phase.alerts).some(({ incident }) => incident !== null);
 }
 
 /** The next state of the watch. @throws Error for a window that is closed without a baseline */
@@ -264,9 +264,9 @@ function afterChange(
 
 function startWatching(settings: WatchSettings, state: DensityState, built: BuiltBaseline): WatchStep {
   const { baseline, version, closedMs } = built;
-  const alarms: Partial<Record<AlarmLevel, AlarmState>> = {};
-  for (const level of alarmLevels(baseline.grade)) {
-    alarms[level] = newAlarm(alarmPolicy(settings, baseline, level), closedMs);
+  const alerts: Partial<Record<AlertLevel, AlertState>> = {};
+  for (const level of alertLevels(baseline.grade)) {
+    alerts[level] = newAlert(alertPolicy(settings, baseline, level), closedMs);
   }
   const isPage = baseline.grade === 'page';
   const phase: WatchingPhase = {
@@ -278,7 +278,7 @@ function startWatching(settings: WatchSettings, state: DensityState, built: Buil
     density: densityOf(baseline.global.meanX),
     untilMs: baseline.period.until.getTime(),
     upgradeMs: isPage ? null : closedMs + DAY_MS,
-    alarms,
+    alerts,
   };
   return {
     state: { ...state, phase, closedMs },
@@ -296,12 +296,12 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
   const closed = history.at(-1);
   if (closed === undefined) throw new Error('A window that closes is part of its history.');
   const totals = history.map((window) => window.totals);
-  const steps = alarmLevels(baseline.grade).flatMap((level) => {
-    const alarm = phase.alarms[level];
-    if (alarm === undefined) return [];
-    return [{ level, step: stepAlarm(alarmPolicy(settings, baseline, level), alarm, scores, totals) }];
+  const steps = alertLevels(baseline.grade).flatMap((level) => {
+    const alert = phase.alerts[level];
+    if (alert === undefined) return [];
+    return [{ level, step: stepAlert(alertPolicy(settings, baseline, level), alert, scores, totals) }];
   });
-  const alarms = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
+  const alerts = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
   const outcomes = windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps);
   const told = steps.flatMap(({ level, step: { event, evidenceRatio } }): WatchEffect[] => {
     if (event === null) return [];
@@ -310,11 +310,11 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
       return [{ kind: 'record_event', event: resolvedEvent(settings.pipeline, level, event, at) }];
     }
     const { baselineVersion } = phase;
-    const alarm = { level, raised: event, evidenceRatio, baselineVersion, history };
-    return [{ kind: 'investigate_alarm', alarm }];
+    const alert = { level, raised: event, evidenceRatio, baselineVersion, history };
+    return [{ kind: 'investigate_alert', alert }];
   });
   return {
-    state: { ...state, closedMs: closed.endMs, phase: { ...phase, alarms } },
+    state: { ...state, closedMs: closed.endMs, phase: { ...phase, alerts } },
     effects: [
       { kind: 'record_measurements', outcomes },
       { kind: 'store_windows', windows: [...remeasured, closed] },
@@ -324,11 +324,11 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
 }
 
 /** The alarm of a level: its floors, its detectors on the baseline, and the budget of all pipelines together. */
-function alarmPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: AlarmLevel): AlarmPolicy {
+function alertPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: AlertLevel): AlertPolicy {
   return {
     detectors: detectorsOf(baseline, FLOORS[level]),
     floors: FLOORS[level],
-    threshold: alarmThreshold(settings.budget, settings.windowMs, settings.monitors),
+    threshold: alertThreshold(settings.budget, settings.windowMs, settings.monitors),
   };
 }
 

@@ -3,7 +3,7 @@
  * None stays `running` for ever.
  */
 
-import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
+import { evaluateGoldenRun, historyNeeded } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
@@ -158,7 +158,7 @@ export async function finalizeGoldenRun(
     doubts: doubtSentences(doubtsOfAnswers(queries, answers, Math.max(...run.settings.cutoffs))),
     finishedAt: context.clock.now(),
     scores,
-    checks: judgeGoldenRun(pipeline.checks, run.goldenSet, {
+    checks: evaluateGoldenRun(pipeline.checks, run.goldenSet, {
       scores,
       compared,
       history,

@@ -1,10 +1,10 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
 
 import {
+  evaluateGoldenRun,
   type GoldenCheck,
   goldenCheckName,
   historyNeeded,
-  judgeGoldenRun,
   ofKind,
 } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
@@ -180,7 +180,7 @@ async function judgeAgain(
   const last = history.at(-1);
   const stood = last === undefined ? [] : await runs.checks(last.runId);
   const labels = { kind: 'unknown', reason: '' } as const;
-  const judged = judgeGoldenRun(checks, goldenSet, {
+  const judged = evaluateGoldenRun(checks, goldenSet, {
     scores,
     compared: compared ?? '',
     history,

@@ -17,7 +17,7 @@ const failedQueries = `
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
 /** Holds for an incident `i` that was open during the run `r`, and that is of more than changed measures: these are no fault yet. */
-const OPEN_DURING = `(i.course = '[]' or jsonb_path_exists(i.course, '$[*] ? (@.alert != "${MEASURE_CHANGED}")'))
+const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 

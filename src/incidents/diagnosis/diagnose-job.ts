@@ -7,7 +7,7 @@ import { measureAnnRecall, probeEmbedder, probeStore } from '../../index/probes/
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import { attemptEach, forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import { keepIncident, PATIENCE_MS, pipelinesToLookAt } from './diagnose-pipeline.ts';
+import { PATIENCE_MS, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
 
 /**
  * Measures the store, the embedder and the index now. A part that takes too long is left out: its own job measures it.
@@ -33,8 +33,8 @@ async function probeParts(
   return problems.filter((problem) => problem !== bounded.reason);
 }
 
-export const diagnoseAlarmsJob = defineJob({
-  name: 'diagnose-alarms',
+export const diagnoseAlertsJob = defineJob({
+  name: 'diagnose-alerts',
   does: 'Finds the likely cause of firing alerts, every 15 seconds and at the end of each golden run; then calls `send-notifications`.',
   // Left out, all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
@@ -47,15 +47,15 @@ export const diagnoseAlarmsJob = defineJob({
   async handle(context: Context, { pipeline: only }, signal) {
     const { hooks, pipelines } = context;
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
-    const due = await pipelinesToLookAt(context, asked);
+    const due = await pipelinesToDiagnose(context, asked);
     if (due.length === 0) return;
     const probe = (pipeline: WatchedPipeline, until: AbortSignal): Promise<readonly unknown[]> =>
       probeParts(context, pipeline, until);
     await attemptEach(
-      [() => forEachPipeline(due, signal, (one) => keepIncident(context, one, probe, signal)), () => hooks.notify()],
+      [() => forEachPipeline(due, signal, (one) => updateIncident(context, one, probe, signal)), () => hooks.notify()],
       signal,
     );
   },
 });
 
-export const diagnosisJobs: readonly JobDefinition<Context>[] = [diagnoseAlarmsJob];
+export const diagnosisJobs: readonly JobDefinition<Context>[] = [diagnoseAlertsJob];

@@ -10,10 +10,18 @@ import type { GoldenRun } from '../../golden/rules/run.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
 import type { KnownPart } from '../../live/deployments/configured-parts.ts';
-import { type AlarmFacts, alarmsOf, carriedOver, closingReasonOf, hasLeft, recoveriesOf, unjudged } from './alarms.ts';
+import {
+  type AlertFacts,
+  alertsOf,
+  carriedOver,
+  closingReasonOf,
+  hasLeft,
+  recoveriesOf,
+  unjudged,
+} from './firing-alerts.ts';
 import { firstBadMeasurement } from './first-bad.ts';
-import type { LookStored } from './incidents.ts';
-import { changedMeasures } from './live-alarms.ts';
+import type { RecordOutcome } from './incidents.ts';
+import { changedMeasures } from './live-alerts.ts';
 import {
   observeCanary,
   observeDensity,
@@ -25,11 +33,11 @@ import {
 } from './observe.ts';
 import { observeLevel } from './observe-level.ts';
 import { type Interval, observeJudge, observeLive, observeRelevance } from './observe-live.ts';
-import { alarmedBy } from './rules/alarmed.ts';
+import { findReferenceRun, latestEnded, observeRun, type ReferenceRuns } from './reference-run.ts';
 import { diagnose } from './rules/diagnose.ts';
-import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
+import { summarizeFiring } from './rules/firing.ts';
+import { type Alert, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
-import { latestEnded, observeRun, type RunsAround, runsAround } from './runs-around.ts';
 
 /** Probes the parts of a pipeline now, ahead of their schedule. Never rejects: returns what went wrong. */
 type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
@@ -39,17 +47,17 @@ const MAX_DEPLOYMENTS = 50;
 export const PATIENCE_MS = 30_000;
 
 /** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
-export async function pipelinesToLookAt(
+export async function pipelinesToDiagnose(
   context: Context,
   pipelines: readonly WatchedPipeline[],
 ): Promise<readonly WatchedPipeline[]> {
-  const [open, known] = await Promise.all([context.db.incidents.open(), readAlarmFacts(context)]);
+  const [open, known] = await Promise.all([context.db.incidents.open(), readAlertFacts(context)]);
   return pipelines.filter((pipeline) => {
     const facts = factsOf(known, pipeline.name);
     return (
       open.some((incident) => incident.pipeline === pipeline.name) ||
-      alarmsOf(pipeline, facts, context.clock.now()).length > 0 ||
-      lacksFirstLook(pipeline, facts)
+      alertsOf(pipeline, facts, context.clock.now()).length > 0 ||
+      lacksFirstProbe(pipeline, facts)
     );
   });
 }
@@ -62,32 +70,32 @@ export async function pipelinesToLookAt(
  * @returns null when no alert fires, or all that fires looks back on what was fixed
  * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
  */
-export async function keepIncident(
+export async function updateIncident(
   context: Context,
   pipeline: WatchedPipeline,
   probeParts: ProbeParts,
   signal: AbortSignal,
-): Promise<LookStored | null> {
+): Promise<RecordOutcome | null> {
   const { clock, db, logger } = context;
   const { name } = pipeline;
   const open = await db.incidents.current(name);
   const facts = await readPipelineFacts(context, name);
-  const alarms = ringing(pipeline, facts, open, clock.now());
-  if (alarms.length === 0) {
+  const alerts = firing(pipeline, facts, open, clock.now());
+  if (alerts.length === 0) {
     // What is never seen well cannot be seen to have changed.
-    const problems = lacksFirstLook(pipeline, facts) ? await probeParts(pipeline, signal) : [];
-    const because = closingReasonOf(open?.course ?? [], facts.parts);
-    if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.course ?? [], facts)))
+    const problems = lacksFirstProbe(pipeline, facts) ? await probeParts(pipeline, signal) : [];
+    const because = closingReasonOf(open?.timeline ?? [], facts.parts);
+    if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.timeline ?? [], facts)))
       logger.info('all alerts are resolved', { pipeline: name, because });
     throwAny(problems);
     return null;
   }
-  if (open === null && (await db.incidents.isEcho(name, alarms, clock.now()))) return null;
+  if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
   const problems = open === null ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(context, name) : facts;
-  const diagnosis = await lookInto(context, pipeline, { alarms, open, facts: seen });
-  const stored = await db.incidents.look(alarms, diagnosis, at, recoveriesOf(open?.course ?? [], seen));
+  const diagnosis = await lookInto(context, pipeline, { alerts, open, facts: seen });
+  const stored = await db.incidents.look(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
   if (stored === 'opened' || stored === 'said') {
     const { cause, confidence, summary } = diagnosis;
     logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
@@ -104,29 +112,29 @@ function throwAny(problems: readonly unknown[]): void {
 export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
   const open = await context.db.incidents.current(pipeline.name);
   const facts = await readPipelineFacts(context, pipeline.name);
-  const alarms = ringing(pipeline, facts, open, context.clock.now());
-  if (alarms.length === 0) return null;
-  const found = await lookInto(context, pipeline, { alarms, open, facts });
+  const alerts = firing(pipeline, facts, open, context.clock.now());
+  if (alerts.length === 0) return null;
+  const found = await lookInto(context, pipeline, { alerts, open, facts });
   return withTopicNames(found, await context.db.density.topics.names(topicIdsIn(found)));
 }
 
-function ringing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alarm[] {
+function firing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alert[] {
   const { checks, parts } = facts;
-  const course = open?.course ?? [];
-  const own = [...alarmsOf(pipeline, facts, now), ...unjudged(course, checks, pipeline.name)];
-  const carried = carriedOver(course, pipeline, checks, parts).filter(
+  const timeline = open?.timeline ?? [];
+  const own = [...alertsOf(pipeline, facts, now), ...unjudged(timeline, checks, pipeline.name)];
+  const carried = carriedOver(timeline, pipeline, checks, parts).filter(
     ({ name }) => !own.some((one) => one.name === name),
   );
-  return [...own, ...carried].filter((alarm) => !hasLeft(alarm, parts));
+  return [...own, ...carried].filter((alert) => !hasLeft(alert, parts));
 }
 
 /** What is in alarm on a pipeline now, by what is stored; critical ones first. */
-export async function readAlarms(context: Context, pipeline: WatchedPipeline): Promise<Alarm[]> {
-  return alarmsOf(pipeline, factsOf(await readAlarmFacts(context), pipeline.name), context.clock.now());
+export async function readAlerts(context: Context, pipeline: WatchedPipeline): Promise<Alert[]> {
+  return alertsOf(pipeline, factsOf(await readAlertFacts(context), pipeline.name), context.clock.now());
 }
 
 /** Whether a part that can be probed never was, although golden runs show that all is well. */
-function lacksFirstLook({ store, embedder }: WatchedPipeline, { latest, measurements }: AlarmFacts): boolean {
+function lacksFirstProbe({ store, embedder }: WatchedPipeline, { latest, measurements }: AlertFacts): boolean {
   const isMeasured = (measure: string): boolean => measurements.some((one) => one.measure === measure);
   return (
     latest.some(({ completed }) => completed !== null) &&
@@ -135,7 +143,7 @@ function lacksFirstLook({ store, embedder }: WatchedPipeline, { latest, measurem
 }
 
 /** What is known of a pipeline: what alarms are told from, and what else diagnoses look at. */
-interface PipelineFacts extends AlarmFacts {
+interface PipelineFacts extends AlertFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
   /** Of the configs that are in force, or were. */
@@ -144,7 +152,7 @@ interface PipelineFacts extends AlarmFacts {
 
 async function readPipelineFacts(context: Context, pipeline: string): Promise<PipelineFacts> {
   const [known, density, parts] = await Promise.all([
-    readAlarmFacts(context),
+    readAlertFacts(context),
     context.db.density.watch.find(pipeline),
     context.db.live.parts.of(pipeline),
   ]);
@@ -157,7 +165,7 @@ async function readPipelineFacts(context: Context, pipeline: string): Promise<Pi
 }
 
 /** Of all pipelines. */
-async function readAlarmFacts(context: Context): Promise<AlarmFacts> {
+async function readAlertFacts(context: Context): Promise<AlertFacts> {
   const { db, intervalSeconds, clock } = context;
   const [latest, checks, measured] = await Promise.all([
     db.golden.runs.latest(),
@@ -167,7 +175,7 @@ async function readAlarmFacts(context: Context): Promise<AlarmFacts> {
   return { latest, checks, measurements: measured, intervalSeconds };
 }
 
-function factsOf({ latest, checks, measurements, intervalSeconds }: AlarmFacts, pipeline: string): AlarmFacts {
+function factsOf({ latest, checks, measurements, intervalSeconds }: AlertFacts, pipeline: string): AlertFacts {
   const isOwn = (one: { readonly pipeline: string }): boolean => one.pipeline === pipeline;
   return {
     latest: latest.filter(isOwn),
@@ -179,7 +187,7 @@ function factsOf({ latest, checks, measurements, intervalSeconds }: AlarmFacts, 
 
 /** What a pipeline is looked into for. */
 interface Ringing {
-  readonly alarms: readonly Alarm[];
+  readonly alerts: readonly Alert[];
   /** Null while it is not open yet. */
   readonly open: Incident | null;
   readonly facts: PipelineFacts;
@@ -188,31 +196,31 @@ interface Ringing {
 async function lookInto(
   context: Context,
   pipeline: WatchedPipeline,
-  { alarms, open, facts }: Ringing,
+  { alerts, open, facts }: Ringing,
 ): Promise<Diagnosis> {
   const { name } = pipeline;
-  const run = await latestEnded(context, pipeline, alarms);
+  const run = await latestEnded(context, pipeline, alerts);
   const firstBad = await firstBadMeasurement(context, pipeline, facts, context.clock.now());
   const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
-  const around = run === null ? noRuns : await runsAround(context, run, { regressions, firstBad, known });
+  const around = run === null ? noRuns : await findReferenceRun(context, run, { regressions, firstBad, known });
   const observed = await observe(context, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
   const { title: _title, action: _action, ...found } = diagnose(observed);
   return {
     ...found,
     pipeline: name,
-    alarms: alarms.map((alarm) => alarm.name),
+    alerts: alerts.map((alert) => alert.name),
     runId: run?.id ?? null,
     referenceRunId: around.reference?.id ?? null,
   };
 }
 
-const noRuns: RunsAround = { reference: null, bad: [], earlier: [] };
+const noRuns: ReferenceRuns = { reference: null, bad: [], earlier: [] };
 
 /** What a look found out before it observes the rest. */
 interface Traced {
   readonly run: GoldenRun | null;
-  readonly around: RunsAround;
+  readonly around: ReferenceRuns;
   readonly firstBad: TimeSpan | null;
   /** Null while it is not open yet. */
   readonly openedAt: Date | null;
@@ -232,12 +240,12 @@ async function observe(
   const onset = earliest([openedAt ?? run?.startedAt ?? now, firstBad?.until ?? null, bad.at(-1)?.finishedAt ?? null]);
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
-  const alarmed = alarmedBy(name, facts.checks, changedMeasures(facts, now));
+  const firing = summarizeFiring(name, facts.checks, changedMeasures(facts, now));
   const [observedRun, live, relevance, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
     await Promise.all([
       run === null
         ? null
-        : observeRun(context, run, around, alarmed.key, await observeLevel(db.golden.runs, run, alarmed, measured)),
+        : observeRun(context, run, around, firing.key, await observeLevel(db.golden.runs, run, firing, measured)),
       observeLive(context, measured, interval, now),
       observeRelevance(db.measurements, measured, interval),
       observeStore(db.measurements, measured, interval),
@@ -250,7 +258,7 @@ async function observe(
     ]);
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
-    alarmed: alarmed.effects,
+    firing: firing.effects,
     // The parts are probed just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
     samples: {

@@ -11,7 +11,7 @@ import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { isChanged } from '../../measures/rules/measure-change.ts';
 import { judgedMeasure } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
-import { changedWatched, feedbackDrop } from './live-alarms.ts';
+import { changedWatched, feedbackDrop } from './live-alerts.ts';
 
 /** How far back the onset is searched. */
 const MAX_BACK_MS = 7 * DAY_MS;
@@ -33,16 +33,16 @@ export async function firstBadMeasurement(
 ): Promise<TimeSpan | null> {
   const from = new Date(now.getTime() - MAX_BACK_MS);
   const until = new Date(now.getTime() + 1);
-  const standings = (await db.checks.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
+  const statuses = (await db.checks.statuses()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
   const windows = await Promise.all(
     thresholds.map(async (check): Promise<TimeSpan | null> => {
-      const standing = standings.find(({ name }) => name === thresholdCheckName(check));
-      if (standing === undefined) return null;
+      const status = statuses.find(({ name }) => name === thresholdCheckName(check));
+      if (status === undefined) return null;
       const { measure } = check;
-      const segment = standing.segment ?? ALL_SEGMENT;
+      const segment = status.segment ?? ALL_SEGMENT;
       const values = await db.measurements.series({ pipeline, measure, segment }, from, until);
       const isWorse = judgedMeasure(measure).worse === 'above';
-      return firstOfBad(values, ({ value }) => (isWorse ? value > standing.threshold : value < standing.threshold));
+      return firstOfBad(values, ({ value }) => (isWorse ? value > status.threshold : value < status.threshold));
     }),
   );
   const changed = await Promise.all(
@@ -72,8 +72,8 @@ function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) 
 
 function densityOpened(stored: StoredDensityState | null): TimeSpan | null {
   if (stored?.state.phase.kind !== 'watching') return null;
-  const { page, ticket } = stored.state.phase.alarms;
-  const opened = [page, ticket].flatMap((alarm) => alarm?.incident?.openedMs ?? []);
+  const { page, ticket } = stored.state.phase.alerts;
+  const opened = [page, ticket].flatMap((alert) => alert?.incident?.openedMs ?? []);
   if (opened.length === 0) return null;
   const at = new Date(Math.min(...opened));
   return { from: at, until: at };

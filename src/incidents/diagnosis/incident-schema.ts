@@ -39,7 +39,7 @@ const findingsShape = {
     .describe('Causes of firing alerts that the first cause cannot bring about.'),
   summary,
   action: z.string().describe('What to do first.'),
-  alarms: z.array(z.string()).describe('Names of the alerts that fired at that step.'),
+  alerts: z.array(z.string()).describe('Names of the alerts that fired at that step.'),
   run_id: z.string().nullable().describe('The golden run that was looked at.'),
   reference_run_id: z.string().nullable().describe('The good run that it was held against.'),
   causes: z
@@ -76,17 +76,17 @@ export const incidentSchema = z.object({
     .nullable()
     .describe('`left_config`: what fired is no longer configured, and was not seen to recover. Null while open.'),
   severity: z.enum(severities).describe('The worst that it came to.'),
-  settled_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),
-  said_at: time.describe('When what follows was said. It stays as it was said, also when all recovers.'),
+  confirmed_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),
+  diagnosed_at: time.describe('When what follows was said. It stays as it was said, also when all recovers.'),
   ...findingsShape,
-  course: z
+  timeline: z
     .array(
       z.object({
         name: z.string(),
-        alert: z.string().describe('The alert rule that carries the same.'),
+        rule: z.string().describe('The alert rule that carries the same.'),
         golden_set: z.string().nullable(),
         severity: z.enum(severities).describe('The worst that it came to.'),
-        stands: z.enum(severities).nullable().describe('How it stands; null when it is over.'),
+        currentSeverity: z.enum(severities).nullable().describe('How it stands; null when it is over.'),
         opened_at: time,
         ended_at: time.nullable(),
         critical_at: z.array(time).describe('When it became critical.'),
@@ -98,13 +98,13 @@ export const incidentSchema = z.object({
   earlier: z
     .array(
       z.object({
-        said_at: time,
+        diagnosed_at: time,
         cause,
         confidence,
         probability: findingsShape.probability,
         summary,
         also: findingsShape.also,
-        alarms: findingsShape.alarms,
+        alerts: findingsShape.alerts,
         run_id: findingsShape.run_id,
         signs: findingsShape.signs,
         effects: findingsShape.effects,

@@ -11,24 +11,24 @@ import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import {
-  type Alarm,
-  type AlarmCourse,
+  type Alert,
+  type AlertTimeline,
   type ClosingReason,
   type Diagnosis,
   ECHO_MS,
-  followAlarms,
   type Incident,
   isFinal,
-  isSaid,
   looksBack,
   type Recoveries,
+  replacesLast,
   topicIdsIn,
   trendOf,
+  updateTimelines,
   withTopicNames,
 } from './rules/incident.ts';
 
 /** `outdated`: a later look was stored already. */
-export type LookStored = 'opened' | 'said' | 'unchanged' | 'outdated';
+export type RecordOutcome = 'opened' | 'said' | 'unchanged' | 'outdated';
 
 export interface IncidentFilter {
   readonly pipeline?: string;
@@ -41,20 +41,20 @@ export interface IncidentFilter {
 
 export type Incidents = ReturnType<typeof createIncidents>;
 
-type IncidentRow = Omit<Incident, 'course' | 'earlier'> & {
-  readonly course: unknown;
-  readonly earlier: readonly (Omit<Incident['earlier'][number], 'saidAt'> & { readonly saidAt: string })[];
+type IncidentRow = Omit<Incident, 'timeline' | 'earlier'> & {
+  readonly timeline: unknown;
+  readonly earlier: readonly (Omit<Incident['earlier'][number], 'diagnosedAt'> & { readonly diagnosedAt: string })[];
 };
 
 /** Incidents with what was said last, and what was said before with its evidence. */
 const select = `
-  select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.settled_at, i.course, d.said_at,
-         d.cause, d.confidence, d.probability, d.summary, d.alarms, d.run_id, d.reference_run_id,
+  select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.confirmed_at, i.timeline, d.diagnosed_at,
+         d.cause, d.confidence, d.probability, d.summary, d.alerts, d.run_id, d.reference_run_id,
          d.findings -> 'ranked' as ranked,
          d.findings -> 'signs' as signs, d.findings -> 'also' as also, d.findings -> 'weighed' as weighed,
          d.findings -> 'effects' as effects, (d.findings ->> 'failedShare')::double precision as failed_share,
-         coalesce((select jsonb_agg(jsonb_build_object('saidAt', e.said_at, 'cause', e.cause, 'confidence', e.confidence,
-                                                       'probability', e.probability, 'summary', e.summary, 'alarms', e.alarms,
+         coalesce((select jsonb_agg(jsonb_build_object('diagnosedAt', e.diagnosed_at, 'cause', e.cause, 'confidence', e.confidence,
+                                                       'probability', e.probability, 'summary', e.summary, 'alerts', e.alerts,
                                                        'runId', e.run_id, 'signs', e.findings -> 'signs',
                                                        'also', e.findings -> 'also', 'weighed', e.findings -> 'weighed',
                                                        'effects', e.findings -> 'effects',
@@ -64,7 +64,7 @@ const select = `
     join lateral (select * from diagnoses where incident_id = i.id order by id desc limit 1) d on true`;
 
 const open = `
-  insert into incidents (pipeline, opened_at, severity, looked_at, settled_at, course)
+  insert into incidents (pipeline, opened_at, severity, evaluated_at, confirmed_at, timeline)
   select $1::text, $2::timestamptz, $3::text, $2::timestamptz, null, $4::jsonb
    where not exists (select from configured_parts
                       where pipeline = $1::text and kind = 'pipeline' and ended_at is not null)
@@ -72,7 +72,7 @@ const open = `
   returning id`;
 
 const say = `
-  insert into diagnoses (incident_id, said_at, cause, confidence, probability, summary, alarms, run_id,
+  insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, run_id,
                          reference_run_id, findings)
   values ($1::bigint, $2::timestamptz, $3::text, $4::text, $5::double precision, $6::text, $7::text[], $8::text,
           $9::text, $10::jsonb)`;
@@ -104,15 +104,15 @@ export function createIncidents(pool: Pool) {
      * where that is to be said. The same look stored again, by a retry or a replica, changes nothing.
      */
     look: (
-      ringing: readonly Alarm[],
+      firing: readonly Alert[],
       diagnosis: Diagnosis,
       at: Date,
       recoveries: Recoveries = new Map(),
-    ): Promise<LookStored> => inTransaction(pool, (client) => look(client, { ringing, diagnosis, recoveries }, at)),
+    ): Promise<RecordOutcome> => inTransaction(pool, (client) => look(client, { firing, diagnosis, recoveries }, at)),
 
     /** True if all firing alerts look back over a time that ends in a resolved incident, so that they are no new one. */
-    async isEcho(pipeline: string, ringing: readonly Alarm[], at: Date): Promise<boolean> {
-      if (!ringing.every(looksBack)) return false;
+    async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
+      if (!firing.every(looksBack)) return false;
       const { rows } = await pool.query(
         `select from incidents
           where pipeline = $1::text and closed_because = 'resolved' and closed_at > $2::timestamptz limit 1`,
@@ -159,9 +159,9 @@ export async function closeIncident(
   if (known === null) return false;
   await client.query(
     `update incidents
-        set closed_at = greatest($2::timestamptz, looked_at), closed_because = $3::text, course = $4::jsonb
+        set closed_at = greatest($2::timestamptz, evaluated_at), closed_because = $3::text, timeline = $4::jsonb
       where id = $1::bigint`,
-    [known.id, at, because, JSON.stringify(followAlarms(known.course, [], at, recoveries))],
+    [known.id, at, because, JSON.stringify(updateTimelines(known.timeline, [], at, recoveries))],
   );
   return true;
 }
@@ -170,18 +170,18 @@ export async function closeIncident(
 async function look(
   client: PoolClient,
   {
-    ringing,
+    firing,
     diagnosis,
     recoveries,
-  }: { readonly ringing: readonly Alarm[]; readonly diagnosis: Diagnosis; readonly recoveries: Recoveries },
+  }: { readonly firing: readonly Alert[]; readonly diagnosis: Diagnosis; readonly recoveries: Recoveries },
   at: Date,
-): Promise<LookStored> {
+): Promise<RecordOutcome> {
   const { pipeline } = diagnosis;
   const first = await client.query<{ id: string }>(open, [
     pipeline,
     at,
-    worstOf(ringing),
-    JSON.stringify(followAlarms([], ringing, at)),
+    worstOf(firing),
+    JSON.stringify(updateTimelines([], firing, at)),
   ]);
   const opened = first.rows[0];
   if (opened !== undefined) {
@@ -191,65 +191,65 @@ async function look(
   const known = await lockOpen(client, pipeline);
   // Closed in between: the next look opens another if there is still something in alarm.
   if (known === null || known.lookedAt > at) return 'outdated';
-  const course = followAlarms(known.course, ringing, at, recoveries);
+  const timeline = updateTimelines(known.timeline, firing, at, recoveries);
   await client.query(
     `update incidents
-        set course = $2::jsonb, severity = $3::text, looked_at = $4::timestamptz,
-            settled_at = coalesce(settled_at, $5::timestamptz)
+        set timeline = $2::jsonb, severity = $3::text, evaluated_at = $4::timestamptz,
+            confirmed_at = coalesce(confirmed_at, $5::timestamptz)
       where id = $1::bigint`,
-    [known.id, JSON.stringify(course), worstOf(course), at, isFinal(known.openedAt, at) ? at : null],
+    [known.id, JSON.stringify(timeline), worstOf(timeline), at, isFinal(known.openedAt, at) ? at : null],
   );
-  if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing, at))) return 'unchanged';
+  if (!replacesLast(known.last, diagnosis, trendOf(known.timeline, firing, at))) return 'unchanged';
   await client.query(say, saidValues(known.id, diagnosis, at));
   return 'said';
 }
 
-interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'course'> {
+interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'timeline'> {
   readonly lookedAt: Date;
   /** What was said last. */
-  readonly last: Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs'>;
+  readonly last: Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 }
 
 async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncident | null> {
-  const incident = await queryRow<Omit<OpenIncident, 'course' | 'last'> & { readonly course: unknown }>(
+  const incident = await queryRow<Omit<OpenIncident, 'timeline' | 'last'> & { readonly timeline: unknown }>(
     client,
-    `select id, opened_at, looked_at, course from incidents
+    `select id, opened_at, evaluated_at, timeline from incidents
       where pipeline = $1::text and closed_at is null for update`,
     [pipeline],
   );
   if (incident === null) return null;
   const last = await queryRow<OpenIncident['last']>(
     client,
-    `select cause, confidence, alarms, run_id, findings -> 'signs' as signs from diagnoses
+    `select cause, confidence, alerts, run_id, findings -> 'signs' as signs from diagnoses
       where incident_id = $1::bigint order by id desc limit 1`,
     [incident.id],
   );
-  return last && { ...incident, course: courseOf(incident.course), last };
+  return last && { ...incident, timeline: courseOf(incident.timeline), last };
 }
 
-function worstOf(alarms: readonly Pick<Alarm, 'severity'>[]): Alarm['severity'] {
-  return alarms.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
+function worstOf(alerts: readonly Pick<Alert, 'severity'>[]): Alert['severity'] {
+  return alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
 }
 
 function saidValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown[] {
-  const { cause, confidence, probability, summary, alarms, runId, referenceRunId } = diagnosis;
+  const { cause, confidence, probability, summary, alerts, runId, referenceRunId } = diagnosis;
   const { ranked, signs, weighed, effects, failedShare, also } = diagnosis;
   const findings = JSON.stringify({ ranked, signs, weighed, effects, failedShare, also });
-  return [incidentId, at, cause, confidence, probability, summary, [...alarms], runId, referenceRunId, findings];
+  return [incidentId, at, cause, confidence, probability, summary, [...alerts], runId, referenceRunId, findings];
 }
 
-function incidentOf({ course, earlier, ...row }: IncidentRow): Incident {
+function incidentOf({ timeline, earlier, ...row }: IncidentRow): Incident {
   return {
     ...row,
-    course: courseOf(course),
-    earlier: earlier.map(({ saidAt, ...said }) => ({ ...said, saidAt: new Date(saidAt) })),
+    timeline: courseOf(timeline),
+    earlier: earlier.map(({ diagnosedAt, ...said }) => ({ ...said, diagnosedAt: new Date(diagnosedAt) })),
   };
 }
 
 /** JSON has its times as text. */
-function courseOf(stored: unknown): AlarmCourse[] {
+function courseOf(stored: unknown): AlertTimeline[] {
   const courses = stored as readonly {
-    readonly [Field in keyof AlarmCourse]: AlarmCourse[Field] extends Date ? string : AlarmCourse[Field];
+    readonly [Field in keyof AlertTimeline]: AlertTimeline[Field] extends Date ? string : AlertTimeline[Field];
   }[];
   return courses.map((one) => ({
     ...one,
@@ -264,7 +264,7 @@ function courseOf(stored: unknown): AlarmCourse[] {
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const samples = (await db.incidents.open())
-    .filter(({ pipeline, settledAt }) => watched.has(pipeline) && settledAt !== null)
+    .filter(({ pipeline, confirmedAt }) => watched.has(pipeline) && confirmedAt !== null)
     .map(({ pipeline, cause, confidence }) => sample('recalld_diagnosis_info', { pipeline, cause, confidence }, 1));
   return () => samples;
 }

@@ -7,15 +7,15 @@ import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import { POSITIVE_RATIO } from '../../live/measure-feedback.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
-import { freshly } from './live-alarms.ts';
-import type { Alarmed } from './rules/alarmed.ts';
+import { freshly } from './live-alerts.ts';
+import type { FiringSummary } from './rules/firing.ts';
 import type { ObservedLevel } from './rules/observations.ts';
 
 /** @param latest of the pipeline */
 export async function observeLevel(
   runs: GoldenRuns,
   { id, pipeline, goldenSet }: GoldenRun,
-  { key, floor }: Pick<Alarmed, 'key' | 'floor'>,
+  { key, floor }: Pick<FiringSummary, 'key' | 'floor'>,
   latest: readonly LatestMeasurement[],
 ): Promise<ObservedLevel | null> {
   if (key === null || floor === null) return null;

@@ -14,7 +14,7 @@ import type { LiveWindows } from '../../live/sql/live-windows.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { watchedValues } from '../../measures/watch-changes.ts';
-import { feedbackDrop, freshly } from './live-alarms.ts';
+import { feedbackDrop, freshly } from './live-alerts.ts';
 import type {
   ObservedFeedback,
   ObservedLive,

@@ -2,7 +2,7 @@
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { FLOORS } from '../../density/rules/alarm.ts';
+import { FLOORS } from '../../density/rules/alert.ts';
 import { embeddingCanaryVerdict } from '../../density/rules/measurement-change.ts';
 import type { TopicsTable } from '../../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
@@ -13,7 +13,7 @@ import { LIVE_DROP } from '../../judging/measure-judged.ts';
 import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-asked.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
-import { type AlarmFacts, trusted } from './alarms.ts';
+import { type AlertFacts, trusted } from './firing-alerts.ts';
 import { type Interval, valueBefore, valueOf } from './observe-live.ts';
 import type {
   ObservedCanary,
@@ -34,7 +34,7 @@ const QUEUED = 0.5;
 
 /** Whether recalld starts the runs of one pipeline and brings them to an end; null without a set that runs by schedule. */
 export function observeOwnWork(
-  { latest, intervalSeconds }: Pick<AlarmFacts, 'latest' | 'intervalSeconds'>,
+  { latest, intervalSeconds }: Pick<AlertFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
   ended: GoldenRun | null,
   {
@@ -162,8 +162,8 @@ export async function observeDensity(
 ): Promise<ObservedDensity | null> {
   const newest = valueOf(latest, 'query_density');
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
-  const { alarms } = stored.state.phase;
-  const incidents = [alarms.page, alarms.ticket].flatMap((alarm) => alarm?.incident ?? []);
+  const { alerts } = stored.state.phase;
+  const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
   // An alarm stays open for a day of good coverage; what brought it about is over before.
   const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
     scope === 'global' && newest.value >= FLOORS.ticket.global;

@@ -18,7 +18,7 @@ import {
   lookForDocuments,
   lookForHubs,
   lookForQuestion,
-} from './look-for.ts';
+} from './gather-evidence.ts';
 import type { Ranking } from './rules/outranked.ts';
 import {
   type Explanation,

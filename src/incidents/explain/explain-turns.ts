@@ -6,7 +6,7 @@ import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { ExplainedPipeline } from './look-for.ts';
+import type { ExplainedPipeline } from './gather-evidence.ts';
 
 /** A turn that has not come by then is refused, so that a caller does not hang. */
 const PATIENCE_MS = 30_000;

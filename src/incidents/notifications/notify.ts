@@ -77,8 +77,8 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   return db.notifications.retryAt(due.id, next);
 }
 
-function causeTold({ settledAt, cause }: Incident): Incident['cause'] | null {
-  return settledAt === null ? null : cause;
+function causeTold({ confirmedAt, cause }: Incident): Incident['cause'] | null {
+  return confirmedAt === null ? null : cause;
 }
 
 /** One that is to be sent now. */
@@ -113,7 +113,7 @@ export function createNotifications(pool: Pool) {
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
-        `select i.id, i.severity, i.opened_at, i.closed_at, i.settled_at,
+        `select i.id, i.severity, i.opened_at, i.closed_at, i.confirmed_at,
                 d.cause, d.confidence
            from incidents i
            join lateral (select cause, confidence from diagnoses

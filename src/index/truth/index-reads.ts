@@ -140,11 +140,11 @@ export interface FoundOfKind {
   readonly documents: readonly NamedDocument[];
 }
 
-export type IndexStanding = Awaited<ReturnType<typeof readIndexStanding>>;
+export type IndexStatus = Awaited<ReturnType<typeof readIndexStatus>>;
 
-export async function readIndexStanding({ db, reads, indexPlans }: Context, pipeline: string, now: Date, most: number) {
+export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeline: string, now: Date, most: number) {
   const { rounds, documents: documentsTable } = db.index;
-  const standing = (await rounds.standings()).find((one) => one.pipeline === pipeline);
+  const status = (await rounds.statuses()).find((one) => one.pipeline === pipeline);
   const counts = await rounds.countFindings(pipeline);
   const found: FoundOfKind[] = [];
   for (const kind of findingKinds) {
@@ -159,9 +159,9 @@ export async function readIndexStanding({ db, reads, indexPlans }: Context, pipe
   const latest = await reads.measurements.latest(now);
   return {
     /** When the last whole round ended. */
-    checkedAt: standing?.endedAt ?? null,
+    checkedAt: status?.endedAt ?? null,
     /** That the manifest names. */
-    documents: standing?.documents ?? null,
+    documents: status?.documents ?? null,
     measures: latest
       .filter((one) => one.pipeline === pipeline && placeOf(one) >= 0)
       .toSorted((a, b) => placeOf(a) - placeOf(b)),
@@ -169,7 +169,7 @@ export async function readIndexStanding({ db, reads, indexPlans }: Context, pipe
   };
 }
 
-export interface IndexPageData extends IndexStanding {
+export interface IndexPageData extends IndexStatus {
   readonly pipeline: string;
   /** Whether the config has `index` for it. */
   readonly isIndexed: boolean;
@@ -209,11 +209,11 @@ export async function readIndexPage(
   const { db, reads, clock, pipelines } = context;
   const store = pipelines.find(({ name }) => name === pipeline)?.store ?? null;
   const now = clock.now();
-  const standing = await readIndexStanding(context, pipeline, now, LISTED_DOCUMENTS);
+  const status = await readIndexStatus(context, pipeline, now, LISTED_DOCUMENTS);
   const latest = await db.live.deployments.list({ pipeline, limit: LISTED_DEPLOYMENTS });
   const window = { pipeline, since: new Date(now.getTime() - HUBS_MS), ...looked, chunks: isDrawn ? DRAWN_CHUNKS : 0 };
   return {
-    ...standing,
+    ...status,
     pipeline,
     isIndexed,
     leaks: await readLeaks(db.golden.runs, pipeline),

@@ -199,7 +199,7 @@ export async function readIndexGauges(
   const own = measurements.filter(
     ({ pipeline, measure }) => pipelines.includes(pipeline) && indexMeasureNames.includes(measure),
   );
-  const standings = (await db.index.rounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
+  const statuses = (await db.index.rounds.statuses()).filter(({ pipeline }) => pipelines.includes(pipeline));
   const late = plans.map(({ pipeline, lateAfterMs }) =>
     sample('recalld_index_late_after_seconds', { pipeline }, lateAfterMs / 1000),
   );
@@ -208,7 +208,7 @@ export async function readIndexGauges(
     ...own.flatMap((one) =>
       one.gap !== null || isTooOld(one, now) ? [] : [...valueSamples(one), ...findingSamples(one)],
     ),
-    ...standings.flatMap(({ pipeline, endedAt, documents }): GaugeSample[] => [
+    ...statuses.flatMap(({ pipeline, endedAt, documents }): GaugeSample[] => [
       ...(documents === null ? [] : [sample('recalld_index_documents', { pipeline }, documents)]),
       ...(endedAt === null
         ? []

@@ -145,13 +145,13 @@ export function createRoundsTable(pool: Pool) {
     },
 
     /** Of all pipelines: when a round last ended, when the manifest was last read, and how many documents it names. */
-    async standings(): Promise<readonly Standing[]> {
-      const rows = await queryRows<Omit<Standing, 'documents'> & { documents: string | null }>(
+    async statuses(): Promise<readonly RoundStatus[]> {
+      const rows = await queryRows<Omit<RoundStatus, 'documents'> & { documents: string | null }>(
         pool,
         'select pipeline, last_end as "endedAt", read_at, documents from index_rounds',
       );
-      return rows.map(({ documents, ...standing }) => ({
-        ...standing,
+      return rows.map(({ documents, ...status }) => ({
+        ...status,
         documents: documents === null ? null : Number(documents),
       }));
     },
@@ -259,7 +259,7 @@ export function createRoundsTable(pool: Pool) {
   };
 }
 
-export interface Standing {
+export interface RoundStatus {
   readonly pipeline: string;
   readonly endedAt: Date | null;
   readonly readAt: Date | null;

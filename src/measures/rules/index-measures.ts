@@ -3,8 +3,8 @@ import type { Measure } from './measure-row.ts';
 
 const labels = ['pipeline', 'segment'] as const;
 const bounds = 'Clopper and Pearson; the value itself where all documents were looked at';
-const share = { worse: 'above', unit: 'share', leastN: 50, confirm: 1, of: 'traffic' } as const;
-const seconds = { worse: 'above', unit: 'seconds', leastN: 20, confirm: 2, of: 'traffic' } as const;
+const share = { worse: 'above', unit: 'share', minN: 50, confirm: 1, of: 'traffic' } as const;
+const seconds = { worse: 'above', unit: 'seconds', minN: 20, confirm: 2, of: 'traffic' } as const;
 
 export const indexMeasures = {
   index_missing_ratio: {

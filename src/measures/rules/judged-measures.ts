@@ -3,7 +3,7 @@ import type { Measure } from './measure-row.ts';
 
 const HOURLY = 3600;
 const labels = ['pipeline', 'segment', 'k'] as const;
-const judged = { worse: 'below', unit: 'share', leastN: 30, confirm: 2, of: 'traffic' } as const;
+const judged = { worse: 'below', unit: 'share', minN: 30, confirm: 2, of: 'traffic' } as const;
 const UNCORRECTED = 'by the model alone, until people have graded 8 sessions; nothing corrects its bias';
 
 export const judgedMeasures = {

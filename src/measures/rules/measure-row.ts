@@ -9,7 +9,7 @@ export interface JudgedMeasure {
   /** `share` lies in [0, 1]; `seconds` is any time; `multiple` is 1 as in the baseline. */
   readonly unit: 'share' | 'seconds' | 'multiple';
   /** A value of fewer queries, opinions or sessions is not judged, unless the config says otherwise. */
-  readonly leastN: number;
+  readonly minN: number;
   /** New measurements in a row that must show the same before the verdict changes. */
   readonly confirm: number;
   /** What it is known for: all traffic and its segments, each golden set by itself, or the pipeline as a whole. */

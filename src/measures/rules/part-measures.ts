@@ -27,7 +27,7 @@ export const partMeasures = {
       labels: ['pipeline', 'k'],
       bounds: true,
     },
-    judged: { worse: 'below', unit: 'share', leastN: 10, confirm: 2, of: 'pipeline' },
+    judged: { worse: 'below', unit: 'share', minN: 10, confirm: 2, of: 'pipeline' },
   },
   repeat_density: {
     title: 'Density, asked again',
@@ -42,7 +42,7 @@ export const partMeasures = {
       labels: ['pipeline'],
       bounds: true,
     },
-    judged: { worse: 'below', unit: 'multiple', leastN: 30, confirm: 2, of: 'pipeline' },
+    judged: { worse: 'below', unit: 'multiple', minN: 30, confirm: 2, of: 'pipeline' },
   },
   embedding_canary_median: {
     title: 'Embedder canary, median',
@@ -147,14 +147,14 @@ export const partMeasures = {
     means: 'the age of the sample of the store',
     note: 'Since the store was last sampled.',
     scale: 'seconds',
-    judged: { worse: 'above', unit: 'seconds', leastN: 0, confirm: 2, of: 'pipeline' },
+    judged: { worse: 'above', unit: 'seconds', minN: 0, confirm: 2, of: 'pipeline' },
   },
   retriever_error_ratio: {
     title: 'Failed golden queries',
     means: 'the share of golden queries that failed or timed out',
     note: 'In the latest golden run of the set.',
     scale: 'share',
-    judged: { worse: 'above', unit: 'share', leastN: 20, confirm: 1, of: 'golden_sets' },
+    judged: { worse: 'above', unit: 'share', minN: 20, confirm: 1, of: 'golden_sets' },
   },
   retriever_latency_p95_seconds: {
     title: 'Golden query latency, p95',
@@ -164,7 +164,7 @@ export const partMeasures = {
     judged: {
       worse: 'above',
       unit: 'seconds',
-      leastN: 20,
+      minN: 20,
       confirm: 2,
       of: 'golden_sets',
     },
@@ -174,21 +174,21 @@ export const partMeasures = {
     means: 'the rank-biased overlap of the answers with those of the baseline',
     note: 'How alike the answers of the latest golden run are to those of the pinned one: 1 is the same documents in the same order. It takes no judgments.',
     scale: 'score',
-    judged: { worse: 'below', unit: 'share', leastN: 5, confirm: 1, of: 'golden_sets' },
+    judged: { worse: 'below', unit: 'share', minN: 5, confirm: 1, of: 'golden_sets' },
   },
   false_answer_ratio: {
     title: 'False answers',
     means: 'the share of questions without an answer that were answered',
     note: 'Golden questions that nothing in the store answers, and that brought documents in the latest golden run of the set, or failed.',
     scale: 'share',
-    judged: { worse: 'above', unit: 'share', leastN: 5, confirm: 1, of: 'golden_sets' },
+    judged: { worse: 'above', unit: 'share', minN: 5, confirm: 1, of: 'golden_sets' },
   },
   candidates_recall: {
     title: 'Recall of the candidates',
     means: 'the share of the relevant documents among the candidates',
     note: 'Mean share of the relevant documents that the first stage of the retriever hands on, in the latest completed golden run of the set: no later stage can do better.',
     scale: 'score',
-    judged: { worse: 'below', unit: 'share', leastN: 20, confirm: 1, of: 'golden_sets' },
+    judged: { worse: 'below', unit: 'share', minN: 20, confirm: 1, of: 'golden_sets' },
   },
   golden_context_characters: {
     title: 'Length of the golden context',
@@ -211,7 +211,7 @@ export const partMeasures = {
     judged: {
       worse: 'below',
       unit: 'share',
-      leastN: 100,
+      minN: 100,
       confirm: 1,
       of: 'golden_sets',
     },
@@ -231,7 +231,7 @@ export const partMeasures = {
     judged: {
       worse: 'above',
       unit: 'seconds',
-      leastN: 0,
+      minN: 0,
       confirm: 2,
       of: 'golden_sets',
     },

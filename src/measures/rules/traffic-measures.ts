@@ -25,7 +25,7 @@ export const trafficMeasures = {
       'recalld_query_zero_results_ratio',
       'Share of the live queries of the trailing window that were answered without any document, weighted by inclusion probability.',
     ),
-    judged: { worse: 'above', unit: 'share', leastN: 100, confirm: 3, of: 'traffic' },
+    judged: { worse: 'above', unit: 'share', minN: 100, confirm: 3, of: 'traffic' },
   },
   error_ratio: {
     title: 'Errors',
@@ -38,7 +38,7 @@ export const trafficMeasures = {
       'recalld_query_error_ratio',
       'Share of the live queries of the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
     ),
-    judged: { worse: 'above', unit: 'share', leastN: 100, confirm: 3, of: 'traffic' },
+    judged: { worse: 'above', unit: 'share', minN: 100, confirm: 3, of: 'traffic' },
   },
   results_per_answer: {
     title: 'Results per answer',
@@ -72,7 +72,7 @@ export const trafficMeasures = {
       'recalld_query_context_repeated_ratio',
       'Mean share of the text of a live query of the trailing window that an earlier document of the same answer said already (runs of five words), weighted by inclusion probability.',
     ),
-    judged: { worse: 'above', unit: 'share', leastN: 30, confirm: 3, of: 'traffic' },
+    judged: { worse: 'above', unit: 'share', minN: 30, confirm: 3, of: 'traffic' },
   },
   top_query_ratio: {
     title: 'Most frequent query',
@@ -113,7 +113,7 @@ export const trafficMeasures = {
     note: 'Of the opinions that users stated or showed in the window.',
     scale: 'share',
     every: 'live',
-    judged: { worse: 'below', unit: 'share', leastN: 30, confirm: 3, of: 'traffic' },
+    judged: { worse: 'below', unit: 'share', minN: 30, confirm: 3, of: 'traffic' },
   },
   click_through_ratio: {
     title: 'Click-through',
@@ -136,7 +136,7 @@ export const trafficMeasures = {
       'recalld_feedback_clicked_query_ratio',
       'Share of the live queries of the trailing window with a click on any document, weighted; those without results count as without a click.',
     ),
-    judged: { worse: 'below', unit: 'share', leastN: 100, confirm: 3, of: 'traffic' },
+    judged: { worse: 'below', unit: 'share', minN: 100, confirm: 3, of: 'traffic' },
   },
   clicked_reciprocal_rank: {
     title: 'Clicked reciprocal rank',
@@ -177,7 +177,7 @@ export const trafficMeasures = {
       'recalld_query_density',
       'How well the store covers live queries, in multiples of the baseline: 1 as there, lower is worse. exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
     ),
-    judged: { worse: 'below', unit: 'multiple', leastN: 200, confirm: 2, of: 'traffic' },
+    judged: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, of: 'traffic' },
   },
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
@@ -199,7 +199,7 @@ export const trafficMeasures = {
       'recalld_query_uncovered_excess_ratio',
       'Least share of the traffic that lost its coverage: what of recalld_query_uncovered_ratio the baseline does not explain.',
     ),
-    judged: { worse: 'above', unit: 'share', leastN: 200, confirm: 2, of: 'traffic' },
+    judged: { worse: 'above', unit: 'share', minN: 200, confirm: 2, of: 'traffic' },
   },
   density_sessions: {
     title: 'Sessions measured',

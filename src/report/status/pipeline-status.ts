@@ -10,8 +10,8 @@ import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.
 import { describeFailure } from '../../golden/rules/run-failure.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { alarmsOf } from '../../incidents/diagnosis/alarms.ts';
-import type { Alarm } from '../../incidents/diagnosis/rules/incident.ts';
+import { alertsOf } from '../../incidents/diagnosis/firing-alerts.ts';
+import type { Alert } from '../../incidents/diagnosis/rules/incident.ts';
 import { DROP_EVIDENCE, FEEDBACK_BASELINE } from '../../live/measure-feedback.ts';
 import { SAMPLES_READ } from '../../live/measure-live-traffic.ts';
 import { REFERENCE } from '../../live/read-live-window.ts';
@@ -46,7 +46,7 @@ export interface PipelineStatus {
   /** Missing data that does not change the status, such as checks without enough traffic; one sentence each. */
   readonly unknowns: readonly string[];
   /** Firing alerts. */
-  readonly alarms: readonly Alarm[];
+  readonly alerts: readonly Alert[];
   readonly checks: readonly CheckState[];
   /** Sets of the config, then sets that were run manually. */
   readonly golden: readonly GoldenSetStatus[];
@@ -80,18 +80,18 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   const measurements = own
     .filter((one) => !internalMeasures.has(one.measure))
     .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts) }));
-  const alarms = alarmsOf(pipeline, { ...facts, measurements: own }, now);
+  const alerts = alertsOf(pipeline, { ...facts, measurements: own }, now);
   const withData = checks.filter(({ isQuiet }) => !isQuiet);
   const findings = [
     ...withData.map(checkFinding),
     ...(withData.length === 0 ? [checks.length === 0 ? noChecks : noChecksWithData] : []),
     ...golden.flatMap((set) => goldenFindings(set, facts.latest, name)),
-    ...alarms.filter((alarm) => isNotCovered(alarm, checks)).map(alarmFinding),
+    ...alerts.filter((alert) => isNotCovered(alert, checks)).map(alertFinding),
     ...requiredMeasures(pipeline).flatMap((required) => measureFindings(required, measurements)),
   ];
   const state = worstVerdict(findings.map(({ verdict }) => verdict));
   const unknowns = unknownsOf(checks, measurements);
-  return { pipeline: name, state, reasons: worstFirst(findings), unknowns, alarms, checks, golden, measurements };
+  return { pipeline: name, state, reasons: worstFirst(findings), unknowns, alerts, checks, golden, measurements };
 }
 
 /** The open incident of a pipeline; null for a healthy pipeline, whose incident is about to be closed. */
@@ -120,11 +120,11 @@ const noChecksWithData: Reason = {
 };
 
 /** True for alerts other than those of checks and golden runs, which have reasons of their own. */
-function isNotCovered({ name, goldenSet }: Alarm, checks: readonly CheckState[]): boolean {
+function isNotCovered({ name, goldenSet }: Alert, checks: readonly CheckState[]): boolean {
   return goldenSet === null && !checks.some((check) => check.name === name);
 }
 
-function alarmFinding({ name, severity }: Alarm): Reason {
+function alertFinding({ name, severity }: Alert): Reason {
   return { verdict: severity, sentence: `${name.charAt(0).toUpperCase()}${name.slice(1)}.` };
 }
 

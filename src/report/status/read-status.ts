@@ -59,16 +59,16 @@ export async function readStatus(context: Context, pipeline: WatchedPipeline): P
 
 async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
   const { intervalSeconds, liveIntervalSeconds } = context;
-  const [latest, measurements, standings] = await Promise.all([
+  const [latest, measurements, statuses] = await Promise.all([
     context.db.golden.runs.latest(),
     context.db.measurements.latest(now),
-    context.db.checks.standings(),
+    context.db.checks.statuses(),
   ]);
   return {
     latest,
     // Scores by the model alone are no longer measured once human judgments correct them; they would only become too old.
     measurements: measurements.filter((one) => !isCorrected(one, measurements)),
-    checks: statesOf(context, standings, now),
+    checks: statesOf(context, statuses, now),
     intervalSeconds,
     liveIntervalSeconds,
   };

@@ -2,7 +2,7 @@
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import type { FalsePageBudget } from '../../density/rules/alarm.ts';
+import type { FalsePageBudget } from '../../density/rules/alert.ts';
 import type { TopicWindow, UncoveredTopic } from '../../density/rules/uncovered-topic.ts';
 import type { DensityEvent } from '../../density/watch-table.ts';
 import type { StoredComparison } from '../../golden/rules/compare-golden-runs.ts';

@@ -67,10 +67,10 @@ function backtest(
 
 describe('the backtest of golden checks', () => {
   it('replays an index that falls on every other night as one regression, which two good runs end', async () => {
-    const stands = [
+    const steady = [
       { ...fell[0], differences: [aDifference({ difference: 0, ciLow: 0, ciHigh: 0, p: 1 })] },
     ] as typeof fell;
-    const nights = [fell, fell, stands, fell, stands, fell, stands, stands, stands];
+    const nights = [fell, fell, steady, fell, steady, fell, steady, steady, steady];
     const runs = await stored(nights.map((comparisons) => ({ scores: good, comparisons })));
     const regression = (await backtest(runs, 0, nights.length)).find(({ name }) => name.includes('regression'));
     expect(regression?.firings).toMatchObject([{ verdict: 'critical', episodes: 1, totalSeconds: 6 * 3600 }]);

@@ -13,7 +13,7 @@ const errors: ThresholdCheck = {
   threshold: 0.05,
   severity: 'critical',
   segments: 'all',
-  leastN: 100,
+  minN: 100,
   confirm: 2,
   noData: 'silent',
 };

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type CheckStep, createCheckStore } from '../../../src/checks/check-store.ts';
-import type { CheckStanding } from '../../../src/checks/rules/check-state.ts';
+import type { CheckStatus } from '../../../src/checks/rules/check-state.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 
 const database = useDatabase();
 let pipelines = 0;
 
-function aStanding(pipeline: string, parts: Partial<CheckStanding> = {}): CheckStanding {
+function aStatus(pipeline: string, parts: Partial<CheckStatus> = {}): CheckStatus {
   return {
     pipeline,
     name: 'error_ratio above 0.05',
@@ -32,34 +32,34 @@ function aStanding(pipeline: string, parts: Partial<CheckStanding> = {}): CheckS
     explanation: 'It is 0.01.',
     isQuiet: false,
     evidenceAt: hours(0),
-    judgedAt: hours(0),
-    trustedUntil: hours(1),
     evaluatedAt: hours(0),
+    trustedUntil: hours(1),
+    updatedAt: hours(0),
     ...parts,
   };
 }
 
-const first = (standing: CheckStanding): CheckStep => ({ standing, previous: null });
+const first = (status: CheckStatus): CheckStep => ({ status, previous: null });
 
 describe('the history of checks', () => {
   it('keeps where a check stands, whole, and each change of its verdict', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
-    const before = aStanding(pipeline);
+    const before = aStatus(pipeline);
     await history.advance([first(before)]);
-    const after = aStanding(pipeline, {
+    const after = aStatus(pipeline, {
       verdict: 'critical',
       since: hours(1),
       lastKnown: 'critical',
       value: 0.2,
       segment: 'tenant=acme',
       explanation: 'It is 0.2.',
-      evaluatedAt: hours(1),
+      updatedAt: hours(1),
     });
-    await history.advance([{ standing: after, previous: { revision: 1, verdict: 'ok' } }]);
-    const again = { ...after, candidate: 'ok', seen: 1, evaluatedAt: hours(2) } as const;
-    await history.advance([{ standing: again, previous: { revision: 2, verdict: 'critical' } }]);
-    const own = (await history.standings()).filter((one) => one.pipeline === pipeline);
+    await history.advance([{ status: after, previous: { revision: 1, verdict: 'ok' } }]);
+    const again = { ...after, candidate: 'ok', seen: 1, updatedAt: hours(2) } as const;
+    await history.advance([{ status: again, previous: { revision: 2, verdict: 'critical' } }]);
+    const own = (await history.statuses()).filter((one) => one.pipeline === pipeline);
     expect(own).toEqual([{ ...again, revision: 3 }]);
     expect(await history.transitions({ pipeline, limit: 10 })).toMatchObject([
       {
@@ -77,7 +77,7 @@ describe('the history of checks', () => {
   it('takes one of the steps that many workers take from the same standing', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
-    const step = first(aStanding(pipeline, { verdict: 'warning' }));
+    const step = first(aStatus(pipeline, { verdict: 'warning' }));
     const taken = await Promise.all(Array.from({ length: 6 }, () => history.advance([step])));
     expect(taken.flat()).toHaveLength(1);
     expect(await history.transitions({ pipeline, limit: 10 })).toHaveLength(1);
@@ -88,10 +88,8 @@ describe('the history of checks', () => {
     const pipeline = `docs-${(pipelines += 1)}`;
     for (const [hour, verdict] of (['ok', 'warning', 'ok', 'critical'] as const).entries()) {
       const before = (['ok', 'warning', 'ok'] as const)[hour - 1];
-      const standing = aStanding(pipeline, { verdict, since: hours(hour) });
-      await history.advance([
-        { standing, previous: before === undefined ? null : { revision: hour, verdict: before } },
-      ]);
+      const status = aStatus(pipeline, { verdict, since: hours(hour) });
+      await history.advance([{ status, previous: before === undefined ? null : { revision: hour, verdict: before } }]);
     }
     const page = await history.transitions({ pipeline, limit: 3 });
     expect(page.map(({ to }) => to)).toEqual(['critical', 'ok', 'warning']);
@@ -107,11 +105,11 @@ describe('the history of checks', () => {
   it('says when each verdict ended, whatever was listed, and of which check', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
-    const other = aStanding(pipeline, { name: 'ndcg@10 below 0.8', since: hours(1) });
-    await history.advance([first(aStanding(pipeline))]);
+    const other = aStatus(pipeline, { name: 'ndcg@10 below 0.8', since: hours(1) });
+    await history.advance([first(aStatus(pipeline))]);
     await history.advance([first(other)]);
-    const fell = aStanding(pipeline, { verdict: 'warning', since: hours(3) });
-    await history.advance([{ standing: fell, previous: { revision: 1, verdict: 'ok' } }]);
+    const fell = aStatus(pipeline, { verdict: 'warning', since: hours(3) });
+    await history.advance([{ status: fell, previous: { revision: 1, verdict: 'ok' } }]);
     const listed = await history.transitions({ pipeline, limit: 10 });
     expect(listed.map(({ check, to, endedAt }) => [check, to, endedAt])).toEqual([
       [fell.name, 'warning', null],
@@ -125,9 +123,9 @@ describe('the history of checks', () => {
 it('the history of checks drops what is past its retention', async () => {
   const history = createCheckStore(database.pool);
   const [old, young] = [`docs-${(pipelines += 1)}`, `docs-${(pipelines += 1)}`];
-  await history.advance([first(aStanding(old)), first(aStanding(young, { since: hours(9), evaluatedAt: hours(9) }))]);
+  await history.advance([first(aStatus(old)), first(aStatus(young, { since: hours(9), updatedAt: hours(9) }))]);
   await history.prune(hours(5));
   expect(await history.transitions({ pipeline: old, limit: 10 })).toEqual([]);
-  expect((await history.standings()).map(({ pipeline }) => pipeline)).not.toContain(old);
+  expect((await history.statuses()).map(({ pipeline }) => pipeline)).not.toContain(old);
   expect(await history.transitions({ pipeline: young, limit: 10 })).toHaveLength(1);
 });

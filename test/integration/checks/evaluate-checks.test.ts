@@ -20,7 +20,7 @@ const errors: ThresholdCheck = {
   threshold: 0.05,
   severity: 'critical',
   segments: 'all',
-  leastN: 100,
+  minN: 100,
   confirm: 3,
   noData: 'silent',
 };
@@ -101,12 +101,12 @@ describe('the checks of live traffic', () => {
     await clock.advance(3600_000);
     await evaluateChecks(deps);
     expect(await shown()).toEqual(['no_data']);
-    expect(await checkStore.standings()).toMatchObject([{ isQuiet: false }]);
+    expect(await checkStore.statuses()).toMatchObject([{ isQuiet: false }]);
 
     const gap = { measure: 'error_ratio', reason: 'no_queries', measuredAt: clock.now() };
     await measurements.record([aGap({ ...gap, windowStart: NOON, windowEnd: clock.now() })]);
     await evaluateChecks(deps);
-    expect(await checkStore.standings()).toMatchObject([{ verdict: 'no_data', isQuiet: true }]);
+    expect(await checkStore.statuses()).toMatchObject([{ verdict: 'no_data', isQuiet: true }]);
   });
 
   it('keep their name, what they were and since when through a change of the threshold', async () => {
@@ -120,9 +120,9 @@ describe('the checks of live traffic', () => {
     await evaluate(named, 0.01);
     const brokeAt = clock.now();
     for (let look = 0; look < 3; look++) await evaluate(named, 0.2);
-    const [before] = await checkStore.standings();
+    const [before] = await checkStore.statuses();
     await evaluate({ ...named, threshold: 0.08 }, 0.2);
-    const after = await checkStore.standings();
+    const after = await checkStore.statuses();
     expect(after).toMatchObject([
       {
         name: 'errors',
@@ -142,7 +142,7 @@ describe('the checks of live traffic', () => {
     await evaluateChecks(deps);
     const other: ThresholdCheck = { ...errors, name: 'service', measure: 'zero_results_ratio' };
     await evaluateChecks(contextOf(deps, { pipelines: [aWatchedPipeline({ thresholds: [other] })] }));
-    expect(await checkStore.standings()).toMatchObject([{ measure: 'zero_results_ratio', before: null, value: null }]);
+    expect(await checkStore.statuses()).toMatchObject([{ measure: 'zero_results_ratio', before: null, value: null }]);
   });
 
   it('that broke with the retriever are of its outage, until one measurement is wholly of later times', async () => {
@@ -158,8 +158,8 @@ describe('the checks of live traffic', () => {
       const bounds = { value, ciLow: value * 0.8, ciHigh: value * 1.2, n: 1000 };
       await measurements.record([aMeasurement({ measure: 'error_ratio', ...bounds, ...window })]);
       await evaluateChecks(deps);
-      const [standing] = await checkStore.standings();
-      return standing?.outageUntil !== null;
+      const [status] = await checkStore.statuses();
+      return status?.outageUntil !== null;
     };
     const isOfOutage: boolean[] = [];
     for (const [failed, value] of [
@@ -186,7 +186,7 @@ describe('the checks of live traffic', () => {
 
 describe('the checks of a retriever', () => {
   it('are judged on what its golden runs met, each run once', async () => {
-    const check: ThresholdCheck = { ...errors, measure: 'retriever_error_ratio', leastN: 2, confirm: 1 };
+    const check: ThresholdCheck = { ...errors, measure: 'retriever_error_ratio', minN: 2, confirm: 1 };
     const { deps, measurements, checkStore } = aWorld([check]);
     const answers = [
       aFailedAnswer({ queryId: 'a', outcome: 'timeout' }),
@@ -200,13 +200,13 @@ describe('the checks of a retriever', () => {
     expect(await measurements.series(series, NOON, new Date(NOON.getTime() + 1000))).toMatchObject([
       { value: 2 / 3, n: 3 },
     ]);
-    expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical', segment: 'golden_set=faq' }]);
+    expect(await checkStore.statuses()).toMatchObject([{ verdict: 'critical', segment: 'golden_set=faq' }]);
   });
 });
 
 describe('the stability of answers', () => {
   it('is what a run has in common with the pinned one, a failed question nothing, and needs no judgment', async () => {
-    const check: ThresholdCheck = { ...errors, measure: 'rbo', threshold: 0.8, leastN: 2, confirm: 1 };
+    const check: ThresholdCheck = { ...errors, measure: 'rbo', threshold: 0.8, minN: 2, confirm: 1 };
     const { clock, deps, measurements, checkStore } = aWorld([check]);
     const ran = (minutes: number, answers: readonly QueryAnswer[]) => {
       const at = new Date(NOON.getTime() + minutes * 60_000);
@@ -238,7 +238,7 @@ describe('the stability of answers', () => {
       },
     ]);
     await evaluateChecks(deps);
-    expect(await checkStore.standings()).toMatchObject([
+    expect(await checkStore.statuses()).toMatchObject([
       { segment: 'golden_set=faq', verdict: expect.not.stringMatching('ok') },
     ]);
   });
@@ -264,7 +264,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
       },
     };
     await evaluateChecks(contextOf(deps, { db: { checks: slow } }));
-    expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical', revision: 3 }]);
+    expect(await checkStore.statuses()).toMatchObject([{ verdict: 'critical', revision: 3 }]);
     expect(await checkStore.transitions({ limit: 10 })).toHaveLength(2);
     expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
     expect(await measurements.latest(clock.now())).toHaveLength(1);
@@ -290,7 +290,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
     };
     await measure(0.2);
     await evaluateChecks(contextOf(deps, { db: { checks: overtaken } }));
-    expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical' }]);
+    expect(await checkStore.statuses()).toMatchObject([{ verdict: 'critical' }]);
   });
 });
 
@@ -300,8 +300,8 @@ describe('the checks of one pipeline', () => {
     await measure(0.01);
     const pipelines = [...deps.pipelines, aWatchedPipeline({ name: 'wiki', thresholds: [errors] })];
     await evaluateChecks(contextOf(deps, { pipelines }), ['docs']);
-    expect((await checkStore.standings()).map(({ pipeline }) => pipeline)).toEqual(['docs']);
+    expect((await checkStore.statuses()).map(({ pipeline }) => pipeline)).toEqual(['docs']);
     await evaluateChecks(contextOf(deps, { pipelines }));
-    expect((await checkStore.standings()).map(({ pipeline }) => pipeline)).toEqual(['docs', 'wiki']);
+    expect((await checkStore.statuses()).map(({ pipeline }) => pipeline)).toEqual(['docs', 'wiki']);
   });
 });

@@ -22,7 +22,7 @@ async function hasOutgrown(daily: readonly (number | null)[], baseline: number):
       return value === null ? [] : [valueNow(pipeline, 'query_density', at, { value, n: 300 })];
     }),
   );
-  const phase = { kind: 'watching', density: baseline, untilMs: 0, alarms: {} } as WatchingPhase;
+  const phase = { kind: 'watching', density: baseline, untilMs: 0, alerts: {} } as WatchingPhase;
   const stored = { state: { phase, closedMs: 0 }, revision: 1, updatedAt: NOW } as StoredDensityState;
   const watch = { find: async () => stored, events: async () => [] };
   const clock = { now: () => NOW, monotonicMs: () => 0, sleep: async () => {} };

@@ -188,7 +188,7 @@ it('a baseline learns its noise from clean runs alone and says which runs it lef
   const failing = await run(20, [], {}, [4]);
   const checked = await run(25, [5], { checks: [{ ...floor, verdict: 'warning', isBeyond: true }] });
   const incident = await database.pool.query<{ id: string }>(
-    `insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, course)
+    `insert into incidents (pipeline, opened_at, closed_at, severity, evaluated_at, timeline)
      values ('clean', $1, $2, 'critical', $2, '[]') returning id`,
     [minutes(29), minutes(33)],
   );
@@ -253,7 +253,7 @@ it('days of an incident, with failures or with a failed check are not accepted a
   const day = 24 * 60;
   await run(20, [], against(pinned, 0.01));
   await database.pool.query(
-    `insert into incidents (pipeline, opened_at, closed_at, severity, looked_at, course)
+    `insert into incidents (pipeline, opened_at, closed_at, severity, evaluated_at, timeline)
      values ('troubled', $1, $2, 'critical', $2, '[]')`,
     [minutes(day), minutes(day + 60)],
   );

@@ -52,8 +52,8 @@ async function gaugesAt(
     ...parts,
   };
   const clock = new HandClock(NOON);
-  const falseAlarms = { count: 1, periodMs: 90 * 24 * HOUR };
-  const deps = contextOf({ db: { live: { traffic }, measurements }, clock, livePlans: [plan], falseAlarms });
+  const falsePages = { count: 1, periodMs: 90 * 24 * HOUR };
+  const deps = contextOf({ db: { live: { traffic }, measurements }, clock, livePlans: [plan], falsePages });
   await measureFeedback(deps, new AbortController().signal);
   const settings = { pipelines: [watched ?? pipeline], intervalSeconds: 300 };
   const gauges = feedbackGauges(settings, { measurements: await measurements.latest(NOON) });

@@ -39,7 +39,7 @@ async function gaugesOf(values: readonly number[], measure: string, parts: Conte
       db: { measurements, incidents: { list: async () => [] }, live: { deployments: { list: async () => [] } } },
       clock: new HandClock(NOON),
       config: { pipelines: [{ name: 'docs', live: { window: '1h' }, checks: [] }] },
-      falseAlarms: { count: 1, periodMs: 90 * 24 * HOUR },
+      falsePages: { count: 1, periodMs: 90 * 24 * HOUR },
     },
     parts,
   );
@@ -69,7 +69,7 @@ describe('the gauges of watched measures', () => {
   it('learn nothing from hours with an open incident', async () => {
     const values = [...usual, ...usual.map(() => 3), 3];
     const list = async () => [
-      { openedAt: hours(-30), closedAt: null, course: [{ alert: 'RecalldQualityRegression' }] },
+      { openedAt: hours(-30), closedAt: null, timeline: [{ rule: 'RecalldQualityRegression' }] },
     ];
     expect(shown(await gaugesOf(values, 'results_per_answer'))).toMatchObject({ recalld_measure_changed: 0 });
     expect(

@@ -8,7 +8,7 @@ import type { Finding } from '../../../src/app/doctor/foundations.ts';
 
 async function examined(
   manifest: string | null,
-  standings: Parameters<typeof examineManifests>[1] = null,
+  statuses: Parameters<typeof examineManifests>[1] = null,
 ): Promise<readonly Finding[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-manifest-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -28,7 +28,7 @@ pipelines:
   );
   const findings: Finding[] = [];
   const report = (finding: Finding) => void findings.push(finding);
-  await examineManifests(config, standings, new Date('2026-03-02T12:00:00Z'), report, new AbortController().signal);
+  await examineManifests(config, statuses, new Date('2026-03-02T12:00:00Z'), report, new AbortController().signal);
   return findings;
 }
 

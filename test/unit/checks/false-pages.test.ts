@@ -4,7 +4,7 @@ import { parseConfig } from '../../../src/app/config/parse.ts';
 import { createLogger } from '../../../src/app/logger.ts';
 import { createPipelines } from '../../../src/app/pipelines.ts';
 import { expectFalsePages, formatFalsePages } from '../../../src/checks/edge/false-pages-command.ts';
-import type { ExpectedOfPipeline } from '../../../src/checks/rules/false-pages.ts';
+import type { PipelineExpectation } from '../../../src/checks/rules/false-pages.ts';
 import { createDensityPlans } from '../../../src/density/plan.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 
@@ -143,7 +143,7 @@ describe('the budget', () => {
 });
 
 describe('the report', () => {
-  const report = (of: ExpectedOfPipeline): string => formatFalsePages([of], '1 per 90d');
+  const report = (of: PipelineExpectation): string => formatFalsePages([of], '1 per 90d');
 
   it('sums the checks up and is content within the budget', () => {
     const text = report(expected('{regression: ndcg@10, drop: 0.02}, {measure: ndcg@10, below: 0.8}'));

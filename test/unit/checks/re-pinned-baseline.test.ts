@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { StoredStanding } from '../../../src/checks/check-store.ts';
+import type { StoredCheckStatus } from '../../../src/checks/check-store.ts';
 import { evaluateAll, type StoredFacts } from '../../../src/checks/evaluate-checks.ts';
 import { goldenCheckName } from '../../../src/checks/rules/golden-checks.ts';
 import type { Verdict } from '../../../src/core/model.ts';
@@ -11,10 +11,10 @@ const pipeline = aWatchedPipeline({ checks: goldenChecks({ regressions: [regress
 
 /** What an evaluation leaves of a run with that difference to a baseline, a minute after the one before. */
 function evaluate(
-  previous: StoredStanding | null,
+  previous: StoredCheckStatus | null,
   minute: number,
   run: { readonly against: string; readonly value: number; readonly verdict: Verdict },
-): StoredStanding {
+): StoredCheckStatus {
   const finishedAt = new Date(NOON.getTime() + minute * 60_000);
   const { against, value, verdict } = run;
   const latest = aLatestRun();
@@ -38,7 +38,7 @@ function evaluate(
   const known = previous === null ? [] : [previous];
   const [step] = evaluateAll(contextOf({ pipelines: [pipeline], densityPlans: [] }), facts, known, finishedAt);
   if (step === undefined) throw new Error('there is one check');
-  return { ...step.standing, revision: minute };
+  return { ...step.status, revision: minute };
 }
 
 it('states a difference and how it was before against one baseline', () => {

@@ -30,14 +30,14 @@ describe('how a check stood over time', () => {
   });
 
   it('is as it is now for a check that did not change, and nothing before it was first judged', () => {
-    const standing = { verdict: 'critical', since: hours(3) } as const;
-    expect(verdictIntervals([], standing, hours(4), hours(6))).toEqual([
+    const status = { verdict: 'critical', since: hours(3) } as const;
+    expect(verdictIntervals([], status, hours(4), hours(6))).toEqual([
       { verdict: 'critical', from: hours(4), until: hours(6) },
     ]);
-    expect(verdictIntervals([], standing, hours(0), hours(6))).toEqual([
+    expect(verdictIntervals([], status, hours(0), hours(6))).toEqual([
       { verdict: 'critical', from: hours(3), until: hours(6) },
     ]);
-    expect(verdictIntervals([], standing, hours(0), hours(2))).toEqual([]);
+    expect(verdictIntervals([], status, hours(0), hours(2))).toEqual([]);
     expect(verdictIntervals([], unjudged, hours(0), hours(6))).toEqual([]);
     expect(verdictIntervals([change(2, null, 'ok', null)], unjudged, hours(0), hours(6))).toEqual([
       { verdict: 'ok', from: hours(2), until: hours(6) },

@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
-import { type ClosingRow, closingTable } from '../../../src/demo/alarm-log.ts';
+import { type ClosingRow, closingTable } from '../../../src/demo/alert-log.ts';
 
 const row: ClosingRow = {
   fault: 'index loses documents',
-  alarm: { name: 'ndcg@10 below 0.8', severity: 'critical' },
+  alert: { name: 'ndcg@10 below 0.8', severity: 'critical' },
   detectedAfter: { goldenRuns: 1, liveQueries: 50 },
   cause: 'index_lost_documents',
-  falseAlarms: 0,
+  falseAlerts: 0,
 };
 
 it('has a line for each fault, in columns', () => {
   const other: ClosingRow = {
     ...row,
     fault: 'x',
-    alarm: { name: 'density drift', severity: 'warning' },
+    alert: { name: 'density drift', severity: 'warning' },
     detectedAfter: { goldenRuns: 2, liveQueries: 1 },
-    falseAlarms: 3,
+    falseAlerts: 3,
   };
   expect(closingTable([row, other])).toEqual([
     'fault                  alarm                     detected after     diagnosis             false before',
@@ -25,6 +25,6 @@ it('has a line for each fault, in columns', () => {
 });
 
 it('says what never came', () => {
-  const [, line] = closingTable([{ ...row, alarm: null, detectedAfter: null, cause: null }]);
+  const [, line] = closingTable([{ ...row, alert: null, detectedAfter: null, cause: null }]);
   expect(line?.split(/ {2,}/)).toEqual(['index loses documents', 'none', 'never', 'none', '0']);
 });

@@ -71,7 +71,7 @@ export function runPage(data: RunPageData): PageContent {
         ? verdictBadge(summary.verdict)
         : badge(run.status, runTones[run.status]),
     content: [
-      [alarmOf(run), summary.failure?.explanation, ...run.doubts].map((sentence) => sentence && callout(sentence)),
+      [problemOf(run), summary.failure?.explanation, ...run.doubts].map((sentence) => sentence && callout(sentence)),
       section(
         'run',
         run.id,
@@ -148,7 +148,7 @@ function misses(runId: string, explained: ExplainedRun | null): Section {
   );
 }
 
-function alarmOf(run: GoldenRun): string | null {
+function problemOf(run: GoldenRun): string | null {
   if (run.reason !== null) return run.reason;
   return run.status === 'failed' ? 'The run did not come to its end; the log of recalld says why.' : null;
 }

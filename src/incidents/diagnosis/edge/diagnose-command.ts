@@ -35,17 +35,17 @@ function contentOf({ pipeline, latest, now }: PipelineDiagnosis): Content {
   const until = latest.closedAt !== null && [' to ', time(latest.closedAt)];
   return [
     paragraph(strong(pipeline), ': nothing is in alarm. It last was from ', time(latest.openedAt), until, '.'),
-    latest.course.map(({ name, worst }) => paragraph(`At its worst, ${name}: ${worst.text}`)),
+    latest.timeline.map(({ name, worst }) => paragraph(`At its worst, ${name}: ${worst.text}`)),
     resultOf(latest),
   ];
 }
 
 function resultOf(diagnosis: Diagnosis): Content {
-  const { alarms, runId, referenceRunId } = diagnosis;
+  const { alerts, runId, referenceRunId } = diagnosis;
   const compare = referenceRunId === null ? '' : `, recalld runs compare ${referenceRunId} ${runId ?? ''}`;
   return [
     findings(diagnosis),
-    paragraph(`In alarm: ${alarms.join('; ')}`),
+    paragraph(`In alarm: ${alerts.join('; ')}`),
     runId !== null && paragraph(`Look further: recalld runs show ${runId}${compare}`),
     others(diagnosis),
   ];

@@ -198,7 +198,7 @@ function joined(sentences: readonly string[]): string {
 const MIN_FALL = 0.005;
 
 /** These are alarms wherever they are measured, without a check. */
-const alwaysAlarms: readonly EffectKind[] = [
+const alwaysReported: readonly EffectKind[] = [
   'failures',
   'relevance',
   'judge',
@@ -215,10 +215,10 @@ const alwaysAlarms: readonly EffectKind[] = [
  * The effects that are in alarm. One that was in alarm but is as it was before has the size 0: no cause explains it. One
  * that cannot be held against before is left out. Empty when it is not known what is in alarm.
  */
-function effectsOf({ alarmed, run }: Pick<Observations, 'alarmed' | 'run'>, signs: readonly Sign[]): Effect[] {
-  if (alarmed === null) return [];
-  const always = alwaysAlarms.filter((kind) => isMoved(kind, signs) || (kind === 'failures' && isFailing(signs)));
-  return [...new Set([...alarmed, ...always])].flatMap((kind): Effect[] => {
+function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs: readonly Sign[]): Effect[] {
+  if (firing === null) return [];
+  const always = alwaysReported.filter((kind) => isMoved(kind, signs) || (kind === 'failures' && isFailing(signs)));
+  return [...new Set([...firing, ...always])].flatMap((kind): Effect[] => {
     if (kind === 'score') return scoreEffect(run, signs);
     if (kind === 'failures') return failures(run, signs);
     const [name] = movedBy[kind] ?? [];

@@ -9,10 +9,10 @@ import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
 /** Something that rings now. */
-export interface Alarm {
+export interface Alert {
   readonly name: string;
   /** The alert rule that carries the same, whose summary and runbook are its own. */
-  readonly alert: string;
+  readonly rule: string;
   readonly severity: Severity;
   /** Whose runs it is about; null for one that is not about a golden set. */
   readonly goldenSet: string | null;
@@ -44,28 +44,28 @@ export interface Diagnosis
   > {
   readonly pipeline: string;
   /** Names of what was in alarm. */
-  readonly alarms: readonly string[];
+  readonly alerts: readonly string[];
   /** The golden run that was looked at, and the good one that it was held against; null where there was none. */
   readonly runId: string | null;
   readonly referenceRunId: string | null;
 }
 
 /** How one alarm went within an incident. */
-export interface AlarmCourse {
+export interface AlertTimeline {
   readonly name: string;
   /** The alert rule of the worst that it came to. */
-  readonly alert: string;
+  readonly rule: string;
   readonly goldenSet: string | null;
   /** The worst that it came to. */
   readonly severity: Severity;
   /** How it stands; null when it is over. */
-  readonly stands: Severity | null;
+  readonly currentSeverity: Severity | null;
   readonly openedAt: Date;
   /** When it was last over; null while it rings. */
   readonly endedAt: Date | null;
   /** When it became critical; several times when it fell back in between. */
   readonly criticalAt: readonly Date[];
-  readonly worst: Pick<Alarm, 'headline' | 'text' | 'value' | 'comparedWith'> & { readonly at: Date };
+  readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'comparedWith'> & { readonly at: Date };
   /** What was measured when it was last over: `nDCG@10 recovered to 0.82`; null while it rings, and without a measurement. */
   readonly recovered: string | null;
 }
@@ -89,15 +89,15 @@ export interface Incident extends Diagnosis {
   /** The worst that it came to. */
   readonly severity: Severity;
   /** When what is said of the cause had been looked at twice, and may be told; null until then. */
-  readonly settledAt: Date | null;
-  readonly saidAt: Date;
-  readonly course: readonly AlarmCourse[];
+  readonly confirmedAt: Date | null;
+  readonly diagnosedAt: Date;
+  readonly timeline: readonly AlertTimeline[];
   /** What was said before, the latest first. */
-  readonly earlier: readonly SaidBefore[];
+  readonly earlier: readonly EarlierDiagnosis[];
 }
 
-export interface SaidBefore extends Omit<Diagnosis, 'pipeline' | 'ranked' | 'referenceRunId'> {
-  readonly saidAt: Date;
+export interface EarlierDiagnosis extends Omit<Diagnosis, 'pipeline' | 'ranked' | 'referenceRunId'> {
+  readonly diagnosedAt: Date;
 }
 
 /** A first guess is often corrected by the next look, 15 s later: until then no message carries a cause. */
@@ -108,70 +108,70 @@ export function isFinal(openedAt: Date, at: Date): boolean {
 }
 
 /** What a look at what rings adds to how the alarms of an incident went. */
-export function followAlarms(
-  course: readonly AlarmCourse[],
-  ringing: readonly Alarm[],
+export function updateTimelines(
+  timeline: readonly AlertTimeline[],
+  firing: readonly Alert[],
   at: Date,
   recoveries: Recoveries = new Map(),
-): AlarmCourse[] {
-  const known = new Set(course.map(({ name }) => name));
+): AlertTimeline[] {
+  const known = new Set(timeline.map(({ name }) => name));
   return [
-    ...course.map((one) => {
-      const alarm = ringing.find(({ name }) => name === one.name);
-      return alarm === undefined ? ended(one, at, recoveries) : carriedOn(one, alarm, at);
+    ...timeline.map((one) => {
+      const alert = firing.find(({ name }) => name === one.name);
+      return alert === undefined ? ended(one, at, recoveries) : carriedOn(one, alert, at);
     }),
-    ...ringing.filter(({ name }) => !known.has(name)).map((alarm) => begun(alarm, at)),
+    ...firing.filter(({ name }) => !known.has(name)).map((alert) => begun(alert, at)),
   ];
 }
 
-function begun(alarm: Alarm, at: Date): AlarmCourse {
-  const { name, alert, goldenSet, severity } = alarm;
+function begun(alert: Alert, at: Date): AlertTimeline {
+  const { name, rule, goldenSet, severity } = alert;
   return {
     name,
-    alert,
+    rule,
     goldenSet,
     severity,
-    stands: severity,
+    currentSeverity: severity,
     openedAt: at,
     endedAt: null,
     criticalAt: severity === 'critical' ? [at] : [],
-    worst: worstAt(alarm, at),
+    worst: worstAt(alert, at),
     recovered: null,
   };
 }
 
-function ended(course: AlarmCourse, at: Date, recoveries: Recoveries): AlarmCourse {
-  const recovered = recoveries.get(course.name) ?? null;
-  return course.stands === null ? course : { ...course, stands: null, endedAt: at, recovered };
+function ended(timeline: AlertTimeline, at: Date, recoveries: Recoveries): AlertTimeline {
+  const recovered = recoveries.get(timeline.name) ?? null;
+  return timeline.currentSeverity === null ? timeline : { ...timeline, currentSeverity: null, endedAt: at, recovered };
 }
 
-function carriedOn(course: AlarmCourse, alarm: Alarm, at: Date): AlarmCourse {
-  const { severity, stands, criticalAt, worst } = course;
-  const isEscalated = course.severity === 'warning' && alarm.severity === 'critical';
-  const isWorst = isEscalated || isBeyond(alarm, worst);
+function carriedOn(timeline: AlertTimeline, alert: Alert, at: Date): AlertTimeline {
+  const { severity, currentSeverity, criticalAt, worst } = timeline;
+  const isEscalated = timeline.severity === 'warning' && alert.severity === 'critical';
+  const isWorst = isEscalated || isBeyond(alert, worst);
   return {
-    ...course,
-    alert: isEscalated ? alarm.alert : course.alert,
-    severity: alarm.severity === 'critical' ? 'critical' : severity,
-    stands: alarm.severity,
+    ...timeline,
+    rule: isEscalated ? alert.rule : timeline.rule,
+    severity: alert.severity === 'critical' ? 'critical' : severity,
+    currentSeverity: alert.severity,
     endedAt: null,
-    criticalAt: alarm.severity === 'critical' && stands !== 'critical' ? [...criticalAt, at] : criticalAt,
-    worst: isWorst ? worstAt(alarm, at) : worst,
+    criticalAt: alert.severity === 'critical' && currentSeverity !== 'critical' ? [...criticalAt, at] : criticalAt,
+    worst: isWorst ? worstAt(alert, at) : worst,
     recovered: null,
   };
 }
 
-function worstAt({ headline, text, value, comparedWith }: Alarm, at: Date): AlarmCourse['worst'] {
+function worstAt({ headline, text, value, comparedWith }: Alert, at: Date): AlertTimeline['worst'] {
   return { at, headline, text, value, comparedWith };
 }
 
 /** Whether a value is further beyond its threshold than another was; false for differences to two baselines. */
-function isBeyond({ value, threshold, comparedWith }: Alarm, than: AlarmCourse['worst']): boolean {
+function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
   return than.value < threshold ? value < than.value : value > than.value;
 }
 
-function isSameBaseline(comparedWith: Alarm['comparedWith'], than: AlarmCourse['worst']): boolean {
+function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline['worst']): boolean {
   return (comparedWith ?? null) === (than.comparedWith ?? null);
 }
 
@@ -181,8 +181,8 @@ export type Trend = 'worse' | 'steady' | 'recovering';
 export const ECHO_MS = 2 * HOUR_MS;
 
 /** True for alerts on windows of hours, and on differences from earlier runs: they may start firing after the fault has ended. */
-export function looksBack({ alert }: Pick<Alarm, 'alert'>): boolean {
-  return alert === MEASURE_CHANGED || alert === 'RecalldFeedbackFell' || alert.startsWith('RecalldDensity');
+export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
+  return rule === MEASURE_CHANGED || rule === 'RecalldFeedbackFell' || rule.startsWith('RecalldDensity');
 }
 
 /**
@@ -190,34 +190,34 @@ export function looksBack({ alert }: Pick<Alarm, 'alert'>): boolean {
  * and better than it was at its worst. What is seen then is the repair and not the fault. So is a new alert that looks
  * back, when all that fired before it is fixed.
  */
-export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[], at: Date): Trend {
-  const hasNews = ringing.some((alarm) => !looksBack(alarm) && course.every(({ name }) => name !== alarm.name));
-  if (course.length > 0 && !hasNews && course.every((known) => isFixed(known, ringing, at))) return 'recovering';
-  const trends = new Set(ringing.map((alarm) => trendOfAlarm(course, alarm)));
+export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
+  const hasNews = firing.some((alert) => !looksBack(alert) && timeline.every(({ name }) => name !== alert.name));
+  if (timeline.length > 0 && !hasNews && timeline.every((known) => isFixed(known, firing, at))) return 'recovering';
+  const trends = new Set(firing.map((alert) => trendOfAlert(timeline, alert)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
 /** True if an alert resolved lately, or still fires by hysteresis while its value is good again. */
-function isFixed({ name, endedAt, worst }: AlarmCourse, ringing: readonly Alarm[], at: Date): boolean {
-  const alarm = ringing.find((one) => one.name === name);
-  if (alarm === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
-  const { value, threshold } = alarm;
+function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
+  const alert = firing.find((one) => one.name === name);
+  if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
+  const { value, threshold } = alert;
   if (value === null || threshold === null || worst.value === null) return false;
   return worst.value < threshold ? value >= threshold : value <= threshold;
 }
 
-function trendOfAlarm(course: readonly AlarmCourse[], alarm: Alarm): Trend {
-  const known = course.find(({ name }) => name === alarm.name);
+function trendOfAlert(timeline: readonly AlertTimeline[], alert: Alert): Trend {
+  const known = timeline.find(({ name }) => name === alert.name);
   if (known === undefined) return 'worse';
-  if (known.severity === 'warning' && alarm.severity === 'critical') return 'worse';
+  if (known.severity === 'warning' && alert.severity === 'critical') return 'worse';
   const { worst } = known;
-  if (worst.value === null || alarm.value === null || alarm.value === worst.value) return 'steady';
-  if (!isSameBaseline(alarm.comparedWith, worst)) return 'steady';
-  return isBeyond(alarm, worst) ? 'worse' : 'recovering';
+  if (worst.value === null || alert.value === null || alert.value === worst.value) return 'steady';
+  if (!isSameBaseline(alert.comparedWith, worst)) return 'steady';
+  return isBeyond(alert, worst) ? 'worse' : 'recovering';
 }
 
-type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs'>;
+type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 
 /**
  * Whether what a new look came to is said in place of what was said last. What reads the same is said again with the
@@ -227,11 +227,11 @@ type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs
  * fault is fixed, and the last alerts have not been evaluated since. An alert that has ended is recovery too, as long as
  * none of the others is worse than before.
  */
-export function isSaid(last: Said, next: Said, trend: Trend): boolean {
+export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
-  const isEasing = trend === 'steady' && last.alarms.some((name) => !next.alarms.includes(name));
-  const isMore = next.alarms.some((name) => !last.alarms.includes(name));
+  const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
+  const isMore = next.alerts.some((name) => !last.alerts.includes(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
   if (isMore) return next.cause !== 'unknown' || last.confidence === 'low';
   if (last.confidence === 'low' || last.cause === next.cause) return true;
@@ -243,7 +243,7 @@ function isSame(a: Said, b: Said): boolean {
   return (
     a.cause === b.cause &&
     a.confidence === b.confidence &&
-    isSameList(a.alarms, b.alarms) &&
+    isSameList(a.alerts, b.alerts) &&
     isSameList(statesOf(a), statesOf(b))
   );
 }
@@ -293,9 +293,9 @@ export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap
 export const BRIEF_MS = 30 * MINUTE_MS;
 
 /** Of the pages from `from` to before `until`. */
-export function pageStatistics(incidents: readonly Pick<Incident, 'course' | 'cause'>[], from: Date, until: Date) {
-  const pages = incidents.flatMap(({ course, cause }) =>
-    course.flatMap(({ criticalAt, endedAt }) =>
+export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | 'cause'>[], from: Date, until: Date) {
+  const pages = incidents.flatMap(({ timeline, cause }) =>
+    timeline.flatMap(({ criticalAt, endedAt }) =>
       criticalAt
         .filter((at) => at >= from && at < until)
         .map((at) => ({

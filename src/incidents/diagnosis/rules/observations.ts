@@ -38,7 +38,7 @@ import type { Samples } from './samples.ts';
 
 export interface Observations {
   /** What the checks in alarm are about; null when that is not known. */
-  readonly alarmed: readonly EffectKind[] | null;
+  readonly firing: readonly EffectKind[] | null;
   /** When it was first bad, as far as that is known; null when it is not. */
   readonly onset: Date | null;
   /** What the measured signs were measured on. */

@@ -34,7 +34,7 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(
-  observed: Omit<Observations, 'run' | 'live' | 'relevance' | 'judge' | 'alarmed' | 'onset' | 'samples'>,
+  observed: Omit<Observations, 'run' | 'live' | 'relevance' | 'judge' | 'firing' | 'onset' | 'samples'>,
 ): Sign[] {
   const { store, annRecall, canary, index, arrivals, deployments, density, topics, sentinel, ownWork } = observed;
   return [

@@ -79,8 +79,8 @@ export const isSameText = (one: string, other: string): boolean =>
 const OF_A_VERSION = 0.5;
 
 /** The first of these that explains it; null: others are merely held to be nearer. */
-export function outrankedBy(stands: StandsAbove): Outranked | null {
-  return byVersion(stands) ?? byCopies(stands) ?? byHubs(stands) ?? byLanguage(stands);
+export function outrankedBy(above: StandsAbove): Outranked | null {
+  return byVersion(above) ?? byCopies(above) ?? byHubs(above) ?? byLanguage(above);
 }
 
 const mark =

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
 import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
-import type { AlarmCourse, Incident } from '../../diagnosis/rules/incident.ts';
+import type { AlertTimeline, Incident } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
 
 export type NotificationEvent = 'opened' | 'updated' | 'closed';
@@ -14,7 +14,7 @@ export type NotificationEvent = 'opened' | 'updated' | 'closed';
 /** What of an incident decides which message is due. */
 export type IncidentToTell = Pick<
   Incident,
-  'severity' | 'openedAt' | 'closedAt' | 'settledAt' | 'cause' | 'confidence'
+  'severity' | 'openedAt' | 'closedAt' | 'confirmedAt' | 'cause' | 'confidence'
 >;
 
 /** A message that was due to a receiver, in the order in which it came to be. */
@@ -59,7 +59,7 @@ export function dueMessage(
 ): NotificationEvent | null {
   if (incident.severity === 'warning' && minSeverity === 'critical') return null;
   const opened = known.find(({ event }) => event === 'opened');
-  const { openedAt, closedAt, settledAt } = incident;
+  const { openedAt, closedAt, confirmedAt } = incident;
   if (opened !== undefined && opened.givenUpAt !== null) return null;
   if (closedAt !== null) {
     if (known.some(({ event }) => event === 'closed')) return null;
@@ -68,10 +68,10 @@ export function dueMessage(
   }
   if (opened === undefined) {
     const hasWaited = now.getTime() - openedAt.getTime() >= CAUSE_WAIT_MS;
-    return settledAt !== null || hasWaited ? 'opened' : null;
+    return confirmedAt !== null || hasWaited ? 'opened' : null;
   }
   const last = known.at(-1);
-  return settledAt !== null && last?.sentAt != null && isFollowUp(incident, last.cause, takesUpdates)
+  return confirmedAt !== null && last?.sentAt != null && isFollowUp(incident, last.cause, takesUpdates)
     ? 'updated'
     : null;
 }
@@ -119,14 +119,14 @@ export interface Message {
 
 /** @param consoleUrl where browsers reach recalld; null when it is not configured */
 export function messageOf(incident: Incident, event: NotificationEvent, consoleUrl: string | null): Message {
-  const { id, pipeline, severity, openedAt, closedAt, closedBecause, saidAt, course } = incident;
+  const { id, pipeline, severity, openedAt, closedAt, closedBecause, diagnosedAt, timeline } = incident;
   const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
   const worst = worstOf(incident);
   const isOver = event === 'closed';
   const key = `recalld/${pipeline}/${openedAt.toISOString()}/${id}`;
   return {
     event,
-    id: event === 'updated' ? `${key}/updated/${saidAt.toISOString()}` : `${key}/${event}`,
+    id: event === 'updated' ? `${key}/updated/${diagnosedAt.toISOString()}` : `${key}/${event}`,
     key,
     pipeline,
     severity,
@@ -135,21 +135,21 @@ export function messageOf(incident: Incident, event: NotificationEvent, consoleU
     closedBecause,
     summary: `${pipeline}: ${isOver ? endOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
     lines: isOver
-      ? course.map(lineOfEnd)
-      : course.filter(({ stands }) => stands !== null).map(({ worst: { text } }) => text),
+      ? timeline.map(lineOfEnd)
+      : timeline.filter(({ currentSeverity }) => currentSeverity !== null).map(({ worst: { text } }) => text),
     diagnosis: isOver ? causeThatWas(incident) : diagnosisOf(incident),
     link: console && `${console}/incidents/${id}`,
-    runbook: console && `${console}/runbooks/${worst?.alert ?? ''}`,
+    runbook: console && `${console}/runbooks/${worst?.rule ?? ''}`,
   };
 }
 
 /** Of the most severe alerts one that still fires, else the one that came first. */
-function worstOf({ course, severity }: Incident): AlarmCourse | undefined {
-  const severe = course.filter((one) => one.severity === severity);
-  return severe.find(({ stands }) => stands !== null) ?? severe[0] ?? course[0];
+function worstOf({ timeline, severity }: Incident): AlertTimeline | undefined {
+  const severe = timeline.filter((one) => one.severity === severity);
+  return severe.find(({ currentSeverity }) => currentSeverity !== null) ?? severe[0] ?? timeline[0];
 }
 
-function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlarmCourse | undefined): string {
+function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlertTimeline | undefined): string {
   const after = closedAt === null ? '' : ` after ${spanText(closedAt.getTime() - openedAt.getTime())}`;
   if (closedBecause === 'left_config') return `closed${after}: ${LEFT_CONFIG}`;
   return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
@@ -158,7 +158,7 @@ function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlarmCour
 const LEFT_CONFIG = 'it left the config and is no longer evaluated; it was not seen to recover';
 
 /** In no tense, so that nothing that is over reads as if it went on. */
-function lineOfEnd({ name, recovered, openedAt, endedAt, worst }: AlarmCourse): string {
+function lineOfEnd({ name, recovered, openedAt, endedAt, worst }: AlertTimeline): string {
   const until = endedAt === null ? '' : ` to ${momentText(endedAt)}`;
   const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
   return `${name}: from ${momentText(openedAt)}${until}, at its worst ${worst.headline}.${end}`;
@@ -180,8 +180,8 @@ const MAX_EVIDENCE = 2;
 
 /** Titles, evidence and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
 function diagnosisOf(incident: Incident): string {
-  const { settledAt, cause, confidence, ranked, also } = incident;
-  if (settledAt === null) return 'Cause not yet known.';
+  const { confirmedAt, cause, confidence, ranked, also } = incident;
+  if (confirmedAt === null) return 'Cause not yet known.';
   const { title, action } = causeTexts[cause];
   const own = ranked.find((one) => one.cause === cause)?.supporting ?? [];
   const evidence = own.filter(({ name }) => name !== 'topics').slice(0, MAX_EVIDENCE);
@@ -200,8 +200,8 @@ function diagnosisOf(incident: Incident): string {
   return [first, ...others].join('');
 }
 
-function causeThatWas({ settledAt, cause, confidence }: Incident): string {
-  if (settledAt === null || cause === 'unknown') return 'Its cause stayed unknown.';
+function causeThatWas({ confirmedAt, cause, confidence }: Incident): string {
+  if (confirmedAt === null || cause === 'unknown') return 'Its cause stayed unknown.';
   return `Diagnosed cause: ${causeTexts[cause].title} (${confidence} confidence).`;
 }
 

@@ -17,11 +17,11 @@ import { systemClock } from '../../../core/system-clock.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { terminalText } from '../../../report/terminal.ts';
 import { checkIndex } from '../check-index.ts';
-import { type HubsReport, readHubs, readIndexStanding } from '../index-reads.ts';
+import { type HubsReport, readHubs, readIndexStatus } from '../index-reads.ts';
 import { createIndexPlans } from '../plan.ts';
 import { type Hub, MIN_QUESTIONS } from '../rules/hubs.ts';
-import { deadChunks, hubsSection, standingContent } from './index-page.ts';
-import { indexStandingJson } from './index-routes.ts';
+import { deadChunks, hubsSection, statusContent } from './index-page.ts';
+import { indexStatusJson } from './index-routes.ts';
 
 interface HubsOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -143,7 +143,7 @@ const PUT_OFF = 'The store failed or slowed down, and the round was put off; --s
 async function show(store: CommandStore, { pipeline, documents: most, json }: CheckOptions): Promise<void> {
   const now = systemClock.now();
   // The replica may lag behind the round that has just ended.
-  const standing = await readIndexStanding({ ...store, reads: store.db }, pipeline, now, most);
-  if (json === true) printJson(indexStandingJson(pipeline, standing, now));
-  else printLine(terminalText(standingContent({ ...standing, isIndexed: true, now }), now));
+  const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, most);
+  if (json === true) printJson(indexStatusJson(pipeline, status, now));
+  else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));
 }

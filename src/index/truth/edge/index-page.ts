@@ -21,7 +21,7 @@ import {
   value,
   verbatim,
 } from '../../../report/model/show.ts';
-import type { FoundOfKind, HubsReport, IndexPageData, IndexStanding } from '../index-reads.ts';
+import type { FoundOfKind, HubsReport, IndexPageData, IndexStatus } from '../index-reads.ts';
 import { isTooOld } from '../measure-index.ts';
 import type { NamedKind } from '../rules/findings.ts';
 import type { Hub } from '../rules/hubs.ts';
@@ -47,7 +47,7 @@ export function indexPage(data: IndexPageData): PageContent {
         'index',
         'What the store holds, and should hold',
         { lead: 'The vector store against the manifest of the documents that it should hold.' },
-        standing(data),
+        status(data),
       ),
       leaks.length > 0 && leaked(leaks),
       foundSections(found),
@@ -70,14 +70,14 @@ export function indexPage(data: IndexPageData): PageContent {
   };
 }
 
-type Standing = IndexStanding & Pick<IndexPageData, 'isIndexed' | 'now'>;
+type PageStatus = IndexStatus & Pick<IndexPageData, 'isIndexed' | 'now'>;
 
 /** By itself, as the last round found it. */
-export function standingContent(of: Standing): Content {
-  return [standing(of), foundSections(of.found)];
+export function statusContent(of: PageStatus): Content {
+  return [status(of), foundSections(of.found)];
 }
 
-function standing({ isIndexed, checkedAt, documents, measures, now }: Standing): Content {
+function status({ isIndexed, checkedAt, documents, measures, now }: PageStatus): Content {
   if (!isIndexed)
     return empty(
       'Nobody says what the store of this pipeline should hold.',
@@ -93,7 +93,7 @@ function standing({ isIndexed, checkedAt, documents, measures, now }: Standing):
   ];
 }
 
-function measuresTable(measures: IndexStanding['measures'], now: Date): Table {
+function measuresTable(measures: IndexStatus['measures'], now: Date): Table {
   const rows = measures.map((latest) => ({ latest, isTooOld: isTooOld(latest, now) }));
   return table(
     'Measures of the index',

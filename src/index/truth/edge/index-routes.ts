@@ -6,13 +6,13 @@ import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import { identifier, limitField, parseRequest } from '../../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
-import { type IndexStanding, readIndexStanding } from '../index-reads.ts';
+import { type IndexStatus, readIndexStatus } from '../index-reads.ts';
 import { isTooOld } from '../measure-index.ts';
 import { namedKinds } from '../rules/findings.ts';
 
 const bounded = z.number().nullable();
 
-const indexStandingSchema = z.object({
+const indexStatusSchema = z.object({
   pipeline: z.string(),
   checked_at: z.iso.datetime().nullable().describe('When the last whole round ended; null before the first.'),
   documents: z.int().nullable().describe('Documents that the manifest names.'),
@@ -54,7 +54,7 @@ export const indexEndpoints: readonly Endpoint[] = [
     scope: 'read',
     query: indexQuery,
     body: null,
-    responses: { '200': { description: 'As the last rounds found it.', body: indexStandingSchema } },
+    responses: { '200': { description: 'As the last rounds found it.', body: indexStatusSchema } },
   },
 ];
 
@@ -63,18 +63,18 @@ export function addIndex(app: FastifyInstance, context: Context, authentication:
     const { pipeline, limit } = parseRequest(request.query, indexQuery, 'query');
     findPipeline(context.pipelines, pipeline);
     const now = context.clock.now();
-    return indexStandingJson(pipeline, await readIndexStanding(context, pipeline, now, limit), now);
+    return indexStatusJson(pipeline, await readIndexStatus(context, pipeline, now, limit), now);
   });
 }
 
 const unknown = { value: null, ciLow: null, ciHigh: null, n: 0 };
 
-export function indexStandingJson(
+export function indexStatusJson(
   pipeline: string,
-  { checkedAt, documents, measures, found }: IndexStanding,
+  { checkedAt, documents, measures, found }: IndexStatus,
   now: Date,
-): z.infer<typeof indexStandingSchema> {
-  return toWire(indexStandingSchema, {
+): z.infer<typeof indexStatusSchema> {
+  return toWire(indexStatusSchema, {
     pipeline,
     checkedAt,
     documents,

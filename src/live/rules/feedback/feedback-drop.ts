@@ -6,7 +6,7 @@
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
-import { alarmThreshold, type FalsePageBudget } from '../../../density/rules/alarm.ts';
+import { alertThreshold, type FalsePageBudget } from '../../../density/rules/alert.ts';
 import { median } from '../../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 import { type DetectorSettings, newDetector, stepDetector } from '../../../math/stats/sequential.ts';
@@ -123,7 +123,7 @@ export function feedbackDrop(
   const dropped = shareOf(buckets.filter(({ startMs }) => startMs >= since.fromMs && startMs <= since.untilMs));
   const latestShare = shareOf(latestOf(buckets));
   const isOver = latestShare > (baselineShare + dropped) / 2;
-  const logRatio = logEvidence - Math.log(alarmThreshold(budget, bucketMs, 1));
+  const logRatio = logEvidence - Math.log(alertThreshold(budget, bucketMs, 1));
   return {
     evidenceRatio: isOver ? 0 : Math.exp(Math.min(logRatio, MAX_LOG_RATIO)),
     baselineShare,

@@ -32,7 +32,7 @@ function signInPage({ frame, next, problem }: SignInPageProps): string {
       <form method="post" action="/sign-in" class="panel sign-in">
         <input type="hidden" name="next" value={next} />
         {problem === null ? null : (
-          <p class="alarm" role="alert" id="problem">
+          <p class="alert" role="alert" id="problem">
             {problem}
           </p>
         )}

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { createCheckStore, readCheckGauges } from '../../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
-import { judgeGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
+import { evaluateGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
@@ -229,7 +229,7 @@ const errorCheck: ThresholdCheck = {
   threshold: 0.05,
   severity: 'critical',
   segments: 'all',
-  leastN: 100,
+  minN: 100,
   confirm: 3,
   noData: 'silent',
 };
@@ -286,7 +286,7 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   const { checks = criticalFloor, evidence = {}, secondsAfterNoon = 600 } = agreement;
   const clock = new SteerableClock(new Date(NOON.getTime() + secondsAfterNoon * 1000));
   const scores = evidence.scores ?? [aScore()];
-  const judged = judgeGoldenRun(checks, 'faq', {
+  const judged = evaluateGoldenRun(checks, 'faq', {
     scores,
     compared: 'no baseline is pinned',
     history: [],

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { gaugesOf } from '../../../../src/checks/check-store.ts';
-import { alarmText } from '../../../../src/checks/rules/alarm-text.ts';
+import { alertText } from '../../../../src/checks/rules/alert-text.ts';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 import { missing } from '../../../support/missing.ts';
@@ -81,13 +81,13 @@ describe.skipIf(missing('promtool'))('Prometheus says', () => {
 
   it.each(states)('of %s what recalld says', (name, parts) => {
     const state = aCheckState(parts);
-    const description = `${alarmText(state)}. The check "${state.name}" of docs became critical; sampling noise does not explain it.`;
+    const description = `${alertText(state)}. The check "${state.name}" of docs became critical; sampling noise does not explain it.`;
     expect(verdictOn('RecalldCheckCritical', name, state, description)).toBe('');
   });
 
   it('of a check without data since when, and how it was', () => {
     const state = aCheckState({ verdict: 'no_data', ...bare, value: null, before: 0.9 });
-    const description = `${alarmText(state)}. The check "${state.name}" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`;
+    const description = `${alertText(state)}. The check "${state.name}" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`;
     expect(verdictOn('RecalldCheckNoData', 'no data', state, description)).toBe('');
   });
 });

@@ -69,9 +69,9 @@ describe('the answers of old golden runs', () => {
     }
     await database.pool.query(
       `with i as (
-         insert into incidents (pipeline, opened_at, severity, looked_at, course)
+         insert into incidents (pipeline, opened_at, severity, evaluated_at, timeline)
          values ($1::text, now(), 'critical', now(), '[]') returning id)
-       insert into diagnoses (incident_id, said_at, cause, confidence, probability, summary, alarms, run_id, findings)
+       insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, run_id, findings)
        select id, now(), 'unknown', 'low', 0.5, '', '{}', $2::text, '{}' from i`,
       [pipeline, ids[3]],
     );

@@ -9,7 +9,7 @@ import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.t
 import { createNotifications, notify } from '../../../../src/incidents/notifications/notify.ts';
 import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
 import { createConfiguredParts } from '../../../../src/live/deployments/configured-parts.ts';
-import { aDiagnosis, anAlarm, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
+import { aDiagnosis, anAlert, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { json, startFaultServer } from '../../../support/fault-server.ts';
@@ -48,7 +48,7 @@ const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
     },
     since,
   );
-const look = (at: Date) => incidents().look([anAlarm()], aDiagnosis({ pipeline: docs.name }), at);
+const look = (at: Date) => incidents().look([anAlert()], aDiagnosis({ pipeline: docs.name }), at);
 
 describe('a pipeline that leaves the config', () => {
   it('has its incident closed five minutes later, with one message that says why', async () => {

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createCheckStore } from '../../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
-import { judgeGoldenRun } from '../../../../src/checks/rules/golden-checks.ts';
+import { evaluateGoldenRun } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import { topicsTable } from '../../../../src/density/topics-table.ts';
 import { watchTable } from '../../../../src/density/watch-table.ts';
@@ -97,7 +97,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     const { scores } = scoreRun(queries, answers, settings);
     const current = ofRuns.at(-1) ?? 'nothing to compare with';
     const labels = { kind: 'unknown', reason: 'nobody looked' } as const;
-    const checks = judgeGoldenRun(pipeline.checks, 'faq', {
+    const checks = evaluateGoldenRun(pipeline.checks, 'faq', {
       scores,
       compared: current,
       history: ofRuns.slice(0, -1),
@@ -131,7 +131,7 @@ const slow: ThresholdCheck = {
   threshold: 0.2,
   severity: 'critical',
   segments: 'all',
-  leastN: 20,
+  minN: 20,
   confirm: 3,
   noData: 'silent',
 };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { topicsTable } from '../../../../src/density/topics-table.ts';
 import { incidentJson } from '../../../../src/incidents/diagnosis/incident-schema.ts';
 import { createIncidents, readDiagnosisGauges } from '../../../../src/incidents/diagnosis/incidents.ts';
-import type { Alarm, Diagnosis } from '../../../../src/incidents/diagnosis/rules/incident.ts';
-import { aDiagnosis, anAlarm, aWatchedPipeline } from '../../../support/builders.ts';
+import type { Alert, Diagnosis } from '../../../../src/incidents/diagnosis/rules/incident.ts';
+import { aDiagnosis, anAlert, aWatchedPipeline } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { hours } from '../../../support/measurements.ts';
@@ -15,8 +15,8 @@ const incidents = () => createIncidents(database.pool);
 let pipelines = 0;
 const aPipeline = (): string => `diagnosed-${(pipelines += 1)}`;
 
-const look = (pipeline: string, hour: number, said: Partial<Diagnosis> = {}, ringing: readonly Alarm[] = [anAlarm()]) =>
-  incidents().look(ringing, aDiagnosis({ pipeline, ...said }), hours(hour));
+const look = (pipeline: string, hour: number, said: Partial<Diagnosis> = {}, firing: readonly Alert[] = [anAlert()]) =>
+  incidents().look(firing, aDiagnosis({ pipeline, ...said }), hours(hour));
 
 describe('incidents in PostgreSQL', () => {
   it('open once, however many replicas look', async () => {
@@ -29,12 +29,12 @@ describe('incidents in PostgreSQL', () => {
 
   it('have an echo in alerts that look back on a fault that was fixed less than two hours ago', async () => {
     const pipeline = aPipeline();
-    const echo = [anAlarm({ name: 'density drift', alert: 'RecalldDensityDriftTicket', severity: 'warning' })];
+    const echo = [anAlert({ name: 'density drift', rule: 'RecalldDensityDriftTicket', severity: 'warning' })];
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(false);
     await look(pipeline, 0);
     await incidents().close(pipeline, hours(1));
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(true);
-    expect(await incidents().isEcho(pipeline, [...echo, anAlarm()], hours(2))).toBe(false);
+    expect(await incidents().isEcho(pipeline, [...echo, anAlert()], hours(2))).toBe(false);
     expect(await incidents().isEcho(pipeline, echo, hours(4))).toBe(false);
   });
 
@@ -44,8 +44,8 @@ describe('incidents in PostgreSQL', () => {
       pipeline,
       signs: [{ name: 'canary', state: 'changed', sentence: 'Fixed texts have other vectors.', from: null, n: null }],
     });
-    const alarm = anAlarm();
-    await incidents().look([alarm], said, hours(0));
+    const alert = anAlert();
+    await incidents().look([alert], said, hours(0));
     const found = await incidents().current(pipeline);
     expect(found).toEqual({
       ...said,
@@ -54,20 +54,20 @@ describe('incidents in PostgreSQL', () => {
       closedAt: null,
       closedBecause: null,
       severity: 'critical',
-      settledAt: null,
-      saidAt: hours(0),
+      confirmedAt: null,
+      diagnosedAt: hours(0),
       earlier: [],
-      course: [
+      timeline: [
         {
-          name: alarm.name,
-          alert: alarm.alert,
+          name: alert.name,
+          rule: alert.rule,
           goldenSet: 'faq',
           severity: 'critical',
-          stands: 'critical',
+          currentSeverity: 'critical',
           openedAt: hours(0),
           endedAt: null,
           criticalAt: [hours(0)],
-          worst: { at: hours(0), headline: alarm.headline, text: alarm.text, value: 1 },
+          worst: { at: hours(0), headline: alert.headline, text: alert.text, value: 1 },
           recovered: null,
         },
       ],
@@ -84,10 +84,10 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().current(pipeline)).toMatchObject({
       openedAt: hours(0),
       cause: 'index_lost_documents',
-      saidAt: hours(3),
+      diagnosedAt: hours(3),
       earlier: [
-        { cause: 'retriever_outage', saidAt: hours(2) },
-        { cause: 'unknown', saidAt: hours(0) },
+        { cause: 'retriever_outage', diagnosedAt: hours(2) },
+        { cause: 'unknown', diagnosedAt: hours(0) },
       ],
     });
   });
@@ -110,13 +110,13 @@ describe('incidents in PostgreSQL', () => {
     if (found === null) throw new Error('the incident is not open');
     expect(incidentJson(found).earlier).toEqual([
       {
-        said_at: hours(0).toISOString(),
+        diagnosed_at: hours(0).toISOString(),
         cause: 'unknown',
         confidence: 'low',
         probability: 0.4,
         summary: expect.any(String) as string,
         also: [],
-        alarms: expect.any(Array) as string[],
+        alerts: expect.any(Array) as string[],
         run_id: 'run-1',
         signs: [{ sign: 'failures', state: 'some', sentence, from: null, n: null, weighed: true }],
         effects: [],
@@ -127,7 +127,7 @@ describe('incidents in PostgreSQL', () => {
 
   it('stay as they were said at their worst, while they recover and when they are over', async () => {
     const pipeline = aPipeline();
-    const failing = (value: number) => [anAlarm({ value, text: `${100 * value} % failed.` })];
+    const failing = (value: number) => [anAlert({ value, text: `${100 * value} % failed.` })];
     await look(pipeline, 0, {}, failing(0.95));
     expect(await look(pipeline, 1, { runId: 'run-2', probability: 0.5 }, failing(0.2))).toBe('unchanged');
     await incidents().close(pipeline, hours(2));
@@ -136,16 +136,16 @@ describe('incidents in PostgreSQL', () => {
       probability: aDiagnosis().probability,
       runId: 'run-1',
       closedAt: hours(2),
-      course: [{ worst: { at: hours(0), text: '95 % failed.' }, endedAt: hours(2), stands: null }],
+      timeline: [{ worst: { at: hours(0), text: '95 % failed.' }, endedAt: hours(2), currentSeverity: null }],
     });
   });
 
   it('are as bad as the worst that rang', async () => {
     const pipeline = aPipeline();
-    await look(pipeline, 0, {}, [anAlarm({ severity: 'warning' })]);
+    await look(pipeline, 0, {}, [anAlert({ severity: 'warning' })]);
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'warning' });
     await look(pipeline, 1);
-    await look(pipeline, 2, {}, [anAlarm({ severity: 'warning' })]);
+    await look(pipeline, 2, {}, [anAlert({ severity: 'warning' })]);
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'critical' });
   });
 

@@ -5,8 +5,8 @@ import type { TimeSpan } from '../../../../src/core/time.ts';
 import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import { observeDensity } from '../../../../src/incidents/diagnosis/observe.ts';
-import { latestEnded, runsAround } from '../../../../src/incidents/diagnosis/runs-around.ts';
-import { aFailedAnswer, anAlarm, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { findReferenceRun, latestEnded } from '../../../../src/incidents/diagnosis/reference-run.ts';
+import { aFailedAnswer, anAlert, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, floor, putRun } from '../../../support/golden-runs.ts';
@@ -16,7 +16,7 @@ const noEvents = { events: async () => [] };
 
 async function observed(value: number, scope: 'global' | number) {
   const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9 };
-  const phase = { kind: 'watching', alarms: { page: { incident } } };
+  const phase = { kind: 'watching', alerts: { page: { incident } } };
   const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
   const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
   return observeDensity(noEvents, 'docs', stored, latestAt(NOON, aMeasurement(density)));
@@ -62,7 +62,7 @@ async function ran(
 const around = async (id: string, known: string | null = null, firstBad: TimeSpan | null = null) => {
   const run = await stores().runs.find(id);
   if (run === null) throw new Error(`there is no ${id}`);
-  return runsAround(context(), run, { regressions: [], firstBad, known });
+  return findReferenceRun(context(), run, { regressions: [], firstBad, known });
 };
 const goodBefore = async (...of: Parameters<typeof around>): Promise<string | null> =>
   (await around(...of)).reference?.id ?? null;
@@ -70,8 +70,8 @@ const goodBefore = async (...of: Parameters<typeof around>): Promise<string | nu
 describe('the run that shows what is wrong', () => {
   const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
   const shown = async (goldenSet: string | null) => {
-    const alarm = anAlarm({ goldenSet });
-    return (await latestEnded(context(), pipeline, [alarm]))?.id ?? null;
+    const alert = anAlert({ goldenSet });
+    return (await latestEnded(context(), pipeline, [alert]))?.id ?? null;
   };
 
   it('is the latest that ended of the set in alarm, none that somebody cancelled, however many wait behind it', async () => {

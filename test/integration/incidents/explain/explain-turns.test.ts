@@ -6,7 +6,7 @@ import { askRetriever } from '../../../../src/golden/runs/ask-retriever.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import { assertKnownTags } from '../../../../src/incidents/explain/answers.ts';
 import { createExplainTurns } from '../../../../src/incidents/explain/explain-turns.ts';
-import { lookForQuestion } from '../../../../src/incidents/explain/look-for.ts';
+import { lookForQuestion } from '../../../../src/incidents/explain/gather-evidence.ts';
 import { aRunSettings, aSchedule, aWatchedPipeline, goldenQueries, NOON } from '../../../support/builders.ts';
 import { never } from '../../../support/connectors.ts';
 import { contextOf } from '../../../support/context.ts';
@@ -103,7 +103,7 @@ describe('tags of a caller without scope admin', () => {
   it('are those of golden queries of the pipeline, together and with their values', async () => {
     const sets = createGoldenSets(database.pool);
     const queries = [
-      { id: 'q1', text: 'a', tags: { tenant: 'a', course: 'intro' }, judgments: [{ documentId: 'd', grade: 1 }] },
+      { id: 'q1', text: 'a', tags: { tenant: 'a', timeline: 'intro' }, judgments: [{ documentId: 'd', grade: 1 }] },
       { id: 'q2', text: 'b', tags: { tenant: 'b' }, judgments: [{ documentId: 'd', grade: 1 }] },
     ];
     await sets.add({ name: 'tagged', contentHash: 'h', format: 'csv', queries }, NOON);
@@ -120,9 +120,14 @@ describe('tags of a caller without scope admin', () => {
     const use = (tags: Record<string, string>) =>
       assertKnownTags(contextOf({ pipelines, db: { golden: { sets } } }), 'docs', tags);
     await expect(use({})).resolves.toBeUndefined();
-    await expect(use({ tenant: 'a', course: 'intro' })).resolves.toBeUndefined();
+    await expect(use({ tenant: 'a', timeline: 'intro' })).resolves.toBeUndefined();
     await expect(use({ tenant: 'b' })).resolves.toBeUndefined();
-    for (const tags of [{ tenant: 'b', course: 'intro' }, { tenant: 'c' }, { tenant: '' }, { role: 'admin' }] as const)
+    for (const tags of [
+      { tenant: 'b', timeline: 'intro' },
+      { tenant: 'c' },
+      { tenant: '' },
+      { role: 'admin' },
+    ] as const)
       await expect(use(tags as Record<string, string>)).rejects.toMatchObject({ code: 'key_lacks_scope' });
   });
 });

@@ -8,7 +8,7 @@ import { createVectorStoreRetriever } from '../../../../src/connectors/retriever
 import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
 import { createRunReads } from '../../../../src/golden/sql/run-results.ts';
 import { explainDocument } from '../../../../src/incidents/explain/answers.ts';
-import { lookForDocuments, lookForQuestion } from '../../../../src/incidents/explain/look-for.ts';
+import { lookForDocuments, lookForQuestion } from '../../../../src/incidents/explain/gather-evidence.ts';
 import type { OutrankedBy } from '../../../../src/incidents/explain/rules/outranked.ts';
 import type { ExplanationVerdict } from '../../../../src/incidents/explain/rules/verdict.ts';
 import { createDeployments } from '../../../../src/live/deployments/deployments.ts';

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../../../src/core/time.ts';
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
 import { notify } from '../../../../src/incidents/notifications/notify.ts';
 import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
-import { aDiagnosis, anAlarm } from '../../../support/builders.ts';
+import { aDiagnosis, anAlert } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { type FaultServer, inTurn, json, startFaultServer, status } from '../../../support/fault-server.ts';
@@ -49,7 +49,7 @@ function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConf
 }
 
 const look = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
-  incidents().look([anAlarm({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
+  incidents().look([anAlert({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
 /** Opens an incident whose cause is confirmed. */
 async function open(...of: Parameters<typeof look>): Promise<void> {
   await look(...of);
@@ -174,13 +174,13 @@ describe('the receivers of notifications', () => {
     await open();
     await notify(deps, never);
     await clock.advance(2 * 3_600_000);
-    const recoveries = new Map([[anAlarm().name, 'nDCG@10 recovered to 0.82']]);
+    const recoveries = new Map([[anAlert().name, 'nDCG@10 recovered to 0.82']]);
     await incidents().close(pipeline, clock.now(), 'resolved', recoveries);
     await notify(deps, never);
     expect(JSON.parse(server.requests[1]?.body ?? '')).toMatchObject({
       summary: `${pipeline}: nDCG@10 recovered to 0.82 after 2 h`,
     });
-    expect(server.requests[1]?.body).not.toContain(anAlarm().text);
+    expect(server.requests[1]?.body).not.toContain(anAlert().text);
   });
 
   it('hear of an end that nobody could tell for days', async () => {

@@ -5,7 +5,7 @@ import type { Context } from '../../../../src/core/context.ts';
 import type { Clock } from '../../../../src/core/time.ts';
 import { runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
 import { tickSentinel } from '../../../../src/golden/runs/tick-golden-set.ts';
-import { indexStandingJson } from '../../../../src/index/truth/edge/index-routes.ts';
+import { indexStatusJson } from '../../../../src/index/truth/edge/index-routes.ts';
 import { readIndexPage } from '../../../../src/index/truth/index-reads.ts';
 import { goldenQueries } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
@@ -72,7 +72,7 @@ it('the API and the command tell what is known, with ids since when, and withhol
   await world.round();
   const context = contextOfPage(world.clock);
   const told = async () =>
-    indexStandingJson('docs', await readIndexPage(context, 'docs', true, false), world.clock.now());
+    indexStatusJson('docs', await readIndexPage(context, 'docs', true, false), world.clock.now());
   const fresh = await told();
   expect(fresh).toMatchObject({ pipeline: 'docs', documents: 100, checked_at: world.clock.now().toISOString() });
   expect(fresh.measures[0]).toMatchObject({ measure: 'index_missing_ratio', segment: 'all', value: 0.01, n: 100 });

@@ -1,15 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type CheckStanding,
-  nextStanding,
+  type CheckStatus,
+  nextStatus,
   type ShownVerdict,
-  type Standing,
   type SteadyVerdict,
   stateAt,
   steadyVerdict,
+  type ThresholdStatus,
 } from '../../../../src/checks/rules/check-state.ts';
-import { judgeThreshold, type ThresholdCheck, type ThresholdFinding } from '../../../../src/checks/rules/threshold.ts';
+import {
+  evaluateThreshold,
+  type ThresholdCheck,
+  type ThresholdFinding,
+} from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
 import { wilsonInterval } from '../../../../src/math/stats/intervals.ts';
 import { hours } from '../../../support/measurements.ts';
@@ -106,7 +110,7 @@ describe('a share that sits on its threshold', () => {
     threshold: 0.6,
     severity: 'critical',
     segments: 'all',
-    leastN: 30,
+    minN: 30,
     confirm: 3,
     noData: 'silent',
   };
@@ -120,7 +124,7 @@ describe('a share that sits on its threshold', () => {
     for (const { share, n } of values) {
       const { low, high } = wilsonInterval(share, n, 0.95);
       const reading = { kind: 'value', segment: 'all', value: share, ciLow: low, ciHigh: high, n } as const;
-      const finding = judgeThreshold(check, [reading]);
+      const finding = evaluateThreshold(check, [reading]);
       const next: SteadyVerdict = steadyVerdict(state, finding, at(0), check.confirm);
       if (before !== null && finding.verdict !== before) found++;
       if (state !== null && next.verdict !== state.verdict) settled++;
@@ -186,23 +190,23 @@ const silent = { confirm: 2, noData: 'silent' } as const;
 
 function playFindings(
   findings: readonly ThresholdFinding[],
-  check: Parameters<typeof nextStanding>[0] = silent,
-): Standing {
-  const standings = findings.reduce<Standing | null>(
-    (before, finding, at) => nextStanding(check, before, finding, minute(at), minute(at)),
+  check: Parameters<typeof nextStatus>[0] = silent,
+): ThresholdStatus {
+  const statuses = findings.reduce<ThresholdStatus | null>(
+    (before, finding, at) => nextStatus(check, before, finding, minute(at), minute(at)),
     null,
   );
-  if (standings === null) throw new Error('there is nothing to playFindings');
-  return standings;
+  if (statuses === null) throw new Error('there is nothing to playFindings');
+  return statuses;
 }
 
 describe('a check', () => {
   it('counts a measurement once, however often it is looked at', () => {
-    const before = nextStanding(silent, null, found('ok'), minute(0), minute(0));
-    const once = nextStanding(silent, before, found('critical'), minute(5), minute(5));
-    const again = nextStanding(silent, once, found('critical'), minute(5), minute(6));
+    const before = nextStatus(silent, null, found('ok'), minute(0), minute(0));
+    const once = nextStatus(silent, before, found('critical'), minute(5), minute(5));
+    const again = nextStatus(silent, once, found('critical'), minute(5), minute(6));
     expect(again).toMatchObject({ verdict: 'ok', candidate: 'critical', seen: 1 });
-    expect(nextStanding(silent, again, found('critical'), minute(10), minute(10)).verdict).toBe('critical');
+    expect(nextStatus(silent, again, found('critical'), minute(10), minute(10)).verdict).toBe('critical');
   });
 
   it('says why it stands at something else than what was found', () => {
@@ -220,7 +224,7 @@ describe('a check', () => {
     expect(playFindings([found('ok'), ...quiet])).toMatchObject({ verdict: 'no_data', isQuiet: true });
     const breached = [found('critical'), found('critical')];
     expect(playFindings([...breached, ...quiet])).toMatchObject({ verdict: 'no_data', isQuiet: false });
-    expect(playFindings([found('ok'), ...quiet], { ...silent, noData: 'alarm' })).toMatchObject({
+    expect(playFindings([found('ok'), ...quiet], { ...silent, noData: 'alert' })).toMatchObject({
       isQuiet: false,
     });
   });
@@ -243,7 +247,7 @@ const check = {
 } as const;
 
 /** It has stood like that for an hour, and is trusted until the third. */
-function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
+function aStatus(parts: Partial<CheckStatus> = {}): CheckStatus {
   const { goldenSet: _, isQuietAtFirst: __, kind: ___, ...named } = check;
   return {
     ...named,
@@ -265,16 +269,16 @@ function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
     explanation: 'It is 0.9.',
     isQuiet: false,
     evidenceAt: hours(0),
-    judgedAt: hours(0),
-    trustedUntil: hours(3),
     evaluatedAt: hours(0),
+    trustedUntil: hours(3),
+    updatedAt: hours(0),
     ...parts,
   };
 }
 
 describe('the state of a check', () => {
   it('is as it was evaluated while that is fresh enough to trust, to the last moment', () => {
-    expect(stateAt(check, aStanding({ verdict: 'critical', threshold: 0.75 }), hours(3))).toEqual({
+    expect(stateAt(check, aStatus({ verdict: 'critical', threshold: 0.75 }), hours(3))).toEqual({
       smallestDetectableDrop: null,
       kind: 'floor',
       measure: 'ndcg@10',
@@ -295,7 +299,7 @@ describe('the state of a check', () => {
       comparedWith: null,
       segment: null,
       explanation: 'It is 0.9.',
-      judgedAt: hours(0),
+      evaluatedAt: hours(0),
       isTooOld: false,
       isQuiet: false,
     });
@@ -305,7 +309,7 @@ describe('the state of a check', () => {
     'is no_data when %s is too old to trust, though nobody is left to evaluate it, since it grew too old',
     (verdict) => {
       const later = new Date(hours(3).getTime() + 1);
-      expect(stateAt(check, aStanding({ verdict, isQuiet: true }), later)).toMatchObject({
+      expect(stateAt(check, aStatus({ verdict, isQuiet: true }), later)).toMatchObject({
         verdict: 'no_data',
         since: hours(3),
         value: null,
@@ -320,7 +324,7 @@ describe('the state of a check', () => {
   );
 
   it('is no_data since its evaluation noted that', () => {
-    const noted = aStanding({ verdict: 'no_data', since: hours(4) });
+    const noted = aStatus({ verdict: 'no_data', since: hours(4) });
     expect(stateAt(check, noted, hours(5))).toMatchObject({
       verdict: 'no_data',
       since: hours(4),
@@ -329,7 +333,7 @@ describe('the state of a check', () => {
   });
 
   it('never grows old where nothing is expected to come', () => {
-    const learning = aStanding({ verdict: 'no_data', isQuiet: true, trustedUntil: null });
+    const learning = aStatus({ verdict: 'no_data', isQuiet: true, trustedUntil: null });
     expect(stateAt(check, learning, hours(999))).toMatchObject({ isTooOld: false, isQuiet: true });
   });
 
@@ -339,7 +343,7 @@ describe('the state of a check', () => {
       threshold: 0.8,
       since: null,
       explanation: null,
-      judgedAt: null,
+      evaluatedAt: null,
       isTooOld: false,
       isQuiet: false,
     });

@@ -40,27 +40,27 @@ const run = (hour: number, parts: Partial<EvaluatedRun> = {}): EvaluatedRun => (
 
 describe('the evaluation of a check', () => {
   it('takes the verdict of a golden run, with the threshold that it was judged by', () => {
-    const standing = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
-    expect(standing).toMatchObject({ verdict: 'critical', threshold: 0.75, since: hours(1), breachedSince: hours(1) });
-    expect(evaluate(check, factsOfRun(check, run(1)), standing, hours(2))).toEqual({
-      ...standing,
-      evaluatedAt: hours(2),
+    const status = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
+    expect(status).toMatchObject({ verdict: 'critical', threshold: 0.75, since: hours(1), breachedSince: hours(1) });
+    expect(evaluate(check, factsOfRun(check, run(1)), status, hours(2))).toEqual({
+      ...status,
+      updatedAt: hours(2),
     });
   });
 
   it('has no data once the run is too old to trust, and says what it was', () => {
     const before = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
-    const standing = evaluate(check, factsOfRun(check, run(1)), before, hours(4));
-    expect(standing).toMatchObject({ verdict: 'no_data', lastKnown: 'critical', since: hours(4), isQuiet: false });
-    expect(reasonOf({ previous: null, standing })).toBe('What judged it last is too old to trust: It is 0.5.');
+    const status = evaluate(check, factsOfRun(check, run(1)), before, hours(4));
+    expect(status).toMatchObject({ verdict: 'no_data', lastKnown: 'critical', since: hours(4), isQuiet: false });
+    expect(reasonOf({ previous: null, status })).toBe('What judged it last is too old to trust: It is 0.5.');
   });
 
   it('keeps its threshold through a run that failed, and says why that one did', () => {
     const before = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
     const failed = run(2, { checks: [], failure: 'The run failed.' });
-    const standing = evaluate(check, factsOfRun(check, failed), before, hours(2));
-    expect(standing).toMatchObject({ verdict: 'no_data', threshold: 0.75, explanation: 'The run failed.' });
-    expect(standing.breachedSince).toEqual(hours(1));
+    const status = evaluate(check, factsOfRun(check, failed), before, hours(2));
+    expect(status).toMatchObject({ verdict: 'no_data', threshold: 0.75, explanation: 'The run failed.' });
+    expect(status.breachedSince).toEqual(hours(1));
   });
 
   it('is the threshold of the config, and no data, before the first run', () => {
@@ -78,7 +78,7 @@ describe('the evaluation of a check', () => {
       threshold: 0.05,
       severity: 'critical',
       segments: 'all',
-      leastN: 1,
+      minN: 1,
       confirm: 2,
       noData: 'silent',
     };

@@ -5,7 +5,7 @@ import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/
 import { falseBreaches, falseRegressions, NEXT_TO_NONE, roomNeeded } from '../../../../src/checks/rules/false-pages.ts';
 import {
   type ComparedWithBaseline,
-  judgeRegression,
+  evaluateRegression,
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../../../src/checks/rules/threshold.ts';
@@ -40,7 +40,7 @@ function pages(check: RegressionCheck, stream: readonly ComparedWithBaseline[]):
   let stood: Verdict | null = null;
   for (const [index, run] of stream.entries()) {
     const history = stream.slice(Math.max(0, index - check.runs + 1), index);
-    const { verdict } = judgeRegression(check, run, history, NO_SHIFT, stood);
+    const { verdict } = evaluateRegression(check, run, history, NO_SHIFT, stood);
     if (verdict === 'critical' && stood !== 'critical') found++;
     stood = verdict;
   }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
+  evaluateGoldenRun,
   type ForbiddenCheck,
   goldenCheckName,
   historyNeeded,
-  judgeGoldenRun,
   listGoldenChecks,
   type RunEvidence,
   type StaleLabelsCheck,
@@ -12,7 +12,7 @@ import { addShifts, NO_SHIFT, shiftOf, worstVerdict } from '../../../../src/chec
 import type { Severity, Verdict } from '../../../../src/core/model.ts';
 import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
-import { judgeCheck, judgeFloor } from '../../../support/judge-check.ts';
+import { evaluateFloor, judgeCheck } from '../../../support/judge-check.ts';
 
 const probe = (stale: number, probed: number): LabelProbe => ({
   kind: 'probed',
@@ -24,9 +24,9 @@ const probe = (stale: number, probed: number): LabelProbe => ({
   dead: new Set(),
 });
 const check: StaleLabelsCheck = { above: 0.02, severity: 'warning' };
-const judgeStaleLabels = (stale: StaleLabelsCheck, labels: RunEvidence['labels']) =>
+const evaluateStaleLabels = (stale: StaleLabelsCheck, labels: RunEvidence['labels']) =>
   judgeCheck({ ...stale, kind: 'stale_labels' }, { labels });
-const judgeForbidden = (forbids: ForbiddenCheck, forbidden: RunEvidence['forbidden']) =>
+const evaluateForbidden = (forbids: ForbiddenCheck, forbidden: RunEvidence['forbidden']) =>
   judgeCheck({ ...forbids, kind: 'forbidden_results' }, { forbidden });
 
 describe('the check on stale labels', () => {
@@ -36,11 +36,11 @@ describe('the check on stale labels', () => {
     [3, 100, 'warning'],
     [0, 0, 'ok'],
   ] as const)('of %d gone of %d is %s', (stale, probed, verdict) => {
-    expect(judgeStaleLabels(check, probe(stale, probed)).verdict).toBe(verdict);
+    expect(evaluateStaleLabels(check, probe(stale, probed)).verdict).toBe(verdict);
   });
 
   it('says how many are gone and what to do', () => {
-    expect(judgeStaleLabels({ ...check, severity: 'critical' }, probe(7, 50))).toEqual({
+    expect(evaluateStaleLabels({ ...check, severity: 'critical' }, probe(7, 50))).toEqual({
       name: 'stale labels above 0.02 on faq',
       severity: 'critical',
       verdict: 'critical',
@@ -56,7 +56,7 @@ describe('the check on stale labels', () => {
   });
 
   it('has no data, and says why, when nobody could look', () => {
-    const result = judgeStaleLabels(check, { kind: 'unknown', reason: 'The store did not answer.' });
+    const result = evaluateStaleLabels(check, { kind: 'unknown', reason: 'The store did not answer.' });
     expect(result).toMatchObject({
       verdict: 'no_data',
       value: null,
@@ -72,7 +72,7 @@ describe('the check on forbidden documents', () => {
   const well = { asked: 40, failed: 0, unconfirmed: 0, confirmed: [] };
 
   it('is critical at one result, and names query, document and rank', () => {
-    expect(judgeForbidden(check, { ...well, confirmed: [leak(3)] })).toMatchObject({
+    expect(evaluateForbidden(check, { ...well, confirmed: [leak(3)] })).toMatchObject({
       name: 'forbidden results on faq',
       verdict: 'critical',
       value: 1,
@@ -83,24 +83,24 @@ describe('the check on forbidden documents', () => {
   });
 
   it('names three of many, and is what its severity says', () => {
-    const found = judgeForbidden({ severity: 'warning' }, { ...well, confirmed: [1, 2, 3, 4, 5].map(leak) });
+    const found = evaluateForbidden({ severity: 'warning' }, { ...well, confirmed: [1, 2, 3, 4, 5].map(leak) });
     expect(found).toMatchObject({ verdict: 'warning', value: 5 });
     expect(found.explanation).toMatch(/tenant-b\/3 at rank 3 of q7 and 2 more\.$/);
   });
 
   it('holds when none came back, and when the set forbids none', () => {
-    expect(judgeForbidden(check, well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
-    expect(judgeForbidden(check, null)).toMatchObject({ verdict: 'ok', n: 0 });
+    expect(evaluateForbidden(check, well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
+    expect(evaluateForbidden(check, null)).toMatchObject({ verdict: 'ok', n: 0 });
   });
 
   it('does not know when every query failed, or a second asking did', () => {
-    expect(judgeForbidden(check, { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
-    expect(judgeForbidden(check, { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
+    expect(evaluateForbidden(check, { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
+    expect(evaluateForbidden(check, { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
   });
 
   it('is critical by what is confirmed, whatever is not', () => {
     const found = { ...well, unconfirmed: 2, confirmed: [leak(1)] };
-    expect(judgeForbidden(check, found).verdict).toBe('critical');
+    expect(evaluateForbidden(check, found).verdict).toBe('critical');
   });
 });
 
@@ -120,7 +120,7 @@ describe('the checks of a pipeline', () => {
       labels: { kind: 'unknown', reason: 'There is no store.' },
       forbidden: { asked: 3, failed: 0, unconfirmed: 0, confirmed: [] },
     } as const;
-    const results = judgeGoldenRun(checks, 'faq', evidence);
+    const results = evaluateGoldenRun(checks, 'faq', evidence);
     expect(results.map(({ name, severity, threshold }) => ({ name, severity, threshold }))).toEqual(
       listGoldenChecks(checks, 'faq').map(({ name, severity, threshold }) => ({ name, severity, threshold })),
     );
@@ -140,7 +140,7 @@ describe('the checks of a pipeline', () => {
       forbidden: null,
       shifts,
     } as const;
-    expect(judgeGoldenRun(named(0.82), 'faq', evidence)).toMatchObject([
+    expect(evaluateGoldenRun(named(0.82), 'faq', evidence)).toMatchObject([
       { name: 'quality on faq', threshold: 0.82 - 0.05, verdict: 'ok' },
     ]);
   });
@@ -152,7 +152,7 @@ describe('the checks of a pipeline', () => {
 });
 
 function explain(mean: number, ciLow: number, ciHigh: number): string {
-  return judgeFloor(aFloor({ below: 0.8 }), [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
+  return evaluateFloor(aFloor({ below: 0.8 }), [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
 }
 
 describe('a floor', () => {
@@ -193,7 +193,7 @@ describe('a floor', () => {
   ];
 
   it.each(cases)('%s', (_, severity, bounds, verdict) => {
-    const result = judgeFloor(aFloor({ below: 0.8, severity }), [aScore(bounds)]);
+    const result = evaluateFloor(aFloor({ below: 0.8, severity }), [aScore(bounds)]);
     expect(result).toMatchObject({
       verdict,
       severity,
@@ -204,7 +204,7 @@ describe('a floor', () => {
   });
 
   it('without a score has no data, which is not the same as ok', () => {
-    expect(judgeFloor(aFloor(), [])).toMatchObject({
+    expect(evaluateFloor(aFloor(), [])).toMatchObject({
       verdict: 'no_data',
       value: null,
       explanation: 'ndcg@10 has no score, so nobody knows.',
@@ -216,7 +216,7 @@ describe('a floor', () => {
     ['another measure', aScore({ measure: 'mrr' })],
     ['a segment', aScore({ segment: 'lang=en' })],
   ])('is not judged by %s', (_, score) => {
-    expect(judgeFloor(aFloor(), [score]).verdict).toBe('no_data');
+    expect(evaluateFloor(aFloor(), [score]).verdict).toBe('no_data');
   });
 
   it('explains its verdict with the numbers behind it', () => {
@@ -230,7 +230,7 @@ describe('a floor', () => {
   });
 
   it('does not speak of doubt when a warning floor is certainly breached', () => {
-    const { explanation } = judgeFloor(aFloor({ severity: 'warning' }), [
+    const { explanation } = evaluateFloor(aFloor({ severity: 'warning' }), [
       aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7 }),
     ]);
     expect(explanation).toBe('ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): the mean is below 0.8000.');

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/checks/rules/regression.ts';
 import { NO_SHIFT } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
-import { judgeRegression } from '../../../support/judge-check.ts';
+import { evaluateRegression } from '../../../support/judge-check.ts';
 
 const check: RegressionCheck = {
   measure: 'ndcg@10',
@@ -41,7 +41,7 @@ const steady = { difference: 0, ciLow: 0, ciHigh: 0, p: 1, wins: 0, losses: 0 };
 
 describe('the check on a regression', () => {
   it('fires when a fall that matters is significant in as many runs in a row as it takes', () => {
-    const result = judgeRegression(check, aRun(), [aRun()]);
+    const result = evaluateRegression(check, aRun(), [aRun()]);
     expect(result).toEqual({
       name: 'ndcg@10 regression by 0.02 on faq',
       severity: 'critical',
@@ -59,12 +59,12 @@ describe('the check on a regression', () => {
   });
 
   it('says what it was compared with', () => {
-    const said = judgeRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
+    const said = evaluateRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
     expect(said.explanation).toContain('ndcg@10 against the mean of the runs of the baseline -0.0500');
   });
 
   it('waits for its confirmation', () => {
-    const result = judgeRegression(check, aRun(), [aRun(steady)]);
+    const result = evaluateRegression(check, aRun(), [aRun(steady)]);
     expect(result).toMatchObject({ verdict: 'ok', isBeyond: true });
     expect(result.explanation).toContain('a fall, in 1 of the 2 runs in a row that it takes.');
   });
@@ -75,16 +75,16 @@ describe('the check on a regression', () => {
     ['a rise', { difference: 0.05, ciLow: 0.03, ciHigh: 0.07 }],
     ['no change at all', steady],
   ])('stays quiet on %s', (_, parts) => {
-    expect(judgeRegression(check, aRun(parts), [aRun(parts)]).verdict).toBe('ok');
+    expect(evaluateRegression(check, aRun(parts), [aRun(parts)]).verdict).toBe('ok');
   });
 
   it('is one-sided: half of the level of the two-sided test lies on the side of a fall', () => {
-    expect(judgeRegression(check, aRun({ p: 0.019 }), [aRun({ p: 0.019 })]).verdict).toBe('critical');
+    expect(evaluateRegression(check, aRun({ p: 0.019 }), [aRun({ p: 0.019 })]).verdict).toBe('critical');
   });
 
   it('is over when as many runs in a row show no fall, so that every other bad run is one incident', () => {
     const after = (current: ComparedWithBaseline, before: ComparedWithBaseline, stood: Verdict) =>
-      judgeRegression(check, current, [before], NO_SHIFT, stood);
+      evaluateRegression(check, current, [before], NO_SHIFT, stood);
     const first = after(aRun(steady), aRun(), 'critical');
     expect(first).toMatchObject({ verdict: 'critical', isBeyond: false });
     expect(first.explanation).toContain('no fall, in 1 of the 2 runs in a row that it takes, so that it is not over.');
@@ -94,17 +94,17 @@ describe('the check on a regression', () => {
   });
 
   it('is over when another baseline is pinned', () => {
-    const anew = judgeRegression(check, aRun(steady, 'baseline-2'), [aRun()], NO_SHIFT, 'critical');
+    const anew = evaluateRegression(check, aRun(steady, 'baseline-2'), [aRun()], NO_SHIFT, 'critical');
     expect(anew.verdict).toBe('ok');
   });
 
   it('starts to count anew when another baseline is pinned', () => {
-    expect(judgeRegression(check, aRun({}, 'baseline-2'), [aRun({}, 'baseline-1')]).verdict).toBe('ok');
+    expect(evaluateRegression(check, aRun({}, 'baseline-2'), [aRun({}, 'baseline-1')]).verdict).toBe('ok');
   });
 
   it('says when the set is too small to show what it watches for', () => {
     const blind = { ...steady, smallestDetectableDifference: 0.08 };
-    const result = judgeRegression(check, aRun(blind), []);
+    const result = evaluateRegression(check, aRun(blind), []);
     // 0.08 at 5 % on two sides, times (z of 0.99 + z of 0.8) / (z of 0.975 + z of 0.8).
     expect(result.smallestDetectableDrop).toBeCloseTo(0.08 * 1.13079, 4);
     expect(isBlind(result)).toBe(true);
@@ -113,7 +113,7 @@ describe('the check on a regression', () => {
 
   it('is blind only while it passes, and only where it cannot see twice the drop', () => {
     const evaluated = (smallestDetectableDifference: number | null, parts: Partial<BaselineDifference> = steady) =>
-      judgeRegression(check, aRun({ ...parts, smallestDetectableDifference }), [aRun(parts)]);
+      evaluateRegression(check, aRun({ ...parts, smallestDetectableDifference }), [aRun(parts)]);
     expect(isBlind(evaluated(0.03))).toBe(false);
     expect(isBlind(evaluated(0.04))).toBe(true);
     expect(isBlind(evaluated(null))).toBe(false);
@@ -123,18 +123,18 @@ describe('the check on a regression', () => {
 
   it('says that queries score worse in one direction where the mean shows no drop that matters', () => {
     const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
-    const { verdict, explanation } = judgeRegression(check, aRun(oneWay), []);
+    const { verdict, explanation } = evaluateRegression(check, aRun(oneWay), []);
     expect(verdict).toBe('ok');
     expect(explanation).toContain('more queries score worse than better');
   });
 
   it('has no data, and says why, without a comparison or without its measure in it', () => {
-    expect(judgeRegression(check, 'No baseline is pinned.', [])).toMatchObject({
+    expect(evaluateRegression(check, 'No baseline is pinned.', [])).toMatchObject({
       verdict: 'no_data',
       value: null,
       explanation: 'No baseline is pinned.',
     });
     const other = aRun({ key: { measure: 'mrr', k: 10 } });
-    expect(judgeRegression(check, other, [])).toMatchObject({ verdict: 'no_data' });
+    expect(evaluateRegression(check, other, [])).toMatchObject({ verdict: 'no_data' });
   });
 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  judgeThreshold,
+  evaluateThreshold,
   type Reading,
   type ThresholdCheck,
   thresholdCheckName,
@@ -13,11 +13,11 @@ const errors: ThresholdCheck = {
   threshold: 0.05,
   severity: 'critical',
   segments: 'all',
-  leastN: 100,
+  minN: 100,
   confirm: 3,
   noData: 'silent',
 };
-const happy: ThresholdCheck = { ...errors, measure: 'feedback_positive_ratio', threshold: 0.6, leastN: 30 };
+const happy: ThresholdCheck = { ...errors, measure: 'feedback_positive_ratio', threshold: 0.6, minN: 30 };
 
 function reading(value: number, n: number, segment = 'all'): Reading {
   const { low, high } = wilsonInterval(value, n, 0.95);
@@ -35,21 +35,21 @@ describe('a threshold', () => {
     [happy, reading(0.55, 100), 'warning'],
     [happy, reading(0.4, 100), 'critical'],
   ] as const)('%j on %j: %s', (check, one, verdict) => {
-    expect(judgeThreshold(check, [one]).verdict).toBe(verdict);
+    expect(evaluateThreshold(check, [one]).verdict).toBe(verdict);
   });
 
   it('says with numbers why', () => {
-    expect(judgeThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
+    expect(evaluateThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
       'The share of live queries that failed or timed out is 0.1000 (95 % 0.0767 to 0.1294, n = 500): even the lower bound is above 0.0500.',
     );
-    expect(judgeThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
+    expect(evaluateThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
       'The share of positive opinions is 0.5500 (95 % 0.4524 to 0.6439, n = 100): it is below 0.6000, though its bounds still hold it.',
     );
   });
 
   it('names the worst of the segments that have enough', () => {
     const each: ThresholdCheck = { ...errors, segments: 'each' };
-    const found = judgeThreshold(each, [
+    const found = evaluateThreshold(each, [
       reading(0.02, 5000),
       reading(0.5, 20, 'tenant=tiny'),
       reading(0.3, 400, 'tenant=acme'),
@@ -63,22 +63,22 @@ describe('a threshold', () => {
   it('does not page for the unluckiest of many segments', () => {
     const one = reading(0.08, 400, 'tenant=acme');
     const each: ThresholdCheck = { ...errors, segments: 'each' };
-    expect(judgeThreshold(each, [one]).verdict).toBe('critical');
+    expect(evaluateThreshold(each, [one]).verdict).toBe('critical');
     const many = Array.from({ length: 40 }, (_, index) => reading(0.04, 400, `tenant=${index}`));
-    expect(judgeThreshold(each, [one, ...many]).verdict).toBe('warning');
+    expect(evaluateThreshold(each, [one, ...many]).verdict).toBe('warning');
   });
 
   it('tells silence from what is broken', () => {
     const quiet: Reading = { kind: 'quiet', segment: 'all', reason: 'no_queries' };
     const unknown: Reading = { kind: 'unknown', segment: 'all', reason: 'its job failed' };
-    expect(judgeThreshold(errors, [quiet])).toMatchObject({ verdict: 'no_data', isQuiet: true });
-    expect(judgeThreshold(errors, [reading(0.9, 99)])).toMatchObject({ verdict: 'no_data', isQuiet: true });
-    expect(judgeThreshold(errors, [unknown])).toMatchObject({ verdict: 'no_data', isQuiet: false });
-    expect(judgeThreshold(errors, [])).toMatchObject({ verdict: 'no_data', isQuiet: false });
+    expect(evaluateThreshold(errors, [quiet])).toMatchObject({ verdict: 'no_data', isQuiet: true });
+    expect(evaluateThreshold(errors, [reading(0.9, 99)])).toMatchObject({ verdict: 'no_data', isQuiet: true });
+    expect(evaluateThreshold(errors, [unknown])).toMatchObject({ verdict: 'no_data', isQuiet: false });
+    expect(evaluateThreshold(errors, [])).toMatchObject({ verdict: 'no_data', isQuiet: false });
   });
 
   it('takes a value without bounds as it is', () => {
-    const age: ThresholdCheck = { ...errors, measure: 'golden_run_age_seconds', threshold: 3600, leastN: 0 };
+    const age: ThresholdCheck = { ...errors, measure: 'golden_run_age_seconds', threshold: 3600, minN: 0 };
     const exact = (value: number): Reading => ({
       kind: 'value',
       segment: 'golden_set=faq',
@@ -87,21 +87,21 @@ describe('a threshold', () => {
       ciHigh: null,
       n: 0,
     });
-    expect(judgeThreshold(age, [exact(3601)])).toMatchObject({
+    expect(evaluateThreshold(age, [exact(3601)])).toMatchObject({
       verdict: 'critical',
       explanation: 'The time since the last completed golden run of golden_set=faq is 3601 s: it is above 3600 s.',
     });
-    expect(judgeThreshold(age, [exact(3300)])).toMatchObject({ verdict: 'ok', isClear: false });
-    expect(judgeThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });
+    expect(evaluateThreshold(age, [exact(3300)])).toMatchObject({ verdict: 'ok', isClear: false });
+    expect(evaluateThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });
   });
 
   it('ends a breach when no query fails, although so few cannot prove that the share is below the threshold', () => {
-    const strict: ThresholdCheck = { ...errors, threshold: 0.01, leastN: 30 };
-    expect(judgeThreshold(strict, [reading(0, 40)])).toMatchObject({ verdict: 'ok', isClear: true });
-    expect(judgeThreshold(strict, [reading(1 / 200, 200)])).toMatchObject({ verdict: 'ok', isClear: false });
+    const strict: ThresholdCheck = { ...errors, threshold: 0.01, minN: 30 };
+    expect(evaluateThreshold(strict, [reading(0, 40)])).toMatchObject({ verdict: 'ok', isClear: true });
+    expect(evaluateThreshold(strict, [reading(1 / 200, 200)])).toMatchObject({ verdict: 'ok', isClear: false });
     const liked: ThresholdCheck = { ...happy, threshold: 0.95 };
-    expect(judgeThreshold(liked, [reading(1, 30)])).toMatchObject({ verdict: 'ok', isClear: true });
-    expect(judgeThreshold(liked, [reading(0.96, 30)])).toMatchObject({ verdict: 'ok', isClear: false });
+    expect(evaluateThreshold(liked, [reading(1, 30)])).toMatchObject({ verdict: 'ok', isClear: true });
+    expect(evaluateThreshold(liked, [reading(0.96, 30)])).toMatchObject({ verdict: 'ok', isClear: false });
   });
 
   it('is never worse for a better value with as many behind it', () => {
@@ -110,7 +110,7 @@ describe('a threshold', () => {
     fc.assert(
       fc.property(share, share, (a, b) => {
         const [less, more] = [Math.min(a, b) / 300, Math.max(a, b) / 300];
-        const verdictOf = (value: number) => rank(judgeThreshold(errors, [reading(value, 300)]).verdict);
+        const verdictOf = (value: number) => rank(evaluateThreshold(errors, [reading(value, 300)]).verdict);
         expect(verdictOf(less)).toBeLessThanOrEqual(verdictOf(more));
       }),
     );

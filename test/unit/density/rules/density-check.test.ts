@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { evaluateAll, type StoredFacts } from '../../../../src/checks/evaluate-checks.ts';
 import { HOUR_MS } from '../../../../src/core/time.ts';
-import type { AlarmState } from '../../../../src/density/rules/alarm.ts';
-import { judgeDensityDrift } from '../../../../src/density/rules/density-check.ts';
+import type { AlertState } from '../../../../src/density/rules/alert.ts';
+import { evaluateDensityDrift } from '../../../../src/density/rules/density-check.ts';
 import type { DensityPhase, ReplayingPhase, WatchingPhase } from '../../../../src/density/rules/watch-state.ts';
 import { type ContextParts, contextOf } from '../../../support/context.ts';
 
 const needs = { days: 14, sessions: 2000 };
 const since = new Date('2026-11-20T12:00:00Z');
-const noAlarm = { incident: null } as unknown as AlarmState;
-const open = { incident: { openedMs: since.getTime() } } as AlarmState;
-const watched = { kind: 'watching', grade: 'page', alarms: { page: noAlarm, ticket: noAlarm } } as WatchingPhase;
+const noAlert = { incident: null } as unknown as AlertState;
+const open = { incident: { openedMs: since.getTime() } } as AlertState;
+const watched = { kind: 'watching', grade: 'page', alerts: { page: noAlert, ticket: noAlert } } as WatchingPhase;
 
 const judge = (
   phase: DensityPhase,
   evidenceRatio: number | null = 0.01,
   severity: 'critical' | 'warning' = 'critical',
-) => judgeDensityDrift(severity, needs, { phase }, evidenceRatio);
+) => evaluateDensityDrift(severity, needs, { phase }, evidenceRatio);
 
 describe('the check of density drift', () => {
   it('says how many days and sessions a baseline lacks', () => {
@@ -25,7 +25,7 @@ describe('the check of density drift', () => {
     expect(result.explanation).toBe(
       'There is no baseline yet: 3 of 14 days and 700 of 2000 sessions were measured; 11 days and 1300 sessions are missing.',
     );
-    expect(judgeDensityDrift('critical', needs, null, null).explanation).toContain('0 of 14 days');
+    expect(evaluateDensityDrift('critical', needs, null, null).explanation).toContain('0 of 14 days');
   });
 
   it('does not know while a baseline is made anew', () => {
@@ -36,13 +36,13 @@ describe('the check of density drift', () => {
   });
 
   it.each(['critical', 'warning'] as const)('has its severity, %s, while a page is open', (severity) => {
-    const result = judge({ ...watched, alarms: { page: open, ticket: open } }, 0.01, severity);
+    const result = judge({ ...watched, alerts: { page: open, ticket: open } }, 0.01, severity);
     expect(result.verdict).toBe(severity);
     expect(result.explanation).toContain('2026-11-20T12:00:00.000Z');
   });
 
   it('warns while a ticket is open', () => {
-    expect(judge({ ...watched, alarms: { ticket: open } }).verdict).toBe('warning');
+    expect(judge({ ...watched, alerts: { ticket: open } }).verdict).toBe('warning');
   });
 
   it('has no data once windows no longer close, and says which jobs to see', () => {
@@ -62,7 +62,7 @@ describe('the check of density drift', () => {
         densityPlans: [plan],
       } as ContextParts);
       const facts = { latest: [], measurements: [], density: new Map([['docs', stored]]) } as unknown as StoredFacts;
-      return evaluateAll(context, facts, [], now)[0]?.standing;
+      return evaluateAll(context, facts, [], now)[0]?.status;
     };
     expect(standingAt(1)).toMatchObject({ verdict: 'ok', explanation: 'Live queries are covered as in the baseline.' });
     expect(standingAt(48)).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type RaisedAlarm, raisedSentence, resolvedSentence } from '../../../../src/density/rules/watch-sentences.ts';
+import { type RaisedAlert, raisedSentence, resolvedSentence } from '../../../../src/density/rules/watch-sentences.ts';
 
 const size = {
   startMs: Date.UTC(2026, 10, 20, 12),
@@ -10,7 +10,7 @@ const size = {
   high: 0.88,
 };
 
-const alarm: RaisedAlarm = {
+const alert: RaisedAlert = {
   pipeline: 'docs',
   level: 'page',
   renewed: false,
@@ -32,7 +32,7 @@ const alarm: RaisedAlarm = {
 
 describe('an alarm', () => {
   it('says how much, since when, where, why and how sure', () => {
-    expect(raisedSentence(alarm)).toBe(
+    expect(raisedSentence(alert)).toBe(
       'Query density of docs fell to 0.80 (95 % 0.73 to 0.88, 412 sessions since 2026-11-20T12:00Z), where 1 is as in the baseline. ' +
         '13.1 % of all traffic is badly covered, where the baseline has 5.0 %: at least 8.5 % of it lost its coverage. ' +
         'Most of the fall lies in one group of similar queries, which has 12.0 % of the traffic at a density of 0.41 and had 4.0 %. ' +
@@ -45,7 +45,7 @@ describe('an alarm', () => {
 
   it('of one region that is raised again says so without its number, which nobody could look up, and leaves out what nobody knows', () => {
     const sentence = raisedSentence({
-      ...alarm,
+      ...alert,
       level: 'ticket',
       renewed: true,
       scope: 3,
@@ -61,7 +61,7 @@ describe('an alarm', () => {
 
   it('of questions like the old ones, that the golden queries do not show, is read as a gap with its doubt', () => {
     const sentence = raisedSentence({
-      ...alarm,
+      ...alert,
       reading: { cause: 'content_gap', confidence: 'low', confirmed: true },
     });
     expect(sentence).toContain('The questions are like the old ones, but the golden queries are covered as before');

@@ -119,7 +119,7 @@ describe('the watch', () => {
       watching,
       aWindow(400, 0.9),
       'watching',
-      ['record_measurements', 'store_windows', 'investigate_alarm', 'investigate_alarm'],
+      ['record_measurements', 'store_windows', 'investigate_alert', 'investigate_alert'],
     ],
     ['rests while the baseline is searched anew', watching, changedTo(replay), 'replaying', ['record_event']],
     ['learns anew when none of it is kept', watching, changedTo({ kind: 'learn' }), 'learning', ['record_event']],
@@ -161,7 +161,7 @@ describe('the watch', () => {
   it('counts a window once, as evidence of both levels', () => {
     const { state, effects } = transition(settings, watching, aWindow(400, 0.9));
     expect(state.closedMs).toBe(NOW + HOUR);
-    const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alarm' ? [effect.alarm] : []));
+    const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alert' ? [effect.alert] : []));
     expect(raised.map(({ level }) => level)).toEqual(['page', 'ticket']);
     expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('A window counts once as evidence');
   });
@@ -185,7 +185,7 @@ describe('the watch', () => {
   });
 
   it('makes tickets only, by a provisional baseline, and replaces it once a day', () => {
-    expect(Object.keys((provisional.phase as WatchingPhase).alarms)).toEqual(['ticket']);
+    expect(Object.keys((provisional.phase as WatchingPhase).alerts)).toEqual(['ticket']);
     const nextDay = { ...provisional, closedMs: NOW + DAY };
     expect(isUpgradeDue(settings, provisional, new Date(NOW))).toBe(false);
     expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY))).toBe(true);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { compareGoldenRuns } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import { anAnswer, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';
-import { judgeFloor, judgeRegression } from '../../../support/judge-check.ts';
+import { evaluateFloor, evaluateRegression } from '../../../support/judge-check.ts';
 
 const QUERIES = 100_000;
 
@@ -16,13 +16,13 @@ it('a set of 100,000 queries is scored, compared and judged as any other', () =>
     );
   const [before, after] = [answersWrong(10), answersWrong(8)];
   const { scores } = scoreRun(queries, after, settings);
-  const floor = judgeFloor({ measure: 'ndcg@10', below: 0.9, severity: 'critical' }, scores);
+  const floor = evaluateFloor({ measure: 'ndcg@10', below: 0.9, severity: 'critical' }, scores);
   expect(floor).toMatchObject({ verdict: 'critical', value: 0.875 });
   expect(floor.explanation).toContain('n = 100000');
 
   const side = (answers: typeof before) => ({ queries, answers, settings });
   const metrics = compareGoldenRuns(side(before), side(after), new Set()) ?? [];
-  const regression = judgeRegression(
+  const regression = evaluateRegression(
     { measure: 'ndcg@10', drop: 0.02, alpha: 0.01, severity: 'critical', runs: 1 },
     { runId: 'run-2', baselineRunId: 'run-1', metrics },
     [],

@@ -5,7 +5,7 @@ import { shiftOf } from '../../../../src/checks/rules/threshold.ts';
 import { byKey, describeLevels, overlapLevels, rotationShifts } from '../../../../src/golden/rules/rotation.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
 import { aDifference } from '../../../support/golden-runs.ts';
-import { judgeFloor, judgeRegression } from '../../../support/judge-check.ts';
+import { evaluateFloor, evaluateRegression } from '../../../support/judge-check.ts';
 
 const severities = ['ok', 'warning', 'critical'];
 const none = { from: null, to: null };
@@ -21,7 +21,7 @@ describe('floors when a new version takes over', () => {
     const { mean, upper } = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
     expect(mean).toBeCloseTo(-0.3, 12);
     expect(upper).toBeCloseTo(-0.3, 12);
-    const judged = judgeFloor(aFloor(), [aScore({ mean: 0.6 })], { mean, upper });
+    const judged = evaluateFloor(aFloor(), [aScore({ mean: 0.6 })], { mean, upper });
     expect(judged).toMatchObject({
       verdict: 'ok',
       explanation: expect.stringContaining('0.8000 at the level'),
@@ -33,7 +33,7 @@ describe('floors when a new version takes over', () => {
     const pairs = [{ from: [aScore({ mean: 0.9 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
     const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
     const shift = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
-    const fallen = judgeFloor(aFloor(), [aScore({ mean: 0.4, ciHigh: 0.45 })], shift);
+    const fallen = evaluateFloor(aFloor(), [aScore({ mean: 0.4, ciHigh: 0.45 })], shift);
     expect(fallen.verdict).toBe('critical');
   });
 
@@ -46,8 +46,8 @@ describe('floors when a new version takes over', () => {
         const shifts = rotationShifts(goldenChecks({ floors: [check] }), 'faq', pairs, none);
         const shift = shiftOf(shifts, `ndcg@10 below ${below} on faq`);
         for (const { from, to } of pairs) {
-          const before = severities.indexOf(judgeFloor(check, from).verdict);
-          const after = severities.indexOf(judgeFloor(check, to, shift).verdict);
+          const before = severities.indexOf(evaluateFloor(check, from).verdict);
+          const after = severities.indexOf(evaluateFloor(check, to, shift).verdict);
           expect(after).toBeLessThanOrEqual(before);
         }
       }),
@@ -74,12 +74,12 @@ describe('regressions when a new version takes over', () => {
   it('count from where the new version stood when the old one showed none', () => {
     const overlap = { from: against(-0.005, 0.4), to: against(-0.03, 0.001) };
     const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
-    expect(judgeRegression(check, overlap.to, []).verdict).toBe('critical');
-    expect(judgeRegression(check, overlap.to, [], shift)).toMatchObject({
+    expect(evaluateRegression(check, overlap.to, []).verdict).toBe('critical');
+    expect(evaluateRegression(check, overlap.to, [], shift)).toMatchObject({
       verdict: 'ok',
       explanation: expect.stringContaining('came with the latest version of the set'),
     });
-    expect(judgeRegression(check, against(-0.06, 0.001), [], shift).verdict).toBe('critical');
+    expect(evaluateRegression(check, against(-0.06, 0.001), [], shift).verdict).toBe('critical');
   });
 
   it('stay where they are when the old version showed one too', () => {
@@ -92,9 +92,9 @@ describe('regressions when a new version takes over', () => {
     fc.assert(
       fc.property(any, any, ([before, p], [after, q]) => {
         const overlap = { from: against(before, p), to: against(after, q) };
-        fc.pre(judgeRegression(check, overlap.from, []).verdict === 'ok');
+        fc.pre(evaluateRegression(check, overlap.from, []).verdict === 'ok');
         const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
-        expect(judgeRegression(check, overlap.to, [], shift).verdict).toBe('ok');
+        expect(evaluateRegression(check, overlap.to, [], shift).verdict).toBe('ok');
       }),
     );
   });

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { followAlarms } from '../../../../src/incidents/diagnosis/rules/incident.ts';
+import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import { renderReport } from '../../../../src/report/status/report/report-page.tsx';
 import type { ReportedSet, WeeklyReport } from '../../../../src/report/status/weekly-report.ts';
-import { aGoldenRun, anAlarm, anIncident, aScore, NOON } from '../../../support/builders.ts';
+import { aGoldenRun, anAlert, anIncident, aScore, NOON } from '../../../support/builders.ts';
 import { aMeasurement } from '../../../support/measurements.ts';
 import { aTopic } from '../../../support/uncovered-topics.ts';
 
@@ -91,11 +91,11 @@ const incident = anIncident({
   cause: 'index_lost_documents',
   openedAt: at(121),
   closedAt: at(146),
-  course: followAlarms(
-    followAlarms(
+  timeline: updateTimelines(
+    updateTimelines(
       [],
       [
-        anAlarm({
+        anAlert({
           name: 'ndcg@10 below 0.8',
           text: 'ndcg@10 of support-faq is 0.7520, upper bound 0.7701, below 0.8000.',
         }),
@@ -140,9 +140,9 @@ const report: WeeklyReport = {
       severity: 'warning',
       openedAt: at(140),
       closedAt: null,
-      course: followAlarms(
+      timeline: updateTimelines(
         [],
-        [anAlarm({ name: 'density drift', severity: 'warning', text: 'A ticket for query density is open.' })],
+        [anAlert({ name: 'density drift', severity: 'warning', text: 'A ticket for query density is open.' })],
         at(140),
       ),
     },

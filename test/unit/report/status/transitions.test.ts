@@ -98,7 +98,7 @@ describe('pipelineStatus', () => {
     'does not contradict itself: %s',
     (_, moment) => {
       const status = statusOf(moment);
-      const { state, reasons, unknowns, alarms } = status;
+      const { state, reasons, unknowns, alerts } = status;
       const isHealthy = reasons.length === 0;
       const isAllKnown = isHealthy && unknowns.length === 0;
       // A pipeline has no reasons if and only if it is ok.
@@ -107,7 +107,7 @@ describe('pipelineStatus', () => {
         moment.verdict === 'ok' && !moment.isTooOld && moment.isRecallFresh && moment.run === 'answered',
       );
       // A pipeline with a firing alert is not ok, and an ok pipeline has no incident.
-      if (alarms.length > 0) expect(state).not.toBe('ok');
+      if (alerts.length > 0) expect(state).not.toBe('ok');
       expect(openIncidentOf(status, open(moment)) !== null).toBe(moment.hasIncident && state !== 'ok');
       // A verdict is never hidden.
       if (moment.verdict === 'critical') expect(state).toBe('critical');

@@ -43,7 +43,7 @@ const MAX_IN_BRIEF = 2;
 const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {
-  const { pipeline, id, alarms, openedAt, closedAt, settledAt } = incident;
+  const { pipeline, id, alerts, openedAt, closedAt, confirmedAt } = incident;
   const content: Content = [
     findings(incident, extent),
     further(incident),
@@ -52,11 +52,11 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
       closedAt === null ? 'In alarm since ' : 'In alarm from ',
       time(openedAt),
       closedAt !== null && [' to ', time(closedAt)],
-      `: ${alarms.join('; ')}. `,
+      `: ${alerts.join('; ')}. `,
       extent !== 'record' && link('The record', incidentPath(id)),
     ),
     closedAt === null &&
-      settledAt === null &&
+      confirmedAt === null &&
       styledParagraph('quiet', 'This is a first look; the next, within a minute, may correct it.'),
     extent !== 'brief' && others(incident),
   ];
@@ -274,6 +274,6 @@ export function incidentTable(caption: string, incidents: readonly Incident[]): 
         note(`${confidence} confidence, ${probabilityText(probability)}`),
       ],
     ],
-    ['At its worst', ({ course }) => course.map(({ worst }) => why(worst.text))],
+    ['At its worst', ({ timeline }) => timeline.map(({ worst }) => why(worst.text))],
   ]);
 }

@@ -4,7 +4,7 @@
  */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { duration, plural } from '../../../../core/format.ts';
-import type { FalsePageBudget } from '../../../../density/rules/alarm.ts';
+import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
 import type { PageContent, Section } from '../../../../report/model/content.ts';
 import {
   badge,
@@ -25,7 +25,7 @@ import { BRIEF_MS, type Incident, pageStatistics } from '../../rules/incident.ts
 import { diagnosisPanel } from './diagnosis.ts';
 
 export function incidentPage(incident: Incident): PageContent {
-  const { id, pipeline, severity, openedAt, closedAt, closedBecause, course, earlier } = incident;
+  const { id, pipeline, severity, openedAt, closedAt, closedBecause, timeline, earlier } = incident;
   return {
     title: `Incident ${id}`,
     pipeline,
@@ -47,13 +47,13 @@ export function incidentPage(incident: Incident): PageContent {
         diagnosisPanel(incident, 'record'),
       ),
       section(
-        'course',
+        'timeline',
         'What was in alarm',
         {},
-        table('Alarms of this incident', course, [
+        table('Alarms of this incident', timeline, [
           ['Alarm', ({ name }) => name],
-          ['Came to', (alarm) => verdictBadge(alarm.severity)],
-          ['From (UTC)', (alarm) => time(alarm.openedAt), 'minor'],
+          ['Came to', (alert) => verdictBadge(alert.severity)],
+          ['From (UTC)', (alert) => time(alert.openedAt), 'minor'],
           ['Over (UTC)', ({ endedAt }) => (endedAt === null ? 'still rings' : time(endedAt))],
           ['At its worst', ({ worst }) => [worst.text, note(`at ${worst.at.toISOString().slice(11, 16)}`)]],
         ]),
@@ -64,7 +64,7 @@ export function incidentPage(incident: Incident): PageContent {
           'What was said before',
           {},
           table('Earlier diagnoses of this incident, newest first', earlier, [
-            ['Said (UTC)', ({ saidAt }) => time(saidAt)],
+            ['Said (UTC)', ({ diagnosedAt }) => time(diagnosedAt)],
             ['Likely cause', ({ cause, confidence }) => [causeTexts[cause].title, note(`${confidence} confidence`)]],
             ['In words', ({ summary }) => summary],
           ]),
@@ -89,7 +89,7 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
       ? empty('Nothing was in alarm in this time.')
       : table('Incidents, newest first', incidents.slice(0, MAX_ROWS), [
           ['Opened (UTC)', ({ openedAt }) => time(openedAt)],
-          ['In alarm, at its worst', ({ course }) => course.map(({ name, worst }) => [name, why(worst.text)])],
+          ['In alarm, at its worst', ({ timeline }) => timeline.map(({ name, worst }) => [name, why(worst.text)])],
           ['Came to', ({ severity }) => verdictBadge(severity)],
           [
             'Lasted',

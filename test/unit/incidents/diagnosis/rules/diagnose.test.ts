@@ -53,7 +53,7 @@ interface Parts extends Partial<Omit<Observations, 'run'>> {
 /** All is well and everything is measured, but for the parts. */
 function observing({ run, answers, reference, ...parts }: Parts): Observations {
   return {
-    alarmed: null,
+    firing: null,
     onset: null,
     samples: {},
     run: {
@@ -216,12 +216,12 @@ describe('a diagnosis', () => {
       { live: { ...nothingLive, errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } },
     ],
     // Golden runs stand while judged live relevance fell: the set is not the traffic.
-    ['unlike_golden', { alarmed: [], relevance: aFall('confirmed') }],
-    ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('detected'), judge: 'same' }],
+    ['unlike_golden', { firing: [], relevance: aFall('confirmed') }],
+    ['unlike_golden', { firing: ['relevance'], relevance: aFall('detected'), judge: 'same' }],
     [
       'unlike_golden',
       {
-        alarmed: ['relevance'],
+        firing: ['relevance'],
         relevance: {
           state: 'below',
           measure: 'live_hit_rate',
@@ -236,7 +236,7 @@ describe('a diagnosis', () => {
     [
       'uncovered_topic',
       {
-        alarmed: ['density'],
+        firing: ['density'],
         relevance: aFall('confirmed'),
         density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, hasFallen: true, questions: 'new' },
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
@@ -261,12 +261,12 @@ describe('a diagnosis', () => {
         reference: { texts: { before: { characters: 8000, repeated: 0 }, now: { characters: 2400, repeated: 0 } } },
       },
     ],
-    ['cut_off_answers', { alarmed: ['results'], live: { ...nothingLive, results: aValue(3, 10) } }],
+    ['cut_off_answers', { firing: ['results'], live: { ...nothingLive, results: aValue(3, 10) } }],
     ['duplicate_results', { answers: { ...fallen, kept: 0.6, repeated: { before: 0, now: 0.5 } } }],
     [
       'duplicate_results',
       {
-        alarmed: ['repeats'],
+        firing: ['repeats'],
         live: { ...nothingLive, repeated: aValue(0.5, 0.01) },
         store: { before: 1000, now: 2000 },
       },
@@ -278,7 +278,7 @@ describe('a diagnosis', () => {
     [
       'golden_labels',
       {
-        alarmed: ['score'],
+        firing: ['score'],
         run: {
           level: {
             measure: 'ndcg@10',
@@ -290,24 +290,24 @@ describe('a diagnosis', () => {
         },
       },
     ],
-    ['generator', { alarmed: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
+    ['generator', { firing: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
     // Both fell: the retriever.
     ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
-    ['repeated_query', { alarmed: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
-    ['other_language', { alarmed: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
+    ['repeated_query', { firing: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
+    ['other_language', { firing: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
     [
       'other_language',
       {
-        alarmed: ['density', 'traffic'],
+        firing: ['density', 'traffic'],
         live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) },
         density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, hasFallen: true, questions: 'new' },
         topics: [{ id: 't-1', trafficShare: 0.3, cause: 'new_demand' }],
       },
     ],
-    ['judge', { alarmed: [], judge: 'changed' }],
-    ['judge', { alarmed: ['relevance'], judge: 'changed', relevance: aFall('detected') }],
-    ['judge', { alarmed: [], judge: 'changed', deployments: [aDeployment({})] }],
-    ['unknown', { alarmed: ['relevance'], relevance: aFall('rejected') }],
+    ['judge', { firing: [], judge: 'changed' }],
+    ['judge', { firing: ['relevance'], judge: 'changed', relevance: aFall('detected') }],
+    ['judge', { firing: [], judge: 'changed', deployments: [aDeployment({})] }],
+    ['unknown', { firing: ['relevance'], relevance: aFall('rejected') }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
     [
       'index_lost_documents',
@@ -335,18 +335,18 @@ describe('a diagnosis', () => {
     ],
     [
       'index_lost_documents',
-      { alarmed: ['index_missing'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
+      { firing: ['index_missing'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
     ],
     [
       'index_behind',
       {
-        alarmed: ['index_late'],
+        firing: ['index_late'],
         arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 },
       },
     ],
     [
       'embedding_model',
-      { alarmed: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
+      { firing: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
     ],
     ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8, disorder: 0.3 } }],
     [
@@ -357,7 +357,7 @@ describe('a diagnosis', () => {
       },
     ],
     ['golden_labels', { run: { labels: { probed: 100, stale: 3, lost: 0 } } }],
-    ['forbidden_documents', { alarmed: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
+    ['forbidden_documents', { firing: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
     ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
     ['unknown', { answers: { ...fallen, kept: 0.8 } }],
     ['unknown', {}],
@@ -375,7 +375,7 @@ describe('a diagnosis', () => {
     ['another embedding model, where the index finds near vectors', {}],
     ['another embedding model or the index, where its recall is unknown', { annRecall: null }],
   ])('names %s, for documents that are stored but not retrieved', (_, parts) => {
-    const found = diagnose(observing({ alarmed: ['index_retrieval'], index: [whole, notRetrieved], ...parts }));
+    const found = diagnose(observing({ firing: ['index_retrieval'], index: [whole, notRetrieved], ...parts }));
     const named = new Set([found.cause, besideOf(found)?.cause]);
     expect(named).toContain('embedding_model');
     expect(named).not.toContain('index_lost_documents');
@@ -386,7 +386,7 @@ describe('a diagnosis', () => {
 
   it('names the embedding model where documents with foreign vectors are not retrieved', () => {
     const found = diagnose(
-      observing({ alarmed: ['index_retrieval', 'index_models', 'score'], index: [whole, notRetrieved, foreign] }),
+      observing({ firing: ['index_retrieval', 'index_models', 'score'], index: [whole, notRetrieved, foreign] }),
     );
     expect(found).toMatchObject({ cause: 'embedding_model', confidence: 'high' });
     expect(found.ranked[0]?.supporting.map(({ name }) => name)).toContain('index_retrieval');
@@ -396,7 +396,7 @@ describe('a diagnosis', () => {
     const missing = { ...whole, value: 0.2, ciLow: 0.19, known: 4000 };
     const found = diagnose(
       observing({
-        alarmed: ['index_missing'],
+        firing: ['index_missing'],
         index: [missing, notRetrieved],
         store: { before: 1000, now: 800 },
         annRecall: null,
@@ -414,7 +414,7 @@ describe('a diagnosis', () => {
     const lossAt = (from: Date) =>
       diagnose(
         observing({
-          alarmed: ['score'],
+          firing: ['score'],
           answers: { ...fallen, vanished: 66, kept: 0.7 },
           run: { labels: null },
           store: null,
@@ -434,7 +434,7 @@ describe('a diagnosis', () => {
     const probed = (n: number) =>
       diagnose(
         observing({
-          alarmed: ['score'],
+          firing: ['score'],
           answers: { ...fallen, kept: 0.05 },
           canary: null,
           index: [{ ...found, n }],
@@ -447,7 +447,7 @@ describe('a diagnosis', () => {
 
   /** A store that loses 1 % a minute, after some minutes. */
   const losing = (percentage: number): Parts => ({
-    alarmed: ['labels'],
+    firing: ['labels'],
     run: { labels: { probed: 100, stale: 0, lost: percentage } },
     answers: { vanished: 2 * percentage, kept: 1 - percentage / 100 },
     store: { before: 1000, now: 1000 - 10 * percentage },
@@ -469,7 +469,7 @@ describe('a diagnosis', () => {
     const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
     const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, kind: null };
     const found = diagnose(
-      observing({ alarmed: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
+      observing({ firing: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
     );
     expect(found).toMatchObject({ cause });
   });
@@ -492,7 +492,7 @@ describe('a diagnosis', () => {
     const found = diagnose(
       observing({
         ...lostDocuments,
-        alarmed: ['score', 'latency'],
+        firing: ['score', 'latency'],
         run: { ...lostDocuments.run, latency95Ms: 900 },
         reference: { loss },
       }),
@@ -505,7 +505,7 @@ describe('a diagnosis', () => {
   it('names a cause for the lower scores of answered queries beside the one of failed calls', () => {
     const { cause, also } = diagnose(
       observing({
-        alarmed: ['score', 'failures'],
+        firing: ['score', 'failures'],
         run: { outcomes: outcomes(30, 0), failure: failedWith('http_429') },
         answers: { ...fallen, disorder: 0.5 },
         reference: { loss: { ...loss, parts: { ...loss.parts, failed: 0.15, answers: 0.15 } } },
@@ -517,7 +517,7 @@ describe('a diagnosis', () => {
   it('names a cause for lower scores beside the one of slow answers', () => {
     const { cause, also } = diagnose(
       observing({
-        alarmed: ['score', 'latency'],
+        firing: ['score', 'latency'],
         run: { latency95Ms: 900 },
         answers: { ...fallen, length: { before: 10, now: 3 }, cut: 1, kept: 0.3, keptOfThere: 0.4 },
         reference: { loss },
@@ -529,23 +529,23 @@ describe('a diagnosis', () => {
   it('names a configured segment, not the kind of query that it holds', () => {
     const loss = { ...aLossOf(germans), segment: { ...germans, name: 'of language=de' } };
     const answers = { ...fallen, kept: 0.8, keptOfThere: 0.8 };
-    expect(diagnose(observing({ alarmed: ['score'], answers, reference: { loss } }))).toMatchObject({
+    expect(diagnose(observing({ firing: ['score'], answers, reference: { loss } }))).toMatchObject({
       cause: 'one_segment',
     });
   });
 
   it('names no labels as wrong where the score once was at its threshold, or users do not say otherwise', () => {
     const level = { measure: 'ndcg@10', now: 0.4, first: 0.41, threshold: 0.7, opinions: null };
-    expect(diagnose(observing({ alarmed: ['score'], run: { level } })).cause).toBe('unknown');
+    expect(diagnose(observing({ firing: ['score'], run: { level } })).cause).toBe('unknown');
     const liked = { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' } as const;
     const wasGood = { ...level, threshold: 0.4, opinions: liked };
-    expect(diagnose(observing({ alarmed: ['score'], run: { level: wasGood } })).cause).toBe('unknown');
+    expect(diagnose(observing({ firing: ['score'], run: { level: wasGood } })).cause).toBe('unknown');
   });
 
   it('ranks each alert by itself where no one cause brings about all of them', () => {
     const found = diagnose(
       observing({
-        alarmed: ['traffic', 'repeats', 'latency'],
+        firing: ['traffic', 'repeats', 'latency'],
         run: { latency95Ms: 900 },
         live: { ...nothingLive, topQuery: aValue(0.4, 0.02), repeated: aValue(0.5, 0.01) },
       }),
@@ -557,7 +557,7 @@ describe('a diagnosis', () => {
   });
 
   it('blames the retriever for slow answers that the service itself reports, and recalld where it reports none', () => {
-    const slow = { alarmed: ['latency'], run: { latency95Ms: 900 } } as const;
+    const slow = { firing: ['latency'], run: { latency95Ms: 900 } } as const;
     const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
     const starved = { kind: 'starved', lateShare: 0, queuedShare: 0.8 } as const;
     expect(diagnose(observing({ ...slow, live: told(900), ownWork: starved }))).toMatchObject({
@@ -568,7 +568,7 @@ describe('a diagnosis', () => {
 
   it('blames recalld for slow answers that it measured while it was starved', () => {
     const starved: Parts = {
-      alarmed: ['latency'],
+      firing: ['latency'],
       run: { latency95Ms: 900, slow: { queries: 20, early: 20 } },
       ownWork: { kind: 'starved', lateShare: 0.4, queuedShare: 0 },
     };
@@ -577,7 +577,7 @@ describe('a diagnosis', () => {
       observing({
         ...lostDocuments,
         ...starved,
-        alarmed: ['score', 'latency'],
+        firing: ['score', 'latency'],
         run: { ...lostDocuments.run, ...starved.run },
         reference: { loss },
       }),
@@ -588,7 +588,7 @@ describe('a diagnosis', () => {
 
   it('names one cause alone where it brings about all that is in alarm', () => {
     expect(
-      diagnose(observing({ ...lostDocuments, alarmed: ['labels', 'index_missing'], reference: { loss } })).also,
+      diagnose(observing({ ...lostDocuments, firing: ['labels', 'index_missing'], reference: { loss } })).also,
     ).toEqual([]);
   });
 
@@ -637,7 +637,7 @@ describe('a diagnosis', () => {
   it('takes the errors of live queries where there is no golden run', () => {
     const nothing: Observations = {
       ...observing({}),
-      alarmed: ['live_errors'],
+      firing: ['live_errors'],
       run: null,
       live: { ...nothingLive, errors: { value: 0.95, ciLow: 0.85, n: 50, before: 0 }, empty: null },
     };
@@ -670,7 +670,7 @@ describe('a diagnosis', () => {
   it('says that what is in alarm is much as it was when it is, with both figures', () => {
     const { cause, summary } = diagnose({
       ...observing({ run: { latency95Ms: 58 }, deployments: [aDeployment({})] }),
-      alarmed: ['latency'],
+      firing: ['latency'],
     });
     expect(cause).toBe('unknown');
     expect(summary).toMatch(
@@ -681,7 +681,7 @@ describe('a diagnosis', () => {
   it('says what to do also where more is as it was than has room', () => {
     const { cause, summary } = diagnose({
       ...observing({}),
-      alarmed: ['latency', 'labels', 'density', 'recall', 'canary'],
+      firing: ['latency', 'labels', 'density', 'recall', 'canary'],
     });
     expect(cause).toBe('unknown');
     expect(summary).toContain('Compare the runs query by query');

@@ -1,43 +1,43 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Alarm,
-  type AlarmCourse,
-  followAlarms,
+  type Alert,
+  type AlertTimeline,
   isFinal,
-  isSaid,
+  replacesLast,
   trendOf,
+  updateTimelines,
 } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
-import { aDiagnosis, anAlarm } from '../../../../support/builders.ts';
+import { aDiagnosis, anAlert } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 
 /** A floor at 0.8 with a score. */
-const floor = (value: number, severity: Alarm['severity'] = 'critical'): Alarm =>
-  anAlarm({
+const floor = (value: number, severity: Alert['severity'] = 'critical'): Alert =>
+  anAlert({
     name: 'floor',
-    alert: severity === 'critical' ? 'RecalldCheckCritical' : 'RecalldCheckWarning',
+    rule: severity === 'critical' ? 'RecalldCheckCritical' : 'RecalldCheckWarning',
     value,
     threshold: 0.8,
     severity,
     text: `It is ${value}.`,
   });
 
-const looks = (...each: readonly (readonly Alarm[])[]): AlarmCourse[] =>
-  each.reduce<AlarmCourse[]>((course, ringing, hour) => followAlarms(course, ringing, hours(hour)), []);
+const looks = (...each: readonly (readonly Alert[])[]): AlertTimeline[] =>
+  each.reduce<AlertTimeline[]>((timeline, firing, hour) => updateTimelines(timeline, firing, hours(hour)), []);
 
 describe('how an alarm goes', () => {
   it('is kept as it was at its worst, with when that was, and not as it recovers', () => {
     expect(looks([floor(0.7, 'warning')], [floor(0.04)], [floor(0.65, 'warning')], [])).toEqual([
       {
         name: 'floor',
-        alert: 'RecalldCheckCritical',
+        rule: 'RecalldCheckCritical',
         goldenSet: 'faq',
         severity: 'critical',
-        stands: null,
+        currentSeverity: null,
         openedAt: hours(0),
         endedAt: hours(3),
         criticalAt: [hours(1)],
-        worst: { at: hours(1), headline: anAlarm().headline, text: 'It is 0.04.', value: 0.04 },
+        worst: { at: hours(1), headline: anAlert().headline, text: 'It is 0.04.', value: 0.04 },
         recovered: null,
       },
     ]);
@@ -45,26 +45,30 @@ describe('how an alarm goes', () => {
 
   it('keeps what was measured when it was over, until it rings again', () => {
     const recovered = 'nDCG@10 recovered to 0.82';
-    const over = followAlarms(looks([floor(0.04)]), [], hours(1), new Map([['floor', recovered]]));
+    const over = updateTimelines(looks([floor(0.04)]), [], hours(1), new Map([['floor', recovered]]));
     expect(over).toMatchObject([{ recovered }]);
-    expect(followAlarms(over, [], hours(2))).toMatchObject([{ recovered, endedAt: hours(1) }]);
-    expect(followAlarms(over, [floor(0.04)], hours(2))).toMatchObject([{ recovered: null }]);
+    expect(updateTimelines(over, [], hours(2))).toMatchObject([{ recovered, endedAt: hours(1) }]);
+    expect(updateTimelines(over, [floor(0.04)], hours(2))).toMatchObject([{ recovered: null }]);
   });
 
   it('does not compare differences to two baselines', () => {
-    const drop = (value: number, comparedWith: string) => anAlarm({ value, threshold: -0.02, comparedWith });
-    const [course] = looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-2')]);
-    expect(course?.worst).toMatchObject({ value: -0.1, comparedWith: 'run-1' });
+    const drop = (value: number, comparedWith: string) => anAlert({ value, threshold: -0.02, comparedWith });
+    const [timeline] = looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-2')]);
+    expect(timeline?.worst).toMatchObject({ value: -0.1, comparedWith: 'run-1' });
     expect(looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-1')])[0]?.worst).toMatchObject({ value: -0.3 });
   });
 
   it('knows each time that it became critical, and one that comes back', () => {
-    const [course] = looks([floor(0.1)], [floor(0.7, 'warning')], [floor(0.1)], [], [floor(0.1)]);
-    expect(course).toMatchObject({ criticalAt: [hours(0), hours(2), hours(4)], stands: 'critical', endedAt: null });
+    const [timeline] = looks([floor(0.1)], [floor(0.7, 'warning')], [floor(0.1)], [], [floor(0.1)]);
+    expect(timeline).toMatchObject({
+      criticalAt: [hours(0), hours(2), hours(4)],
+      currentSeverity: 'critical',
+      endedAt: null,
+    });
   });
 
   it('is worse above a threshold that must not be exceeded', () => {
-    const errors = (value: number) => anAlarm({ value, threshold: 0.05, text: `${value}` });
+    const errors = (value: number) => anAlert({ value, threshold: 0.05, text: `${value}` });
     expect(looks([errors(0.1)], [errors(0.9)], [errors(0.3)])[0]?.worst).toMatchObject({ value: 0.9, at: hours(1) });
   });
 
@@ -72,9 +76,9 @@ describe('how an alarm goes', () => {
     const step = fc.option(fc.double({ min: 0, max: 0.79, noNaN: true }), { nil: null });
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (values) => {
-        const [course] = looks(...values.map((value) => (value === null ? [] : [floor(value)])));
+        const [timeline] = looks(...values.map((value) => (value === null ? [] : [floor(value)])));
         const rang = values.filter((value) => value !== null);
-        expect(course?.worst.value ?? null).toBe(rang.length === 0 ? null : Math.min(...rang));
+        expect(timeline?.worst.value ?? null).toBe(rang.length === 0 ? null : Math.min(...rang));
       }),
     );
   });
@@ -82,73 +86,75 @@ describe('how an alarm goes', () => {
 
 describe('the trend', () => {
   it('is recovery when all that rings is better than at its worst', () => {
-    const course = looks([floor(0.04)]);
-    expect(trendOf(course, [floor(0.65)], hours(1))).toBe('recovering');
-    expect(trendOf(course, [floor(0.04)], hours(1))).toBe('steady');
+    const timeline = looks([floor(0.04)]);
+    expect(trendOf(timeline, [floor(0.65)], hours(1))).toBe('recovering');
+    expect(trendOf(timeline, [floor(0.04)], hours(1))).toBe('steady');
   });
 
   it('is worse when something is beyond all before, escalates, or is new', () => {
     expect(trendOf(looks([floor(0.04)]), [floor(0.02)], hours(1))).toBe('worse');
-    expect(trendOf(looks([floor(0.04)]), [floor(0.65), anAlarm()], hours(1))).toBe('worse');
+    expect(trendOf(looks([floor(0.04)]), [floor(0.65), anAlert()], hours(1))).toBe('worse');
     expect(trendOf(looks([floor(0.5, 'warning')]), [floor(0.6, 'critical')], hours(1))).toBe('worse');
   });
 
   it('is recovery while an alert that looks back follows what is fixed already, and no longer two hours later', () => {
-    const echo = anAlarm({ name: 'drift', alert: 'RecalldDensityDrift', severity: 'warning' });
+    const echo = anAlert({ name: 'drift', rule: 'RecalldDensityDrift', severity: 'warning' });
     expect(trendOf(looks([floor(0.04)]), [floor(0.81), echo], hours(1))).toBe('recovering');
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(2))).toBe('recovering');
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(4))).toBe('worse');
-    expect(trendOf(looks([floor(0.04)], []), [{ ...echo, alert: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
+    expect(trendOf(looks([floor(0.04)], []), [{ ...echo, rule: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
   });
 
   it('is steady without values: an alarm without any may be as bad as before', () => {
-    const overdue = anAlarm({ value: null, threshold: null });
+    const overdue = anAlert({ value: null, threshold: null });
     expect(trendOf(looks([overdue]), [overdue], hours(1))).toBe('steady');
   });
 });
 
-const outage = aDiagnosis({ alarms: ['floor', 'drift'] });
+const outage = aDiagnosis({ alerts: ['floor', 'drift'] });
 const nobodyKnows = { ...outage, cause: 'unknown', confidence: 'low' } as const;
 const slow = { ...outage, cause: 'retriever_slow', confidence: 'medium' } as const;
 
 describe('what is said next', () => {
   it('is what is known better than a guess', () => {
-    expect(isSaid(nobodyKnows, outage, 'steady')).toBe(true);
-    expect(isSaid(outage, { ...outage, confidence: 'medium' }, 'steady')).toBe(true);
+    expect(replacesLast(nobodyKnows, outage, 'steady')).toBe(true);
+    expect(replacesLast(outage, { ...outage, confidence: 'medium' }, 'steady')).toBe(true);
   });
 
   it('is another cause only when another run tells it, or something else rings', () => {
-    expect(isSaid(slow, { ...outage, runId: 'run-2' }, 'steady')).toBe(true);
-    expect(isSaid(slow, outage, 'steady')).toBe(false);
-    expect(isSaid(slow, { ...outage, alarms: [...outage.alarms, 'stale labels'] }, 'steady')).toBe(true);
-    expect(isSaid(slow, { ...nobodyKnows, runId: 'run-2' }, 'steady')).toBe(false);
-    expect(isSaid(slow, { ...nobodyKnows, alarms: [...slow.alarms, 'a measure changed'] }, 'steady')).toBe(false);
+    expect(replacesLast(slow, { ...outage, runId: 'run-2' }, 'steady')).toBe(true);
+    expect(replacesLast(slow, outage, 'steady')).toBe(false);
+    expect(replacesLast(slow, { ...outage, alerts: [...outage.alerts, 'stale labels'] }, 'steady')).toBe(true);
+    expect(replacesLast(slow, { ...nobodyKnows, runId: 'run-2' }, 'steady')).toBe(false);
+    expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
   });
 
   it('is nothing when it reads the same, whatever the last digits', () => {
-    expect(isSaid(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(false);
-    expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'steady')).toBe(false);
+    expect(replacesLast(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(
+      false,
+    );
+    expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'steady')).toBe(false);
   });
 
   it('is no other cause once an alert has ended and no other is worse: what is seen then is the repair', () => {
-    const half = { ...slow, alarms: slow.alarms.slice(1), runId: 'run-2' };
-    expect(slow.alarms.length).toBeGreaterThan(half.alarms.length);
-    expect(isSaid(slow, { ...half, cause: outage.cause }, 'steady')).toBe(false);
-    expect(isSaid(slow, { ...half, cause: outage.cause, alarms: [...half.alarms, 'stale labels'] }, 'steady')).toBe(
-      true,
-    );
-    expect(isSaid(outage, { ...outage, alarms: outage.alarms.slice(1) }, 'steady')).toBe(false);
+    const half = { ...slow, alerts: slow.alerts.slice(1), runId: 'run-2' };
+    expect(slow.alerts.length).toBeGreaterThan(half.alerts.length);
+    expect(replacesLast(slow, { ...half, cause: outage.cause }, 'steady')).toBe(false);
+    expect(
+      replacesLast(slow, { ...half, cause: outage.cause, alerts: [...half.alerts, 'stale labels'] }, 'steady'),
+    ).toBe(true);
+    expect(replacesLast(outage, { ...outage, alerts: outage.alerts.slice(1) }, 'steady')).toBe(false);
   });
 
   it('is the same again with the numbers of a run that is worse than all before', () => {
-    expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'worse')).toBe(true);
-    expect(isSaid(outage, outage, 'worse')).toBe(false);
+    expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'worse')).toBe(true);
+    expect(replacesLast(outage, outage, 'worse')).toBe(false);
   });
 
   it('is nothing while all recovers, but of the run that a guess was about', () => {
-    expect(isSaid(outage, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
-    expect(isSaid(nobodyKnows, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
-    expect(isSaid(nobodyKnows, outage, 'recovering')).toBe(true);
+    expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
+    expect(replacesLast(nobodyKnows, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
+    expect(replacesLast(nobodyKnows, outage, 'recovering')).toBe(true);
   });
 
   it('is told to others from the second look on', () => {

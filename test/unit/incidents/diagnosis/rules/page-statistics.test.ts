@@ -6,7 +6,7 @@ import { anIncident } from '../../../../support/builders.ts';
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));
 
 function rang(cause: 'retriever_outage' | 'unknown', criticalAt: readonly Date[], endedAt: Date | null) {
-  return { cause, course: anIncident().course.map((alarm) => ({ ...alarm, criticalAt, endedAt })) };
+  return { cause, timeline: anIncident().timeline.map((alert) => ({ ...alert, criticalAt, endedAt })) };
 }
 
 describe('the pages of a time', () => {

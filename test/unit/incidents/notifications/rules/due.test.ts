@@ -46,11 +46,11 @@ describe('the message that is due', () => {
   });
 
   it('waits for the cause for 15 seconds, and goes without it after that', () => {
-    const unsettled = anIncident({ settledAt: null });
+    const unsettled = anIncident({ confirmedAt: null });
     const after = (seconds: number) => new Date(unsettled.openedAt.getTime() + seconds * 1000);
     expect(dueMessage(unsettled, [], webhook, after(14))).toBeNull();
     expect(dueMessage(unsettled, [], webhook, after(15))).toBe('opened');
-    expect(dueMessage(anIncident({ settledAt: after(10) }), [], webhook, after(10))).toBe('opened');
+    expect(dueMessage(anIncident({ confirmedAt: after(10) }), [], webhook, after(10))).toBe('opened');
   });
 
   it('is one follow-up when a cause becomes known or changes', () => {
@@ -58,7 +58,7 @@ describe('the message that is due', () => {
     for (const receiver of [webhook, pagerduty]) {
       expect(dueMessage(changed, [sent('opened')], receiver, hours(1))).toBe('updated');
       expect(dueMessage(changed, [sent('opened', null)], receiver, hours(1))).toBe('updated');
-      expect(dueMessage({ ...changed, settledAt: null }, [sent('opened', null)], receiver, hours(1))).toBeNull();
+      expect(dueMessage({ ...changed, confirmedAt: null }, [sent('opened', null)], receiver, hours(1))).toBeNull();
       const known = [sent('opened'), sent('updated', 'index_lost_documents')];
       expect(dueMessage(changed, known, receiver, hours(1))).toBeNull();
       expect(dueMessage(changed, [{ ...sent('opened'), sentAt: null }], receiver, hours(1))).toBeNull();

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { followAlarms, type Incident } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
+import { type Incident, updateTimelines } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
 import {
   messageOf,
   pagerdutyBody,
   slackBody,
   webhookBody,
 } from '../../../../../src/incidents/notifications/rules/message.ts';
-import { anAlarm, anIncident, NOON } from '../../../../support/builders.ts';
+import { anAlert, anIncident, NOON } from '../../../../support/builders.ts';
 
 const incident = anIncident();
 const link = 'https://recalld.example.org/incidents/7';
@@ -16,9 +16,9 @@ const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
 
 /** An incident of one alert, over after so many minutes. */
 function over(minutes: number, recovered: string | null, parts: Partial<Incident> = {}): Incident {
-  const recoveries = new Map(recovered === null ? [] : [[anAlarm().name, recovered]]);
-  const course = followAlarms(incident.course, [], later(minutes), recoveries);
-  return anIncident({ closedAt: later(minutes), closedBecause: 'resolved', course, ...parts });
+  const recoveries = new Map(recovered === null ? [] : [[anAlert().name, recovered]]);
+  const timeline = updateTimelines(incident.timeline, [], later(minutes), recoveries);
+  return anIncident({ closedAt: later(minutes), closedBecause: 'resolved', timeline, ...parts });
 }
 
 describe('the message of an incident', () => {
@@ -55,7 +55,7 @@ describe('the message of an incident', () => {
   });
 
   it('says that the cause is not yet known before it is, and leaves out a link that is not configured', () => {
-    const message = messageOf(anIncident({ settledAt: null }), 'opened', alone);
+    const message = messageOf(anIncident({ confirmedAt: null }), 'opened', alone);
     expect(message).toMatchObject({ diagnosis: 'Cause not yet known.', link: null });
     expect(webhookBody(message)).not.toHaveProperty('console_url');
     expect(JSON.stringify([slackBody(message), pagerdutyBody(message, null)])).not.toContain('http:');
@@ -82,7 +82,7 @@ describe('the message of an incident', () => {
 
   it('has an id of its own for each follow-up, which is the same when it is sent again', () => {
     const [first, again, next] = [later(1), later(1), later(2)].map(
-      (saidAt) => messageOf(anIncident({ saidAt }), 'updated', alone).id,
+      (diagnosedAt) => messageOf(anIncident({ diagnosedAt }), 'updated', alone).id,
     );
     expect(first).toBe(again);
     expect(next).not.toBe(first);
@@ -92,7 +92,7 @@ describe('the message of an incident', () => {
     const message = messageOf(over(120, 'nDCG@10 recovered to 0.82'), 'closed', settings);
     expect(message.summary).toBe('docs: nDCG@10 recovered to 0.82 after 2 h');
     expect(message.lines.join(' ')).toContain('at its worst retriever down (HTTP 503)');
-    expect(JSON.stringify(message)).not.toContain(incident.course[0]?.worst.text);
+    expect(JSON.stringify(message)).not.toContain(incident.timeline[0]?.worst.text);
     expect(message.diagnosis).toBe('Diagnosed cause: the retriever is down (high confidence).');
     expect(message.link).toBe(link);
   });
@@ -113,11 +113,11 @@ describe('the message of an incident', () => {
   });
 
   it('escapes for Slack what it would take for a link or a mention', () => {
-    const [alarm] = incident.course;
-    if (alarm === undefined) throw new Error('the builder makes one alarm');
-    const worst = { ...alarm.worst, text: '<!channel> a & b' };
+    const [alert] = incident.timeline;
+    if (alert === undefined) throw new Error('the builder makes one alarm');
+    const worst = { ...alert.worst, text: '<!channel> a & b' };
     const body = JSON.stringify(
-      slackBody(messageOf({ ...incident, course: [{ ...alarm, worst }] }, 'opened', settings)),
+      slackBody(messageOf({ ...incident, timeline: [{ ...alert, worst }] }, 'opened', settings)),
     );
     expect(body).toContain('&lt;!channel&gt; a &amp; b');
     expect(body).toContain(`<${link}|The incident>`);

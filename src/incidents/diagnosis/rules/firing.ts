@@ -56,13 +56,13 @@ const effectOfMeasure: Readonly<Record<JudgedMeasureName | WatchedMeasure, Effec
 
 const effectsOfChanges: Readonly<Record<string, EffectKind | undefined>> = effectOfMeasure;
 
-export type Alarmed = ReturnType<typeof alarmedBy>;
+export type FiringSummary = ReturnType<typeof summarizeFiring>;
 
 /**
  * @param checks of all pipelines
  * @param changed measures of the pipeline that left their normal range, or whose drop has an alert of its own
  */
-export function alarmedBy(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {
+export function summarizeFiring(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {
   const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
   const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
   const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];

@@ -1,5 +1,5 @@
 /** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
-import { alarmHeadline, alarmText, recoveryText } from '../../checks/rules/alarm-text.ts';
+import { alertHeadline, alertText, recoveryText } from '../../checks/rules/alert-text.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
@@ -26,10 +26,10 @@ import {
   type IntervalOf,
   probeTrustSeconds,
 } from '../../measures/rules/measurement.ts';
-import { liveAlarms } from './live-alarms.ts';
-import type { Alarm, AlarmCourse, ClosingReason, Recoveries } from './rules/incident.ts';
+import { liveAlerts } from './live-alerts.ts';
+import type { Alert, AlertTimeline, ClosingReason, Recoveries } from './rules/incident.ts';
 
-export interface AlarmFacts {
+export interface AlertFacts {
   /** Runs and checks of other pipelines are passed over. */
   readonly latest: readonly LatestRun[];
   readonly checks: readonly CheckState[];
@@ -39,32 +39,32 @@ export interface AlarmFacts {
 }
 
 /** Critical ones first, by name. */
-export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date): Alarm[] {
-  const alarms = [
-    ...checkAlarms(pipeline, facts),
-    ...facts.latest.filter((run) => run.pipeline === pipeline.name).flatMap((run) => runAlarms(run, facts, now)),
-    ...partAlarms(facts.measurements),
-    ...indexAlarms(facts.measurements, now),
-    ...liveAlarms(facts, now),
+export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date): Alert[] {
+  const alerts = [
+    ...checkAlerts(pipeline, facts),
+    ...facts.latest.filter((run) => run.pipeline === pipeline.name).flatMap((run) => runAlerts(run, facts, now)),
+    ...partAlerts(facts.measurements),
+    ...indexAlerts(facts.measurements, now),
+    ...liveAlerts(facts, now),
   ];
-  return alarms.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
+  return alerts.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
 }
 
-function rankOf({ severity, name }: Alarm): string {
+function rankOf({ severity, name }: Alert): string {
   return `${severity === 'critical' ? 0 : 1}${name}`;
 }
 
-function checkAlarms({ name: pipeline }: WatchedPipeline, { checks }: AlarmFacts): Alarm[] {
+function checkAlerts({ name: pipeline }: WatchedPipeline, { checks }: AlertFacts): Alert[] {
   return checks.flatMap((check) =>
     check.pipeline === pipeline && isBreach(check.verdict)
       ? [
           {
             name: check.name,
-            alert: alertOf(check.kind, check.verdict),
+            rule: alertOf(check.kind, check.verdict),
             severity: check.verdict,
             goldenSet: check.goldenSet,
-            headline: alarmHeadline(check),
-            text: `${alarmText(check)}.`,
+            headline: alertHeadline(check),
+            text: `${alertText(check)}.`,
             value: check.value,
             threshold: check.threshold,
             ...(check.comparedWith === null ? {} : { comparedWith: check.comparedWith }),
@@ -81,7 +81,7 @@ function alertOf(kind: CheckState['kind'], severity: Severity): string {
   return kind === 'stale_labels' ? 'RecalldStaleLabels' : 'RecalldCheckWarning';
 }
 
-function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): Alarm[] {
+function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): Alert[] {
   const { goldenSet, ended, completed, lastAttemptAt } = run;
   const interval = intervalSeconds(run.pipeline, goldenSet);
   const base = { goldenSet, value: null, threshold: null } as const;
@@ -93,7 +93,7 @@ function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): 
       {
         ...base,
         name: `runs of ${goldenSet} are overdue`,
-        alert: 'RecalldGoldenNotRunning',
+        rule: 'RecalldGoldenNotRunning',
         severity: 'critical',
         headline: `golden set ${goldenSet} not run for ${(age / interval).toFixed(1)} intervals`,
         text,
@@ -101,19 +101,19 @@ function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): 
     ];
   }
   if (ended === null) return [];
-  const alarms: Alarm[] = [];
+  const alerts: Alert[] = [];
   if (completed === null || ended.finishedAt > completed.finishedAt) {
     const name = `the latest run of ${goldenSet} did not complete`;
     const text = `The run of ${goldenSet} that ended at ${ended.finishedAt.toISOString()} did not complete.`;
     const headline = `golden run of ${goldenSet} did not complete`;
-    alarms.push({ ...base, name, alert: 'RecalldGoldenRunFailed', severity: 'warning', headline, text });
+    alerts.push({ ...base, name, rule: 'RecalldGoldenRunFailed', severity: 'warning', headline, text });
   }
   const failed = failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) {
     const isOutage = failed >= OUTAGE_SHARE;
-    alarms.push({
+    alerts.push({
       name: `golden queries of ${goldenSet} fail`,
-      alert: isOutage ? 'RecalldRetrieverNotAnswering' : 'RecalldRetrieverErrors',
+      rule: isOutage ? 'RecalldRetrieverNotAnswering' : 'RecalldRetrieverErrors',
       severity: isOutage ? 'critical' : 'warning',
       goldenSet,
       headline: `${isOutage ? 'retriever down' : `${percent(failed, 0)} of golden queries failed`}${errorIn(ended.failure)}`,
@@ -124,7 +124,7 @@ function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): 
       threshold: ERRORS_SHARE,
     });
   }
-  return alarms;
+  return alerts;
 }
 
 /** ` (connection refused)`: what most of the calls failed with. */
@@ -133,17 +133,17 @@ function errorIn(failure: RunFailure | null): string {
 }
 
 /** Of what probes measure, as the alert rules on parts have it. */
-function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
+function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const base = { severity: 'warning', goldenSet: null } as const;
   const median = trusted(measurements, 'embedding_canary_median');
   const recall = trusted(measurements, 'ann_recall');
-  const alarms: Alarm[] = [];
+  const alerts: Alert[] = [];
   if (median?.details['verdict'] === 'changed') {
     const text = `Fixed texts have other vectors than at first: cosine ${median.value.toFixed(3)} in the middle.`;
-    alarms.push({
+    alerts.push({
       ...base,
       name: 'the embedding canary moved',
-      alert: 'RecalldEmbedderChanged',
+      rule: 'RecalldEmbedderChanged',
       headline: `embedding canary changed (median cosine ${median.value.toFixed(2)})`,
       text,
       value: null,
@@ -154,30 +154,30 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
   if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
     const text = `The index returns ${percent(recall.value)} of the exact nearest neighbours (at most ${percent(upper)}).`;
     const name = 'the index misses near neighbours';
-    alarms.push({
+    alerts.push({
       ...base,
       name,
-      alert: 'RecalldIndexRecallLow',
+      rule: 'RecalldIndexRecallLow',
       headline: `recall of the index ${percent(recall.value, 0)}, below ${percent(MIN_ANN_RECALL, 0)}`,
       text,
       value: recall.value,
       threshold: MIN_ANN_RECALL,
     });
   }
-  return alarms;
+  return alerts;
 }
 
 /**
  * What rang and cannot be judged now: an alarm is not over because nobody measures any more. One whose check is gone
  * from the config is.
  */
-export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckState[], pipeline: string): Alarm[] {
-  return course.flatMap(({ name, alert, goldenSet, stands, worst }) => {
+export function unjudged(timeline: readonly AlertTimeline[], checks: readonly CheckState[], pipeline: string): Alert[] {
+  return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
     const check = checks.find((one) => one.pipeline === pipeline && one.name === name);
-    if (stands === null || check?.verdict !== 'no_data') return [];
+    if (currentSeverity === null || check?.verdict !== 'no_data') return [];
     const text = `${worst.text} Nothing has judged it since.`;
     const { headline } = worst;
-    return [{ name, alert, severity: stands, goldenSet, headline, text, value: null, threshold: null }];
+    return [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];
   });
 }
 
@@ -186,20 +186,20 @@ export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckS
  *
  * @param course those of the open incident
  */
-export function recoveriesOf(course: readonly AlarmCourse[], { checks, latest }: AlarmFacts): Recoveries {
+export function recoveriesOf(timeline: readonly AlertTimeline[], { checks, latest }: AlertFacts): Recoveries {
   return new Map(
-    course.flatMap(({ name, alert, goldenSet, stands, worst }): [string, string][] => {
-      if (stands === null) return [];
+    timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }): [string, string][] => {
+      if (currentSeverity === null) return [];
       const check = checks.find((one) => one.name === name);
       const measured =
-        check === undefined ? answersAgain(alert, goldenSet, latest) : recoveryText(check, worst.comparedWith ?? null);
+        check === undefined ? answersAgain(rule, goldenSet, latest) : recoveryText(check, worst.comparedWith ?? null);
       return measured === null ? [] : [[name, measured]];
     }),
   );
 }
 
-function answersAgain(alert: string, goldenSet: string | null, latest: readonly LatestRun[]): string | null {
-  if (alert !== 'RecalldRetrieverNotAnswering' && alert !== 'RecalldRetrieverErrors') return null;
+function answersAgain(rule: string, goldenSet: string | null, latest: readonly LatestRun[]): string | null {
+  if (rule !== 'RecalldRetrieverNotAnswering' && rule !== 'RecalldRetrieverErrors') return null;
   const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
   const failed = ended === null ? 1 : failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) return null;
@@ -207,7 +207,7 @@ function answersAgain(alert: string, goldenSet: string | null, latest: readonly 
 }
 
 /** The part of the config that an alarm is of; null where it is of none, or of one that no config ever had. */
-function partOf({ name, goldenSet }: Pick<Alarm, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): KnownPart | null {
+function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): KnownPart | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??
     parts.find((part) => part.kind === 'golden_set' && part.name === goldenSet) ??
@@ -216,14 +216,14 @@ function partOf({ name, goldenSet }: Pick<Alarm, 'name' | 'goldenSet'>, parts: r
 }
 
 /** Whether it is of a check or a golden set that left the config. */
-export function hasLeft(alarm: Pick<Alarm, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): boolean {
-  return partOf(alarm, parts)?.endedAt != null;
+export function hasLeft(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): boolean {
+  return partOf(alert, parts)?.endedAt != null;
 }
 
 /** `left_config` when all that still stood is gone from the config. */
-export function closingReasonOf(course: readonly AlarmCourse[], parts: readonly KnownPart[]): ClosingReason {
-  const standing = course.filter(({ stands }) => stands !== null);
-  return standing.length > 0 && standing.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
+export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownPart[]): ClosingReason {
+  const status = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
+  return status.length > 0 && status.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /**
@@ -231,40 +231,42 @@ export function closingReasonOf(course: readonly AlarmCourse[], parts: readonly 
  * deployment: it goes on as it was, until the part has ended everywhere.
  */
 export function carriedOver(
-  course: readonly AlarmCourse[],
+  timeline: readonly AlertTimeline[],
   { golden }: Pick<WatchedPipeline, 'golden'>,
   checks: readonly CheckState[],
   parts: readonly KnownPart[],
-): Alarm[] {
-  return course.flatMap(({ name, alert, goldenSet, stands, worst }) => {
+): Alert[] {
+  return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
     const part = partOf({ name, goldenSet }, parts);
-    if (stands === null || part === null || part.endedAt !== null) return [];
+    if (currentSeverity === null || part === null || part.endedAt !== null) return [];
     const isOurs =
       part.kind === 'check'
         ? checks.some((check) => check.pipeline === part.pipeline && check.name === name)
         : golden.some(({ set }) => set === goldenSet);
     const { headline, text } = worst;
-    return isOurs ? [] : [{ name, alert, severity: stands, goldenSet, headline, text, value: null, threshold: null }];
+    return isOurs
+      ? []
+      : [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];
   });
 }
 
 /** As the alert rules on index truth have it. */
-const indexAlerts: Readonly<Partial<Record<FindingKind, string>>> = {
+const indexRules: Readonly<Partial<Record<FindingKind, string>>> = {
   missing: 'RecalldIndexMissing',
   orphaned: 'RecalldIndexOrphaned',
   superseded: 'RecalldIndexSuperseded',
   other_model: 'RecalldIndexModelsMixed',
 };
 
-function indexAlarms(measurements: readonly LatestMeasurement[], now: Date): Alarm[] {
+function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Alert[] {
   const lag = arrivalLag(measurements, now);
-  const late: Alarm[] =
+  const late: Alert[] =
     lag === null || !isLate(lag)
       ? []
       : [
           {
             name: 'changes reach the index late',
-            alert: 'RecalldIndexLate',
+            rule: 'RecalldIndexLate',
             severity: 'warning',
             goldenSet: null,
             headline: `changes reach the index after ${durationText(lag.seconds)}, limit ${durationText(lag.allowed)}`,
@@ -275,14 +277,14 @@ function indexAlarms(measurements: readonly LatestMeasurement[], now: Date): Ala
         ];
   const wrong = wrongShares(measurements, now)
     .filter(isWrong)
-    .flatMap((wrong): Alarm[] => {
-      const alert = indexAlerts[wrong.kind];
-      if (alert === undefined) return [];
+    .flatMap((wrong): Alert[] => {
+      const rule = indexRules[wrong.kind];
+      if (rule === undefined) return [];
       const name = `documents of the index are ${findingWords[wrong.kind]}`;
       const text = wrongSentence(wrong);
       const headline = `${percent(wrong.value)} of the documents of the index are ${findingWords[wrong.kind]}`;
       return [
-        { name, alert, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
+        { name, rule, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
       ];
     });
   return [...wrong, ...late];

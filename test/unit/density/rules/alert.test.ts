@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type AlarmEvent,
-  type AlarmPolicy,
-  type AlarmState,
-  type AlarmStep,
-  alarmLevels,
-  alarmThreshold,
+  type AlertEvent,
+  type AlertPolicy,
+  type AlertState,
+  type AlertStep,
+  alertLevels,
+  alertThreshold,
   detectorsOf,
   FLOORS,
-  newAlarm,
-  stepAlarm,
-} from '../../../../src/density/rules/alarm.ts';
+  newAlert,
+  stepAlert,
+} from '../../../../src/density/rules/alert.ts';
 import { type WindowTotals, windowAt, windowTotals } from '../../../../src/density/rules/pooled-density.ts';
 import { detectorScores } from '../../../../src/density/rules/sessions.ts';
 import { uniforms } from '../../../support/uniforms.ts';
@@ -23,7 +23,7 @@ const BASELINE = {
   global: SPREAD,
   monitored: [0, 1, 2, 3].map((region) => ({ region, ...SPREAD, sessions: 1000, meanXUpper: 1.08 })),
 };
-const POLICY: AlarmPolicy = {
+const POLICY: AlertPolicy = {
   detectors: detectorsOf(BASELINE, FLOORS.page),
   floors: FLOORS.page,
   threshold: 8760,
@@ -35,13 +35,13 @@ function regionOf(session: number): number {
 }
 
 /** Live hours, one after the other, with the history that a step needs. */
-function stream(policy: AlarmPolicy, seed = 1) {
+function stream(policy: AlertPolicy, seed = 1) {
   const uniform = uniforms(seed);
-  let state: AlarmState = newAlarm(policy, 0);
+  let state: AlertState = newAlert(policy, 0);
   let history: WindowTotals[] = [];
   let hour = 0;
   /** `lost` is the share of the sessions of a region without coverage. */
-  const step = (sessions: number, lost: (region: number) => number): AlarmStep => {
+  const step = (sessions: number, lost: (region: number) => number): AlertStep => {
     const drawn = Array.from({ length: sessions }, (_, i) => {
       const region = regionOf(i);
       const x = uniform() < lost(region) ? Math.log(100) : Math.min(-Math.log(1 - uniform()), Math.log(100));
@@ -62,7 +62,7 @@ function stream(policy: AlarmPolicy, seed = 1) {
     const span = windowAt(hour * HOUR, HOUR);
     hour++;
     history = [...history, windowTotals(span, means)].slice(-7 * 24);
-    const result = stepAlarm(policy, state, detectorScores(means), history);
+    const result = stepAlert(policy, state, detectorScores(means), history);
     state = JSON.parse(JSON.stringify(result.state));
     return result;
   };
@@ -74,11 +74,11 @@ function stream(policy: AlarmPolicy, seed = 1) {
 const none = (): number => 0;
 const everywhere = (share: number) => (): number => share;
 
-function eventsOf(steps: readonly (AlarmStep & { readonly hour: number })[]) {
+function eventsOf(steps: readonly (AlertStep & { readonly hour: number })[]) {
   return steps.flatMap(({ event, hour }) => (event === null ? [] : [{ ...event, hour }]));
 }
 
-function kindsOf(events: readonly AlarmEvent[]): string[] {
+function kindsOf(events: readonly AlertEvent[]): string[] {
   return events.map(({ kind }) => kind);
 }
 
@@ -100,9 +100,9 @@ describe('the alarm', () => {
     expect(raised?.size.high).toBeLessThan(0.95);
     expect(raised?.size.sessions).toBeGreaterThanOrEqual(200);
     expect(state().incident?.raisedMs).toBe(((raised?.hour ?? 0) + 1) * HOUR);
-    const standings = steps.map(({ standing }) => standing.kind);
-    expect(standings).toContain('silent');
-    expect(standings.filter((kind) => kind === 'raised')).toHaveLength(1);
+    const statuses = steps.map(({ status }) => status.kind);
+    expect(statuses).toContain('silent');
+    expect(statuses.filter((kind) => kind === 'raised')).toHaveLength(1);
   });
 
   it('is raised again after the silence while nothing is done, on fresh evidence alone, as the same incident', () => {
@@ -159,7 +159,7 @@ describe('the alarm', () => {
   it('waits for 200 sessions before it states a size', () => {
     const { run } = stream(POLICY);
     const steps = run(60, 8, everywhere(1));
-    const waiting = steps.flatMap(({ standing }) => (standing.kind === 'unconfirmed' ? [standing] : []));
+    const waiting = steps.flatMap(({ status }) => (status.kind === 'unconfirmed' ? [status] : []));
     expect(waiting.length).toBeGreaterThan(0);
     for (const { sessions, needed } of waiting) expect(sessions).toBeLessThan(needed);
     expect(steps.every(({ evidenceRatio }) => Number.isFinite(evidenceRatio))).toBe(true);
@@ -171,13 +171,13 @@ describe('the alarm', () => {
   it('refuses to count a window twice', () => {
     const totals = { ...windowAt(0, HOUR), all: { sessions: 0, sumX: 0 }, regions: [] };
     const scores = { all: [], regions: new Map<number, number[]>() };
-    const { state } = stepAlarm(POLICY, newAlarm(POLICY, 0), scores, [totals]);
-    expect(() => stepAlarm(POLICY, state, scores, [totals])).toThrow(RangeError);
-    expect(() => stepAlarm(POLICY, state, scores, [])).toThrow(RangeError);
+    const { state } = stepAlert(POLICY, newAlert(POLICY, 0), scores, [totals]);
+    expect(() => stepAlert(POLICY, state, scores, [totals])).toThrow(RangeError);
+    expect(() => stepAlert(POLICY, state, scores, [])).toThrow(RangeError);
   });
 
   it('makes a ticket of what is not worth a page', () => {
-    const ticket: AlarmPolicy = {
+    const ticket: AlertPolicy = {
       detectors: detectorsOf(BASELINE, FLOORS.ticket),
       floors: FLOORS.ticket,
       threshold: 8760,
@@ -190,16 +190,16 @@ describe('the alarm', () => {
 
 describe('the levels', () => {
   it('depend on the grade of the baseline: a provisional one makes tickets only', () => {
-    expect(alarmLevels('page')).toEqual(['page', 'ticket']);
-    expect(alarmLevels('provisional')).toEqual(['ticket']);
-    expect(alarmLevels('insufficient')).toEqual([]);
+    expect(alertLevels('page')).toEqual(['page', 'ticket']);
+    expect(alertLevels('provisional')).toEqual(['ticket']);
+    expect(alertLevels('insufficient')).toEqual([]);
   });
 
   it('need as much evidence as the budget has windows, over all monitors that are paged together', () => {
     const yearly = { count: 1, periodMs: 365 * DAY };
-    expect(alarmThreshold(yearly, HOUR, 1)).toBe(8760);
-    expect(alarmThreshold(yearly, HOUR, 12)).toBe(12 * 8760);
-    expect(alarmThreshold({ count: 2, periodMs: 365 * DAY }, HOUR, 1)).toBe(4380);
+    expect(alertThreshold(yearly, HOUR, 1)).toBe(8760);
+    expect(alertThreshold(yearly, HOUR, 12)).toBe(12 * 8760);
+    expect(alertThreshold({ count: 2, periodMs: 365 * DAY }, HOUR, 1)).toBe(4380);
   });
 
   it('take the null mean of each detector from the bound of its baseline and the floor', () => {

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { alarmText } from '../../../../src/checks/rules/alarm-text.ts';
+import { alertText } from '../../../../src/checks/rules/alert-text.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 
 describe('the sentence of an alarm', () => {
   it('has the value, its bounds and n, the threshold, since when, and how it was before', () => {
-    expect(alarmText(aCheckState())).toBe(
+    expect(alertText(aCheckState())).toBe(
       'ndcg@10 fell to 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, from 19:15 UTC on 2026-11-20; 1.0000 before',
     );
   });
 
   it('leaves out what is not known', () => {
     const bare = { ciLow: null, ciHigh: null, before: null };
-    expect(alarmText(aCheckState({ ...bare, n: 12 }))).toBe(
+    expect(alertText(aCheckState({ ...bare, n: 12 }))).toBe(
       'ndcg@10 fell to 0.0370 (n = 12), floor 0.8000, from 19:15 UTC on 2026-11-20',
     );
-    expect(alarmText(aCheckState({ ...bare, n: null, breachedSince: null, since: null }))).toBe(
+    expect(alertText(aCheckState({ ...bare, n: null, breachedSince: null, since: null }))).toBe(
       'ndcg@10 fell to 0.0370, floor 0.8000',
     );
   });
 
   it('says since when nothing is known, and how it was before', () => {
     const since = new Date('2026-11-21T06:30:59Z');
-    expect(alarmText(aCheckState({ verdict: 'no_data', since, value: null, ciLow: null, n: null }))).toBe(
+    expect(alertText(aCheckState({ verdict: 'no_data', since, value: null, ciLow: null, n: null }))).toBe(
       'ndcg@10 was not known, floor 0.8000, from 06:30 UTC on 2026-11-21; 1.0000 before',
     );
   });
@@ -52,6 +52,6 @@ describe('the sentence of an alarm', () => {
       'The evidence that queries are covered worse rose to 1.5000, ceiling 1.0000,',
     ],
   ] as const)('tells each kind of check in its own words and units', (parts, text) => {
-    expect(alarmText(aCheckState(parts))).toContain(text);
+    expect(alertText(aCheckState(parts))).toContain(text);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alarmedBy } from '../../../../../src/incidents/diagnosis/rules/alarmed.ts';
+import { summarizeFiring } from '../../../../../src/incidents/diagnosis/rules/firing.ts';
 import { aCheckState } from '../../../../support/check-states.ts';
 
 it('tells what is bad by what checks watch, whatever the config calls them', () => {
@@ -10,14 +10,14 @@ it('tells what is bad by what checks watch, whatever the config calls them', () 
     aCheckState({ kind: 'density_drift', measure: 'density_drift', name: 'what people ask' }),
     aCheckState({ kind: 'threshold', measure: 'error_ratio', name: 'errors' }),
   ];
-  const { effects, key } = alarmedBy('docs', checks, []);
+  const { effects, key } = summarizeFiring('docs', checks, []);
   expect(effects).toEqual(['score', 'labels', 'density', 'live_errors']);
   expect(key).toMatchObject({ measure: 'ndcg', k: 10 });
 });
 
 it('takes answers that changed for a fall of scores, without a score that fell', () => {
   const checks = [aCheckState({ kind: 'threshold', measure: 'rbo', name: 'answers stay' })];
-  expect(alarmedBy('docs', checks, [])).toEqual({ effects: ['score'], key: null, floor: null });
+  expect(summarizeFiring('docs', checks, [])).toEqual({ effects: ['score'], key: null, floor: null });
 });
 
 it('takes nothing from checks that are well, cannot be judged, or are of another pipeline', () => {
@@ -26,5 +26,5 @@ it('takes nothing from checks that are well, cannot be judged, or are of another
     aCheckState({ verdict: 'no_data' }),
     aCheckState({ pipeline: 'another', verdict: 'critical' }),
   ];
-  expect(alarmedBy('docs', checks, [])).toEqual({ effects: [], key: null, floor: null });
+  expect(summarizeFiring('docs', checks, [])).toEqual({ effects: [], key: null, floor: null });
 });

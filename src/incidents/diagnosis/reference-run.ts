@@ -11,7 +11,7 @@ import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../..
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults } from '../../golden/runs/stored-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { Alarm } from './rules/incident.ts';
+import type { Alert } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
 /** Most runs that are looked through for a good one: two days of an hourly set. */
@@ -21,9 +21,9 @@ const MAX_LOOKED_THROUGH = 48;
 export async function latestEnded(
   { db }: Context,
   { name: pipeline, golden }: WatchedPipeline,
-  alarms: readonly Alarm[],
+  alerts: readonly Alert[],
 ): Promise<GoldenRun | null> {
-  const goldenSet = alarms.find((alarm) => alarm.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
+  const goldenSet = alerts.find((alert) => alert.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
   if (goldenSet === undefined) return null;
   // However many runs wait behind a slow retriever.
   const found = await Promise.all(
@@ -34,7 +34,7 @@ export async function latestEnded(
   return found.flat().toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0] ?? null;
 }
 
-export interface RunsAround {
+export interface ReferenceRuns {
   /** The last good run; else the pinned baseline; else null. */
   readonly reference: GoldenRun | null;
   /** Completed runs after the reference and before the run that is looked at, newest first. */
@@ -57,11 +57,11 @@ export interface GoodBefore {
  * reference that by itself shows the regression that it takes several runs to confirm, nor one that ended after a
  * threshold was first passed that had to be passed several times.
  */
-export async function runsAround(
+export async function findReferenceRun(
   context: Context,
   run: GoldenRun,
   { regressions, firstBad, known }: GoodBefore,
-): Promise<RunsAround> {
+): Promise<ReferenceRuns> {
   const { pipeline, goldenSet } = run;
   const kept = known === null ? null : await context.db.golden.runs.find(known);
   const runs = await context.db.golden.runs.list({
@@ -82,7 +82,7 @@ export async function runsAround(
   return isUsable ? splitAt(baseline, runs) : { reference: null, bad: runs, earlier: [] };
 }
 
-function splitAt(reference: GoldenRun, runs: readonly GoldenRun[]): RunsAround {
+function splitAt(reference: GoldenRun, runs: readonly GoldenRun[]): ReferenceRuns {
   return {
     reference,
     bad: runs.filter(({ startedAt }) => startedAt > reference.startedAt),
@@ -121,7 +121,7 @@ const AS_BEFORE = 0.95;
 export async function observeRun(
   context: Context,
   run: GoldenRun,
-  { reference, bad, earlier }: RunsAround,
+  { reference, bad, earlier }: ReferenceRuns,
   key: RunMetricKey | null,
   level: ObservedLevel | null,
 ): Promise<ObservedRun> {

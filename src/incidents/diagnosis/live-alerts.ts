@@ -12,7 +12,7 @@ import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
 import { type IntervalOf, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { trustedWatched, type WatchedValue, watchedValues } from '../../measures/watch-changes.ts';
-import type { Alarm } from './rules/incident.ts';
+import type { Alert } from './rules/incident.ts';
 
 interface LiveFacts {
   /** Of the pipeline alone. */
@@ -20,17 +20,17 @@ interface LiveFacts {
   readonly intervalSeconds: IntervalOf;
 }
 
-export function liveAlarms(facts: LiveFacts, now: Date): Alarm[] {
+export function liveAlerts(facts: LiveFacts, now: Date): Alert[] {
   return [
-    ...judgedAlarms(facts.measurements, now),
-    ...feedbackAlarms(facts.measurements),
-    ...changedWatched(facts, now).map(changeAlarm),
+    ...judgedAlerts(facts.measurements, now),
+    ...feedbackAlerts(facts.measurements),
+    ...changedWatched(facts, now).map(changeAlert),
   ];
 }
 
 /** Names of the measures whose change fires. */
 export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
-  const feedback = feedbackAlarms(facts.measurements).map(() => POSITIVE_RATIO);
+  const feedback = feedbackAlerts(facts.measurements).map(() => POSITIVE_RATIO);
   return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];
 }
 
@@ -42,7 +42,7 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
   );
 }
 
-function changeAlarm({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alarm {
+function changeAlert({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alert {
   const { title, means, scale } = measureRow(measure);
   const spell = (number: number): string =>
     scale === 'share' ? percent(number) : String(Number(number.toPrecision(3)));
@@ -50,7 +50,7 @@ function changeAlarm({ measure, segment, newest: { value }, range: { normal, low
   const of = goldenSet === null ? '' : ` on ${goldenSet}`;
   return {
     name: `${measure}${of} left its normal range`,
-    alert: MEASURE_CHANGED,
+    rule: MEASURE_CHANGED,
     severity: 'warning',
     goldenSet,
     headline: `${title}${of} ${spell(value)}, normally ${spell(normal)}`,
@@ -69,14 +69,14 @@ export function feedbackDrop(measurements: readonly LatestMeasurement[]): Latest
   return newest === null || newest.value < 1 || newest.ageSeconds > DROP_TRUST_SECONDS ? null : newest;
 }
 
-function feedbackAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
+function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const newest = feedbackDrop(measurements);
   if (newest === null) return [];
   const { baseline_positive_ratio: before, positive_ratio: value } = newest.details as DropDetails;
   return [
     {
       name: 'positive feedback dropped',
-      alert: 'RecalldFeedbackFell',
+      rule: 'RecalldFeedbackFell',
       severity: 'warning',
       goldenSet: null,
       headline: `positive feedback ${percent(value, 0)}, ${percent(before, 0)} before`,
@@ -88,16 +88,16 @@ function feedbackAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
 }
 
 /** Of judged live queries, as the alert rules on them have it. */
-function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Alarm[] {
+function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Alert[] {
   const drop = freshly(measurements, LIVE_DROP);
   const state = drop?.details['state'];
-  const alarms: Alarm[] = [];
+  const alerts: Alert[] = [];
   if (drop !== null && (state === 'detected' || state === 'confirmed')) {
     const isConfirmed = state === 'confirmed';
     const by = isConfirmed ? 'people confirm it' : 'by the grades of the model';
-    alarms.push({
+    alerts.push({
       name: 'live queries are answered worse',
-      alert: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
+      rule: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
       severity: isConfirmed ? 'critical' : 'warning',
       goldenSet: null,
       headline: `judged nDCG of live queries down by ${drop.value.toFixed(2)}`,
@@ -108,9 +108,9 @@ function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Al
   }
   const changedAt = freshly(measurements, JUDGE_DRIFT)?.details['changed_at'];
   if (typeof changedAt === 'string' && now.getTime() - Date.parse(changedAt) < DAY_MS)
-    alarms.push({
+    alerts.push({
       name: 'the judge changed',
-      alert: 'RecalldJudgeChanged',
+      rule: 'RecalldJudgeChanged',
       severity: 'warning',
       goldenSet: null,
       headline: 'the judge of live queries changed',
@@ -118,7 +118,7 @@ function judgedAlarms(measurements: readonly LatestMeasurement[], now: Date): Al
       value: null,
       threshold: null,
     });
-  return alarms;
+  return alerts;
 }
 
 /** The newest value over all traffic, unless a later attempt came to none or it is too old to trust; null then. */

@@ -15,7 +15,7 @@ import { type PooledDensity, pooledDensity, type Scope, type WindowTotals } from
 import { MIN_SESSIONS } from './query-density.ts';
 import type { SessionScores } from './sessions.ts';
 
-export type AlarmLevel = 'page' | 'ticket';
+export type AlertLevel = 'page' | 'ticket';
 
 /** Densities down to these raise no alarm. */
 interface Floors {
@@ -23,7 +23,7 @@ interface Floors {
   readonly region: number;
 }
 
-export const FLOORS: Readonly<Record<AlarmLevel, Floors>> = {
+export const FLOORS: Readonly<Record<AlertLevel, Floors>> = {
   page: { global: 0.95, region: 0.4 },
   ticket: { global: 0.97, region: 0.5 },
 };
@@ -38,12 +38,12 @@ export interface FalsePageBudget {
  * Evidence at which an alarm is raised: the windows in which one false page is accepted, times the monitors that are
  * paged together. One a year of hourly windows, for one monitor: 8,760.
  */
-export function alarmThreshold(budget: FalsePageBudget, windowMs: number, monitors: number): number {
+export function alertThreshold(budget: FalsePageBudget, windowMs: number, monitors: number): number {
   return (budget.periodMs / windowMs / budget.count) * monitors;
 }
 
 /** The levels of alarm that a baseline of this grade can raise. */
-export function alarmLevels(grade: BaselineGrade): readonly AlarmLevel[] {
+export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
   if (grade === 'page') return ['page', 'ticket'];
   return grade === 'provisional' ? ['ticket'] : [];
 }
@@ -66,7 +66,7 @@ function settingsOf(spread: BaselineSpread, floor: number): DetectorSettings {
 // The density alarm of one level, as a state machine: a closed window and a state in, an event and the next state out.
 // It has no clock: the time is the end of the window. An alarm is frozen by not stepping it.
 
-export interface AlarmPolicy {
+export interface AlertPolicy {
   readonly detectors: CombinedSettings;
   readonly floors: Floors;
   /** Evidence at which the alarm is raised, as `alarmThreshold` gives it. */
@@ -74,17 +74,17 @@ export interface AlarmPolicy {
 }
 
 /** Plain values that are stored as they are. */
-export interface AlarmState {
+export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
   readonly closedMs: number;
   /** End of the last window after which each detector had no evidence (M < 1); densities are measured from there on. */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
-  readonly incident: AlarmIncident | null;
+  readonly incident: AlertIncident | null;
 }
 
-interface AlarmIncident {
+interface AlertIncident {
   readonly scope: Scope;
   readonly openedMs: number;
   /** The last time it was raised. */
@@ -93,7 +93,7 @@ interface AlarmIncident {
   readonly raisedHigh: number;
 }
 
-export type AlarmEvent =
+export type AlertEvent =
   | {
       readonly kind: 'raised';
       /** Where the density is known to be below the floor. */
@@ -110,7 +110,7 @@ export type AlarmEvent =
  * `calm`: less evidence than the threshold. `unconfirmed`: evidence enough, but the density is not yet known to be
  * below the floor. `silent`: within a day of an alarm, nothing is gathered.
  */
-type AlarmStanding =
+type AlertStatus =
   | { readonly kind: 'calm' | 'silent' | 'raised' }
   | {
       readonly kind: 'unconfirmed';
@@ -119,10 +119,10 @@ type AlarmStanding =
       readonly needed: number;
     };
 
-export interface AlarmStep {
-  readonly state: AlarmState;
-  readonly event: AlarmEvent | null;
-  readonly standing: AlarmStanding;
+export interface AlertStep {
+  readonly state: AlertState;
+  readonly event: AlertEvent | null;
+  readonly status: AlertStatus;
   /** Combined evidence divided by the threshold, finite; from 1 on the alarm is raised once the density confirms it. */
   readonly evidenceRatio: number;
   /** Where most of the evidence comes from. */
@@ -137,7 +137,7 @@ const MIN_RESOLVE_MS = DAY_MS;
 const MAX_LOG = 700;
 
 /** @param nowMs end of the last window that does not count */
-export function newAlarm({ detectors }: AlarmPolicy, nowMs: number): AlarmState {
+export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState {
   return {
     detectors: newCombinedDetector(detectors),
     closedMs: nowMs,
@@ -160,23 +160,23 @@ export function newAlarm({ detectors }: AlarmPolicy, nowMs: number): AlarmState 
  * @param history totals of the windows of the last 7 days, in the order of time, the closed one last
  * @throws RangeError for a window that was closed before: whoever repeats a step must start from the state before it
  */
-export function stepAlarm(
-  policy: AlarmPolicy,
-  state: AlarmState,
+export function stepAlert(
+  policy: AlertPolicy,
+  state: AlertState,
   scores: SessionScores,
   history: readonly WindowTotals[],
-): AlarmStep {
+): AlertStep {
   const closed = history.at(-1);
   if (closed === undefined || closed.startMs < state.closedMs) {
     throw new RangeError('A window counts once as evidence, and in the order of time.');
   }
   const nowMs = closed.endMs;
   if (state.silentUntilMs !== null && nowMs <= state.silentUntilMs) {
-    const calmMs = newAlarm(policy, nowMs).calmMs;
+    const calmMs = newAlert(policy, nowMs).calmMs;
     return {
       state: { ...state, calmMs, closedMs: nowMs },
       event: null,
-      standing: { kind: 'silent' },
+      status: { kind: 'silent' },
       evidenceRatio: 0,
       leading: state.incident?.scope ?? 'global',
     };
@@ -193,11 +193,11 @@ export function stepAlarm(
   const leading = scopes[0] ?? 'global';
   const reading = { evidenceRatio: Math.exp(Math.min(logRatio, MAX_LOG)), leading };
   const resolved = resolution(policy, state.incident, history, nowMs);
-  const notRaised: AlarmStep = {
+  const notRaised: AlertStep = {
     ...reading,
     state: resolved === null ? next : { ...next, incident: null },
     event: resolved,
-    standing: { kind: 'calm' },
+    status: { kind: 'calm' },
   };
   if (logRatio < 0) return notRaised;
   const sizes = scopes.map((scope) => ({ scope, size: sizeSinceCalm(policy, next, scope, history, nowMs) }));
@@ -207,19 +207,19 @@ export function stepAlarm(
     return {
       ...reading,
       state: {
-        ...newAlarm(policy, nowMs),
+        ...newAlert(policy, nowMs),
         silentUntilMs: nowMs + SILENCE_MS,
         incident: { scope, openedMs, raisedMs: nowMs, raisedHigh: size.high },
       },
       event: { kind: 'raised', scope, leading, size, renewed: state.incident !== null },
-      standing: { kind: 'raised' },
+      status: { kind: 'raised' },
     };
   }
   const sessions = sizes[0]?.size?.sessions ?? 0;
-  return { ...notRaised, standing: { kind: 'unconfirmed', scope: leading, sessions, needed: MIN_SESSIONS } };
+  return { ...notRaised, status: { kind: 'unconfirmed', scope: leading, sessions, needed: MIN_SESSIONS } };
 }
 
-function calmAfter(step: CombinedStep, calmMs: AlarmState['calmMs'], nowMs: number): AlarmState['calmMs'] {
+function calmAfter(step: CombinedStep, calmMs: AlertState['calmMs'], nowMs: number): AlertState['calmMs'] {
   return {
     global: step.logGlobal < 0 ? nowMs : calmMs.global,
     regions: step.logRegions.map(({ logEvidence }, i) => (logEvidence < 0 ? nowMs : (calmMs.regions[i] ?? nowMs))),
@@ -236,8 +236,8 @@ function scopesByEvidence({ logGlobal, logRegions }: CombinedStep): readonly Sco
 }
 
 function sizeSinceCalm(
-  policy: AlarmPolicy,
-  state: AlarmState,
+  policy: AlertPolicy,
+  state: AlertState,
   scope: Scope,
   history: readonly WindowTotals[],
   nowMs: number,
@@ -248,11 +248,11 @@ function sizeSinceCalm(
 }
 
 function resolution(
-  policy: AlarmPolicy,
-  incident: AlarmIncident | null,
+  policy: AlertPolicy,
+  incident: AlertIncident | null,
   history: readonly WindowTotals[],
   nowMs: number,
-): AlarmEvent | null {
+): AlertEvent | null {
   if (incident === null || nowMs - incident.raisedMs < MIN_RESOLVE_MS) return null;
   const { scope, raisedHigh } = incident;
   // A day of a small region may have too few sessions; then as many windows more as it takes, back to the alarm.
@@ -271,11 +271,11 @@ function resolution(
   return null;
 }
 
-function floorOf({ floors }: AlarmPolicy, scope: Scope): number {
+function floorOf({ floors }: AlertPolicy, scope: Scope): number {
   return scope === 'global' ? floors.global : floors.region;
 }
 
-function phiOf({ detectors }: AlarmPolicy, scope: Scope): number {
+function phiOf({ detectors }: AlertPolicy, scope: Scope): number {
   const detector = scope === 'global' ? detectors.global : detectors.regions.find(({ region }) => region === scope);
   return detector?.phi ?? 1;
 }

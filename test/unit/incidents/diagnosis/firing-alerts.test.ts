@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { statesOf } from '../../../../src/checks/check-store.ts';
-import type { CheckStanding, CheckState } from '../../../../src/checks/rules/check-state.ts';
+import type { CheckState, CheckStatus } from '../../../../src/checks/rules/check-state.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
 import {
-  type AlarmFacts,
-  alarmsOf,
+  type AlertFacts,
+  alertsOf,
   carriedOver,
   hasLeft,
   recoveriesOf,
   trusted,
   unjudged,
-} from '../../../../src/incidents/diagnosis/alarms.ts';
-import { changedMeasures } from '../../../../src/incidents/diagnosis/live-alarms.ts';
-import { followAlarms } from '../../../../src/incidents/diagnosis/rules/incident.ts';
+} from '../../../../src/incidents/diagnosis/firing-alerts.ts';
+import { changedMeasures } from '../../../../src/incidents/diagnosis/live-alerts.ts';
+import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
-import { aFloor, aLatestRun, anAlarm, aWatchedPipeline, goldenChecks, NOON } from '../../../support/builders.ts';
+import { aFloor, aLatestRun, anAlert, aWatchedPipeline, goldenChecks, NOON } from '../../../support/builders.ts';
 import { statesAt } from '../../../support/check-states.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
@@ -27,17 +27,17 @@ const thresholdPipeline = aWatchedPipeline({
       threshold: 0.3,
       severity: 'critical',
       segments: 'all',
-      leastN: 20,
+      minN: 20,
       confirm: 1,
       noData: 'silent',
     },
   ],
 });
 
-function alarmsOfVerdict(verdict: Verdict, minutes: number) {
+function alertsOfVerdict(verdict: Verdict, minutes: number) {
   const now = new Date(NOON.getTime() + minutes * 60_000);
   const trustedUntil = new Date(NOON.getTime() + 15 * 60_000);
-  const standing = {
+  const status = {
     pipeline: thresholdPipeline.name,
     name: NAME,
     threshold: 0.3,
@@ -45,27 +45,27 @@ function alarmsOfVerdict(verdict: Verdict, minutes: number) {
     verdict,
     since: NOON,
     trustedUntil,
-  } as CheckStanding;
-  const checks = statesOf({ pipelines: [thresholdPipeline], densityPlans: [] }, [standing], now);
-  return alarmsOf(thresholdPipeline, { latest: [], checks, measurements: [], intervalSeconds: () => null }, now);
+  } as CheckStatus;
+  const checks = statesOf({ pipelines: [thresholdPipeline], densityPlans: [] }, [status], now);
+  return alertsOf(thresholdPipeline, { latest: [], checks, measurements: [], intervalSeconds: () => null }, now);
 }
 
 it('takes a threshold that is breached as in alarm, as bad as it stands', () => {
-  expect(alarmsOfVerdict('critical', 1)).toMatchObject([{ name: NAME, severity: 'critical', goldenSet: null }]);
-  expect(alarmsOfVerdict('warning', 1)).toMatchObject([{ name: NAME, severity: 'warning', goldenSet: null }]);
+  expect(alertsOfVerdict('critical', 1)).toMatchObject([{ name: NAME, severity: 'critical', goldenSet: null }]);
+  expect(alertsOfVerdict('warning', 1)).toMatchObject([{ name: NAME, severity: 'warning', goldenSet: null }]);
 });
 
 it('takes one that is well, or was judged too long ago, as none', () => {
-  expect(alarmsOfVerdict('ok', 1)).toEqual([]);
-  expect(alarmsOfVerdict('no_data', 1)).toEqual([]);
-  expect(alarmsOfVerdict('critical', 60)).toEqual([]);
+  expect(alertsOfVerdict('ok', 1)).toEqual([]);
+  expect(alertsOfVerdict('no_data', 1)).toEqual([]);
+  expect(alertsOfVerdict('critical', 60)).toEqual([]);
 });
 
 const pipeline = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
 const FLOOR = 'ndcg@10 below 0.8 on faq';
 
 /** Names of what is in alarm, an hourly set and these facts given. */
-function alarmsAt(now: Date, facts: Partial<AlarmFacts>): string[] {
+function alertsAt(now: Date, facts: Partial<AlertFacts>): string[] {
   const all = {
     latest: [],
     checks: [],
@@ -73,7 +73,7 @@ function alarmsAt(now: Date, facts: Partial<AlarmFacts>): string[] {
     intervalSeconds: () => 3600,
     ...facts,
   };
-  return alarmsOf(pipeline, all, now).map(({ name }) => name);
+  return alertsOf(pipeline, all, now).map(({ name }) => name);
 }
 
 function ended(parts: Partial<NonNullable<LatestRun['ended']>>): LatestRun {
@@ -84,7 +84,7 @@ function ended(parts: Partial<NonNullable<LatestRun['ended']>>): LatestRun {
 
 describe('what is in alarm on a pipeline', () => {
   it('is nothing while runs come and their checks are ok', () => {
-    expect(alarmsAt(hours(1), { latest: [aLatestRun()] })).toEqual([]);
+    expect(alertsAt(hours(1), { latest: [aLatestRun()] })).toEqual([]);
   });
 
   it('is the check that a run has failed, with the set that it is about', async () => {
@@ -102,10 +102,10 @@ describe('what is in alarm on a pipeline', () => {
     const latest = [ended({ checks: [{ ...check, verdict: 'critical' }] })];
     const checks = await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: hours(1) });
     const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600 };
-    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([
+    expect(alertsOf(pipeline, facts, hours(1))).toEqual([
       {
         name: FLOOR,
-        alert: 'RecalldCheckCritical',
+        rule: 'RecalldCheckCritical',
         severity: 'critical',
         goldenSet: 'faq',
         headline: 'nDCG@10 on faq 0.7, below 0.8',
@@ -118,21 +118,21 @@ describe('what is in alarm on a pipeline', () => {
 
   it('is a set whose runs are overdue by three intervals, and by none when it runs by hand', () => {
     const latest = [aLatestRun({ lastAttemptAt: NOON })];
-    expect(alarmsAt(hours(3), { latest })).toEqual([]);
-    expect(alarmsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
-    expect(alarmsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain('runs of faq are overdue');
+    expect(alertsAt(hours(3), { latest })).toEqual([]);
+    expect(alertsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
+    expect(alertsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain('runs of faq are overdue');
   });
 
   it('is a run that did not complete after one that did', () => {
-    expect(alarmsAt(hours(1), { latest: [ended({ finishedAt: hours(0.5) })] })).toEqual([
+    expect(alertsAt(hours(1), { latest: [ended({ finishedAt: hours(0.5) })] })).toEqual([
       'the latest run of faq did not complete',
     ]);
   });
 
   it('is a retriever that fails one query in twenty, errors and timeouts alike', () => {
     const outcomes = { ok: 95, empty: 0, error: 2, timeout: 3 };
-    expect(alarmsAt(hours(1), { latest: [ended({ outcomes })] })).toEqual(['golden queries of faq fail']);
-    expect(alarmsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
+    expect(alertsAt(hours(1), { latest: [ended({ outcomes })] })).toEqual(['golden queries of faq fail']);
+    expect(alertsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
   });
 
   it('is feedback that dropped, and a measure outside of its normal range', () => {
@@ -159,24 +159,24 @@ describe('what is in alarm on a pipeline', () => {
       intervalSeconds: () => 3600,
     });
     const facts = factsAt(NOON);
-    expect(alarmsOf(pipeline, facts, NOON)).toMatchObject([
-      { alert: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
-      { alert: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Stability of answers on faq 0.5, normally 0.98' },
-      { alert: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per answer 3, normally 10' },
+    expect(alertsOf(pipeline, facts, NOON)).toMatchObject([
+      { rule: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
+      { rule: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Stability of answers on faq 0.5, normally 0.98' },
+      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per answer 3, normally 10' },
     ]);
     expect(changedMeasures(facts, NOON)).toEqual(['feedback_positive_ratio', 'results_per_answer', 'rbo']);
-    expect(alarmsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
+    expect(alertsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
   });
 
   it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', () => {
     const fall = (state: string) =>
       aMeasurement({ measure: 'live_ndcg_drop', value: 0.08, ciLow: 0.02, ciHigh: 0.14, details: { state } });
     const severities = (now: Date, ...outcomes: Measurement[]) =>
-      alarmsOf(
+      alertsOf(
         pipeline,
         { latest: [], checks: [], measurements: latestAt(now, ...outcomes), intervalSeconds: () => null },
         now,
-      ).map(({ alert, severity }) => `${alert} ${severity}`);
+      ).map(({ rule, severity }) => `${rule} ${severity}`);
     expect(severities(hours(1), fall('detected'))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
     const drift = aMeasurement({ measure: 'judge_drift', details: { changed_at: NOON.toISOString() } });
     expect(severities(hours(1), fall('confirmed'), drift)).toEqual([
@@ -189,7 +189,7 @@ describe('what is in alarm on a pipeline', () => {
   });
 
   it('is no run of another pipeline', () => {
-    expect(alarmsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
+    expect(alertsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
   });
 
   it('is an embedding canary that moved and an index that misses neighbours for certain', () => {
@@ -204,7 +204,7 @@ describe('what is in alarm on a pipeline', () => {
       }),
       aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 }),
     );
-    expect(alarmsAt(NOON, { measurements })).toEqual([
+    expect(alertsAt(NOON, { measurements })).toEqual([
       'the embedding canary moved',
       'the index misses near neighbours',
     ]);
@@ -212,7 +212,7 @@ describe('what is in alarm on a pipeline', () => {
 
   it('is no index whose recall may yet be good enough', () => {
     const recall = aMeasurement({ measure: 'ann_recall', value: 0.85, ciLow: 0.7, ciHigh: 0.95 });
-    expect(alarmsAt(NOON, { measurements: latestAt(NOON, recall) })).toEqual([]);
+    expect(alertsAt(NOON, { measurements: latestAt(NOON, recall) })).toEqual([]);
   });
 
   it('is an index that changes reach later than is allowed, by what is certain of it', () => {
@@ -225,20 +225,20 @@ describe('what is in alarm on a pipeline', () => {
         details: { waiting: 3, overdue: 3, late_after_seconds: 3600 },
         ...parts,
       });
-    const alarms = (parts: Parameters<typeof aMeasurement>[0]) =>
-      alarmsAt(NOON, { measurements: latestAt(NOON, lag(parts)) });
-    expect(alarms({})).toEqual(['changes reach the index late']);
+    const alerts = (parts: Parameters<typeof aMeasurement>[0]) =>
+      alertsAt(NOON, { measurements: latestAt(NOON, lag(parts)) });
+    expect(alerts({})).toEqual(['changes reach the index late']);
     // All that was late has come.
-    expect(alarms({ details: { waiting: 1, overdue: 0, late_after_seconds: 3600 } })).toEqual([]);
-    expect(alarms({ ciLow: 3000 })).toEqual([]);
+    expect(alerts({ details: { waiting: 1, overdue: 0, late_after_seconds: 3600 } })).toEqual([]);
+    expect(alerts({ ciLow: 3000 })).toEqual([]);
     // Fewer than 19 of 20 have come: it is the longest wait, without bounds.
-    expect(alarms({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
+    expect(alerts({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
   });
 
   it('names critical ones before warnings', () => {
     const recall = aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 });
     const latest = [ended({ outcomes: { ok: 0, empty: 0, error: 3, timeout: 0 } })];
-    expect(alarmsAt(NOON, { latest, measurements: latestAt(NOON, recall) })).toEqual([
+    expect(alertsAt(NOON, { latest, measurements: latestAt(NOON, recall) })).toEqual([
       'golden queries of faq fail',
       'the index misses near neighbours',
     ]);
@@ -250,20 +250,20 @@ it('says with which error the retriever fails, and what was measured when it ans
   const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
   const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
   const facts = { checks: [], measurements: [], intervalSeconds: () => 3600 };
-  const alarms = alarmsOf(pipeline, { ...facts, latest: [down] }, hours(1));
-  expect(alarms).toMatchObject([
+  const alerts = alertsOf(pipeline, { ...facts, latest: [down] }, hours(1));
+  expect(alerts).toMatchObject([
     { headline: 'retriever down (connection refused)', text: expect.stringContaining(message) as string },
   ]);
-  const course = followAlarms([], alarms, hours(1));
+  const timeline = updateTimelines([], alerts, hours(1));
   const again = ended({ outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 } });
-  expect([...recoveriesOf(course, { ...facts, latest: [again] }).values()]).toEqual([
+  expect([...recoveriesOf(timeline, { ...facts, latest: [again] }).values()]).toEqual([
     'retriever answers again (100 % of golden queries)',
   ]);
-  expect(recoveriesOf(course, { ...facts, latest: [down] }).size).toBe(0);
+  expect(recoveriesOf(timeline, { ...facts, latest: [down] }).size).toBe(0);
 });
 
 describe('what rang before', () => {
-  const open = followAlarms([], [anAlarm({ name: NAME, text: 'It was 0.9 s.' })], NOON);
+  const open = updateTimelines([], [anAlert({ name: NAME, text: 'It was 0.9 s.' })], NOON);
   const stillRings = (verdict: Verdict) => {
     const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
     return unjudged(open, [check], thresholdPipeline.name);
@@ -297,13 +297,13 @@ describe('what rang before', () => {
   });
 
   it('has left once no config that is in force has its check or its golden set', () => {
-    const [alarm = anAlarm()] = open;
+    const [alert = anAlert()] = open;
     const gone = [part('check', NAME, NOON)];
-    expect(hasLeft(alarm, gone)).toBe(true);
+    expect(hasLeft(alert, gone)).toBe(true);
     expect(carriedOver(open, { golden: [] }, [], gone)).toEqual([]);
-    expect(hasLeft(alarm, [part('check', NAME)])).toBe(false);
-    expect(hasLeft(alarm, [])).toBe(false);
-    const ofSet = anAlarm({ name: 'runs of faq are overdue', goldenSet: 'faq' });
+    expect(hasLeft(alert, [part('check', NAME)])).toBe(false);
+    expect(hasLeft(alert, [])).toBe(false);
+    const ofSet = anAlert({ name: 'runs of faq are overdue', goldenSet: 'faq' });
     expect(hasLeft(ofSet, [part('golden_set', 'faq', NOON)])).toBe(true);
     expect(hasLeft(ofSet, [part('golden_set', 'other', NOON)])).toBe(false);
   });

@@ -10,7 +10,7 @@ import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measu
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
 /** What a sentence on a check is made of, beside its numbers. */
-export interface AlarmWords {
+export interface AlertWords {
   /** What the value is of: `<this> is <value>`. */
   readonly what: string;
   readonly limit: 'floor' | 'ceiling';
@@ -23,20 +23,20 @@ export interface AlarmWords {
  * a check that is not ok. What is not known is left out. In the past tense, so that it is true as well when it is read
  * after the repair.
  */
-export function alarmText(check: CheckState): string {
-  const { what, limit, unit } = alarmWords(check);
+export function alertText(check: CheckState): string {
+  const { what, limit, unit } = alertWords(check);
   const { value, threshold, before } = check;
   const came = limit === 'floor' ? 'fell to' : 'rose to';
   const is = value === null ? 'was not known' : `${came} ${written(value, unit)}${spread(check, unit)}`;
   const text = `${what} ${is}, ${limit} ${written(threshold, unit)}`;
-  const since = alarmSince(check);
+  const since = alertSince(check);
   return `${text}${since === null ? '' : `, from ${moment(since)}`}${before === null ? '' : `; ${written(before, unit)} before`}`;
 }
 
 /** "nDCG@10 0.55, below 0.7": enough on a lock screen. */
-export function alarmHeadline(check: CheckState): string {
+export function alertHeadline(check: CheckState): string {
   const { value, threshold, kind } = check;
-  const { limit, unit } = alarmWords(check);
+  const { limit, unit } = alertWords(check);
   if (kind === 'density_drift') return 'live queries are covered worse than in the baseline';
   const is = value === null ? 'unknown' : brief(value, unit);
   if (kind === 'regression') {
@@ -59,7 +59,7 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
   if (verdict !== 'ok') return null;
   const subject = headlineSubject(check);
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
-  const { unit } = alarmWords(check);
+  const { unit } = alertWords(check);
   if (kind === 'regression' && comparedWith !== breachedAgainst)
     return `${subject} passes against another baseline (${signed(value, 2)} against ${comparedWith})`;
   return kind === 'regression'
@@ -92,17 +92,17 @@ function threeDigits(value: number): string {
 }
 
 /** Three significant digits; times in milliseconds below a second. */
-function brief(value: number, unit: AlarmWords['unit']): string {
+function brief(value: number, unit: AlertWords['unit']): string {
   if (unit === 'number') return threeDigits(value);
   return Math.abs(value) < 1 ? `${threeDigits(1000 * value)} ms` : `${threeDigits(value)} s`;
 }
 
-export function alarmWords({
+export function alertWords({
   kind,
   measure,
   segment,
   comparedWith,
-}: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment' | 'comparedWith'>): AlarmWords {
+}: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment' | 'comparedWith'>): AlertWords {
   switch (kind) {
     case 'floor':
       return { what: measure, limit: 'floor', unit: 'number' };
@@ -133,7 +133,7 @@ export function alarmWords({
 }
 
 /** When it began: the first bad measurement of a breach, or when nothing was known any more. */
-export function alarmSince({
+export function alertSince({
   verdict,
   since,
   breachedSince,
@@ -141,13 +141,13 @@ export function alarmSince({
   return verdict === 'no_data' ? since : (breachedSince ?? since);
 }
 
-function spread({ ciLow, ciHigh, n }: CheckState, unit: AlarmWords['unit']): string {
+function spread({ ciLow, ciHigh, n }: CheckState, unit: AlertWords['unit']): string {
   const count = n === null ? '' : `n = ${n}`;
   if (ciLow === null || ciHigh === null) return n === null ? '' : ` (${count})`;
   return ` (95 % ${written(ciLow, unit)} to ${written(ciHigh, unit)}${n === null ? '' : `, ${count}`})`;
 }
 
-function written(value: number, unit: AlarmWords['unit']): string {
+function written(value: number, unit: AlertWords['unit']): string {
   return unit === 'seconds' ? humanDuration(value) : fourDecimals(value);
 }
 

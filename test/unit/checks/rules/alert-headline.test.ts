@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alarmHeadline, recoveryText } from '../../../../src/checks/rules/alarm-text.ts';
+import { alertHeadline, recoveryText } from '../../../../src/checks/rules/alert-text.ts';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 
@@ -19,7 +19,7 @@ describe('the headline of an alert', () => {
     ['retriever latency p95 1.5 s, above 250 ms', { ...latency, value: 1.5 }],
     ['nDCG@10 on faq unknown, below 0.8', { value: null }],
   ])('is "%s"', (headline, parts) => {
-    expect(alarmHeadline(aCheckState(parts))).toBe(headline);
+    expect(alertHeadline(aCheckState(parts))).toBe(headline);
   });
 });
 

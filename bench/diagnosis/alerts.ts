@@ -11,7 +11,7 @@ import type { Shape } from './shape.ts';
 import { changesOf } from './traffic.ts';
 
 /** What some usual checks say; not every config has each. */
-export function alarmsOf(
+export function alertsOf(
   { run, live, density }: Observations,
   { reference, now }: Record<'reference' | 'now', ComparedSide>,
   { k, slack }: Shape,
@@ -29,7 +29,7 @@ export function alarmsOf(
   const labels = run?.labels ?? null;
   const latency = run?.latency95Ms ?? 0;
   const usual = run?.reference?.latency95Ms ?? latency;
-  const alarms: readonly (readonly [EffectKind, boolean])[] = [
+  const alerts: readonly (readonly [EffectKind, boolean])[] = [
     ['score', isBelow && isConfigured(0.9)],
     ['score', fell && isConfigured(0.6)],
     ['labels', labels !== null && labels.stale > 0.05 * labels.probed && isConfigured(0.5)],
@@ -39,7 +39,7 @@ export function alarmsOf(
     ['density', density?.hasFallen === true],
     ...changesOf(live),
   ];
-  return [...new Set(alarms.filter(([, isInAlarm]) => isInAlarm).map(([kind]) => kind))];
+  return [...new Set(alerts.filter(([, isFiring]) => isFiring).map(([kind]) => kind))];
 }
 
 const MUCH = 0.05;
@@ -49,7 +49,7 @@ function isMuch({ value, ciLow }: ObservedShare): boolean {
 }
 
 /** Any check may ring when nothing is wrong; that of a score does so most. */
-export function drawAlarm({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
+export function drawAlert({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
   const possible: readonly EffectKind[] = [
     'score',
     'score',

@@ -12,23 +12,23 @@ export interface Seen {
   readonly liveQueries: number;
 }
 
-export interface OpenAlarm {
+export interface OpenAlert {
   readonly name: string;
   readonly severity: Severity;
   readonly text: string;
 }
 
-export interface RaisedAlarm extends OpenAlarm {
+export interface RaisedAlert extends OpenAlert {
   readonly seen: Seen;
   /** It was raised while nothing was wrong. */
   readonly isFalse: boolean;
 }
 
-export type AlarmLog = ReturnType<typeof createAlarmLog>;
+export type AlertLog = ReturnType<typeof createAlertLog>;
 
-export function createAlarmLog() {
-  const raised: RaisedAlarm[] = [];
-  let before: readonly OpenAlarm[] = [];
+export function createAlertLog() {
+  const raised: RaisedAlert[] = [];
+  let before: readonly OpenAlert[] = [];
   return {
     /** Everything that was raised, in the order of time. */
     raised,
@@ -39,10 +39,10 @@ export function createAlarmLog() {
      * @param isHealthy whether no fault is in place, nor what one left behind
      * @returns what was raised since the look before; a ticket that becomes a page is raised again
      */
-    look(open: readonly OpenAlarm[], seen: Seen, isHealthy: boolean): readonly RaisedAlarm[] {
-      const isNew = ({ name, severity }: OpenAlarm): boolean =>
+    look(open: readonly OpenAlert[], seen: Seen, isHealthy: boolean): readonly RaisedAlert[] {
+      const isNew = ({ name, severity }: OpenAlert): boolean =>
         !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
-      const news = open.filter(isNew).map((alarm) => ({ ...alarm, seen, isFalse: isHealthy }));
+      const news = open.filter(isNew).map((alert) => ({ ...alert, seen, isFalse: isHealthy }));
       raised.push(...news);
       before = open;
       return news;
@@ -62,15 +62,15 @@ export function seenSince(from: Seen, to: Seen): Seen {
 export interface ClosingRow {
   readonly fault: string;
   /** The first alarm of the fault, its name in short; null when none was raised. */
-  readonly alarm: { readonly name: string; readonly severity: Severity } | null;
+  readonly alert: { readonly name: string; readonly severity: Severity } | null;
   /** What the daemon saw of the fault until then. */
   readonly detectedAfter: Pick<Seen, 'goldenRuns' | 'liveQueries'> | null;
   readonly cause: Cause | null;
   /** Since the fault before, or the beginning. */
-  readonly falseAlarms: number;
+  readonly falseAlerts: number;
 }
 
-const head = ['fault', 'alarm', 'detected after', 'diagnosis', 'false before'];
+const head = ['fault', 'alert', 'detected after', 'diagnosis', 'false before'];
 
 /** Lines of a table, the head first; columns as wide as their longest cell. */
 export function closingTable(rows: readonly ClosingRow[]): string[] {
@@ -84,13 +84,13 @@ export function closingTable(rows: readonly ClosingRow[]): string[] {
   );
 }
 
-function cells({ fault, alarm, detectedAfter, cause, falseAlarms }: ClosingRow): string[] {
+function cells({ fault, alert, detectedAfter, cause, falseAlerts }: ClosingRow): string[] {
   return [
     fault,
-    alarm === null ? 'none' : `${alarm.name} (${alarm.severity === 'critical' ? 'page' : 'ticket'})`,
+    alert === null ? 'none' : `${alert.name} (${alert.severity === 'critical' ? 'page' : 'ticket'})`,
     detectedAfter === null ? 'never' : seenText(detectedAfter),
     cause ?? 'none',
-    String(falseAlarms),
+    String(falseAlerts),
   ];
 }
 
