@@ -17,7 +17,7 @@ import {
   shadowPipelineName,
   type WatchedPipeline,
 } from '../golden/watched-pipeline.ts';
-import { judgedMeasure } from '../measures/rules/measure-table.ts';
+import { thresholdPolicy } from '../measures/rules/measure-table.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
@@ -173,7 +173,7 @@ export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): Thr
     const measure = thresholdMeasure(check.measure);
     if (measure === null) return [];
     const { name, severity, segments, min_n, confirm, no_data: noData } = check;
-    const { minN, confirm: usual } = judgedMeasure(measure);
+    const { minN, confirm: usual } = thresholdPolicy(measure);
     const threshold = 'below' in check ? check.below : check.above;
     return {
       name,

@@ -8,7 +8,7 @@ import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotat
 import { type ReplayedRun, replayRuns } from '../golden/sql/replayed-runs.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
 import { replayMeasure } from '../measures/measurement-history.ts';
-import { judgedMeasure } from '../measures/rules/measure-table.ts';
+import { thresholdPolicy } from '../measures/rules/measure-table.ts';
 import { goldenChecksOf, thresholdOf } from './check-store.ts';
 import type { CheckStatus, ConfiguredCheck } from './rules/check-state.ts';
 import { type CheckFacts, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
@@ -181,7 +181,7 @@ export async function backtestThresholds(
 ): Promise<CheckBacktest[]> {
   const found: CheckBacktest[] = [];
   for (const rule of thresholds) {
-    const isOfAll = rule.segments === 'all' && judgedMeasure(rule.measure).of === 'traffic';
+    const isOfAll = rule.segments === 'all' && thresholdPolicy(rule.measure).scope === 'traffic';
     const measure = { pipeline, measure: rule.measure, segment: isOfAll ? ALL_SEGMENT : null };
     const replay = replayOf(thresholdOf(pipeline, rule), period);
     // Measurements of one moment are of the segments of one window, and judged together.

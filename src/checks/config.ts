@@ -8,10 +8,10 @@ import { defaultCutoffs } from '../golden/rules/run.ts';
 import { runMeasures } from '../golden/rules/score-run.ts';
 import { type MetricKey, parseMetricKey } from '../math/ir/metric-key.ts';
 import {
-  isJudgedMeasure,
-  type JudgedMeasureName,
-  judgedMeasure,
-  judgedMeasureNames,
+  isThresholdMeasure,
+  type ThresholdMeasureName,
+  thresholdMeasureNames,
+  thresholdPolicy,
 } from '../measures/rules/measure-table.ts';
 
 const severity = z
@@ -38,11 +38,11 @@ function measureProblem(text: string): string | null {
   const key = readMetricKey(text);
   if (key === null) {
     const [name = '', cutoff = ''] = text.split('@');
-    const guess = closest(name.toLowerCase(), [...runMeasures, ...judgedMeasureNames]);
+    const guess = closest(name.toLowerCase(), [...runMeasures, ...thresholdMeasureNames]);
     if (guess === null || guess === name) {
       return `is not a measure; write one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
     }
-    return `is not a measure; did you mean "${guess}${isJudgedMeasure(guess) && !hasCutoff(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
+    return `is not a measure; did you mean "${guess}${isThresholdMeasure(guess) && !hasCutoff(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
   }
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
@@ -78,13 +78,15 @@ const scoreAtCutoff = /^(live_[a-z_]+|rbo)@([1-9]\d*)$/;
 const hasCutoff = (name: string): boolean => name.startsWith('live_') || name === 'rbo';
 
 /** The measure that a threshold is on; null for what has none, such as a golden measure. */
-export function thresholdMeasure(text: string): JudgedMeasureName | null {
+export function thresholdMeasure(text: string): ThresholdMeasureName | null {
   const [, name = text] = scoreAtCutoff.exec(text) ?? [];
-  return isJudgedMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
+  return isThresholdMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
 }
 
-const belowMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'below' && !hasCutoff(name));
-const aboveMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'above');
+const belowMeasures = thresholdMeasureNames.filter(
+  (name) => thresholdPolicy(name).worse === 'below' && !hasCutoff(name),
+);
+const aboveMeasures = thresholdMeasureNames.filter((name) => thresholdPolicy(name).worse === 'above');
 
 const thresholdShape = {
   name,
@@ -114,7 +116,7 @@ const thresholdShape = {
 
 const belowCheck = z
   .strictObject({
-    measure: z.enum(belowMeasures as [JudgedMeasureName]).describe('The measure, for which lower is worse.'),
+    measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('The measure, for which lower is worse.'),
     below: z.number().positive().describe('Value below which it is a breach, such as 0.6.'),
     ...thresholdShape,
   })
@@ -125,7 +127,7 @@ const scoreAtCutoffCheck = z
     measure: z
       .string()
       .refine((text) => scoreAtCutoff.test(text) && thresholdMeasure(text) !== null, {
-        error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${judgedMeasureNames.filter(hasCutoff).join(', ')}`,
+        error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${thresholdMeasureNames.filter(hasCutoff).join(', ')}`,
       })
       .describe(
         'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k; or rbo@k at the largest cut-off of the golden sets: how alike their answers are to those of the pinned run.',
@@ -139,7 +141,7 @@ const scoreAtCutoffCheck = z
 
 const aboveCheck = z
   .strictObject({
-    measure: z.enum(aboveMeasures as [JudgedMeasureName]).describe('The measure, for which higher is worse.'),
+    measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('The measure, for which higher is worse.'),
     above: z.number().min(0).describe('Value above which it is a breach: a share such as 0.05, or seconds.'),
     ...thresholdShape,
   })
@@ -280,21 +282,21 @@ function identityOf(check: CheckConfig): string {
 function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): string | null {
   const measure = thresholdMeasure(check.measure);
   if (measure === null) return null;
-  const { of, unit } = judgedMeasure(measure);
+  const { scope, unit } = thresholdPolicy(measure);
   const threshold = 'below' in check ? check.below : check.above;
   if (unit === 'share' && threshold >= 1)
     return `is ${check.measure}, a share, so that its threshold must be less than 1`;
-  if (of === 'pipeline' && check.segments === 'each')
+  if (scope === 'pipeline' && check.segments === 'each')
     return `is ${check.measure}, which has no segments; leave \`segments\` out`;
-  if (of === 'golden_sets' && pipeline.golden.length === 0)
+  if (scope === 'golden_sets' && pipeline.golden.length === 0)
     return `is ${check.measure}, which needs a golden set under \`golden\``;
   const k = scoreAtCutoff.exec(check.measure)?.[2];
-  if (of === 'golden_sets') return stabilityProblem(Number(k), pipeline.golden);
+  if (scope === 'golden_sets') return stabilityProblem(Number(k), pipeline.golden);
   if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which needs \`judged\``;
   if (k !== undefined && Number(k) !== pipeline.judged?.depth)
     return `is ${check.measure}, but judged.depth is ${pipeline.judged?.depth}; write ${measure}@${pipeline.judged?.depth}, or change the depth`;
   if (measure.startsWith('index_') && pipeline.index === undefined) return `is ${check.measure}, which needs \`index\``;
-  const isOfStore = of === 'pipeline' || check.measure.startsWith('query_');
+  const isOfStore = scope === 'pipeline' || check.measure.startsWith('query_');
   if (isOfStore && pipeline.vector_store === undefined) return `is ${check.measure}, which needs a \`vector_store\``;
   const isWatched = pipeline.density !== undefined || pipeline.checks.some((one) => 'density_drift' in one);
   if (check.measure.startsWith('query_') && !isWatched)

@@ -10,8 +10,8 @@ import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import { measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
-import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
-import { gapWords, judgedMeasure } from '../measures/rules/measure-table.ts';
+import type { ThresholdPolicy } from '../measures/rules/measure-row.ts';
+import { gapWords, thresholdPolicy } from '../measures/rules/measure-table.ts';
 import {
   ageSeconds,
   type IntervalOf,
@@ -69,7 +69,7 @@ const quietReasons: ReadonlySet<string> = new Set([
   'too_few_clicks',
   'too_few_opinions',
   'too_few_queries',
-  'too_few_labels',
+  'too_few_judgments',
   'no_baseline',
 ]);
 
@@ -92,8 +92,8 @@ function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: St
 }
 
 function isJudged(check: ThresholdCheck, { golden }: ChecksOfPipeline, segment: string): boolean {
-  const { of }: JudgedMeasure = judgedMeasure(check.measure);
-  if (of === 'golden_sets') return golden.some(({ set }) => segment === goldenSegment(set));
+  const { scope }: ThresholdPolicy = thresholdPolicy(check.measure);
+  if (scope === 'golden_sets') return golden.some(({ set }) => segment === goldenSegment(set));
   return segment === ALL_SEGMENT || check.segments === 'each';
 }
 

@@ -66,7 +66,7 @@ export async function measureJudged(
     agreement: Agreement | null,
   ): MeasurementOutcome =>
     agreement === null
-      ? { ...whole, measure, kind: 'no_data', reason: 'too_few_labels', details: {} }
+      ? { ...whole, measure, kind: 'no_data', reason: 'too_few_judgments', details: {} }
       : {
           ...whole,
           measure,

@@ -17,7 +17,7 @@ import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
 /** The measure that it is stored as: its value is the raw CTR of the baseline. */
-export const REFERENCE = 'reference_click_through_ratio';
+export const REFERENCE = 'baseline_click_through_ratio';
 
 /** A reference is taken anew after a day, and used for three at most. */
 const REFERENCE_INTERVAL_MS = 24 * HOUR_MS;

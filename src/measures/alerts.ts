@@ -1,4 +1,4 @@
-/** The alert on measures that left their normal range. */
+/** The alert on measures outside their normal range. */
 
 import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../platform/metrics/alert-rules.ts';
 import { MEASURE_CHANGED } from './rules/measure-change.ts';

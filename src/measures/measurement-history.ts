@@ -1,4 +1,4 @@
-/** Measurements over time: as charts draw them, and as a backtest replays them. */
+/** Reads stored measurements over time, for charts and for backtests. */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';
 import { finiteOrNull } from '../math/stats/descriptive.ts';
@@ -6,16 +6,19 @@ import { queryRows } from '../platform/postgres/rows.ts';
 import { streamRows } from '../platform/postgres/stream-rows.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 
-/** A measurement `m` as numbers: of several the least has the lowest value, and the greatest the highest. */
+/**
+ * A measurement `m` as an array of numbers. The value comes first, so that `min` and `max` over such arrays find the
+ * measurements with the lowest and the highest value.
+ */
 export const asNumbers = `array[m.value, extract(epoch from m.window_end)::double precision,
   coalesce(m.ci_low, '-infinity'), coalesce(m.ci_high, 'infinity')]`;
 
-/** Of a chart; each has the lowest and the highest value in it, so that no spike is lost. */
+/** Buckets of a chart. Each shows its lowest and its highest value, so that no spike is lost. */
 const TREND_BUCKETS = 96;
-/** A longer time is read from the hours. */
+/** A longer span is read from `measurement_hours`. */
 const MAX_BY_ROW_MS = 2 * DAY_MS;
 
-/** @param source rows with a measure and, as numbers, what is lowest and highest in them */
+/** @param source query of rows `(measure, lowest, highest)`, the latter two as `asNumbers` */
 function trendSql(source: string): string {
   return `select measure, min(lowest) as lowest, max(highest) as highest
     from (${source}) found
@@ -38,7 +41,7 @@ export interface TrendedSeries extends Pick<MeasurementSeries, 'pipeline' | 'seg
   readonly measures: readonly string[];
 }
 
-/** Of each bit of the time the lowest and the highest value, by measure. */
+/** Returns the lowest and the highest value of each bucket, by measure. */
 export async function readTrends(
   pool: Pool,
   { pipeline, measures, segment }: TrendedSeries,
@@ -54,7 +57,7 @@ export async function readTrends(
   const trends = new Map(measures.map((measure) => [measure, [] as MeasuredPoint[]]));
   for (const { measure, lowest, highest } of rows) {
     const extremes = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
-    // One value alone is both.
+    // A bucket with one value has it as both extremes.
     trends.get(measure)?.push(...(lowest[1] === highest[1] ? extremes.slice(1) : extremes));
   }
   return trends;
@@ -64,25 +67,26 @@ function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): 
   return { at: new Date(epoch * 1000), value, low: finiteOrNull(low), high: finiteOrNull(high) };
 }
 
-/** What a measure was at a time, as charts draw it. */
+/** A point of a chart. */
 export interface MeasuredPoint {
   readonly at: Date;
   readonly value: number;
-  /** 95 % bounds; null for what has none. */
+  /** 95 % bounds; null for a measure without bounds. */
   readonly low: number | null;
   readonly high: number | null;
 }
 
-/** What a measure of a pipeline came to at one moment, by segment. */
+/** The values of a measure at one time, by segment. */
 export interface MeasuredMoment {
   readonly at: Date;
   readonly values: readonly Pick<Measurement, 'kind' | 'segment' | 'value' | 'ciLow' | 'ciHigh' | 'n'>[];
 }
 
 /**
- * The moments at which windows of a measure ended from `from` to before `until`, oldest first.
+ * Yields the values of a measure whose windows ended in [`from`, `until`), oldest first, grouped by the end of their
+ * window.
  *
- * @param segment null: all of them
+ * @param segment null for all segments
  * @throws as streamRows
  */
 export async function* replayMeasure(

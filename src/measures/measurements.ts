@@ -1,4 +1,4 @@
-/** Scheduled measures in PostgreSQL, and as samples of gauges. */
+/** Stores scheduled measurements in PostgreSQL, and exports the latest ones as gauges. */
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../platform/metrics/meter.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
@@ -21,7 +21,7 @@ const valueColumns = `${attemptColumns}, value, ci_low, ci_high, ci_method, n`;
 const measurementColumns = `'value' as kind, ${valueColumns}`;
 const gapColumns = `${attemptColumns}, reason`;
 
-/** The latest measured of each key replaces what was measured before it, and fills the gaps up to its window. */
+/** Inserts values or replaces older measurements of the same key, and deletes the gaps up to their windows. */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
   const values = latestOf(measurements);
@@ -37,22 +37,22 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
       from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[],
                   $8::double precision[], $9::double precision[], $10::double precision[], $11::text[], $12::integer[])
         as m (${valueColumns})`;
-  const renewed = ['window_start', 'measured_at', 'details', 'value', 'ci_low', 'ci_high', 'ci_method', 'n'];
-  const renewal = renewed.map((column) => `${column} = excluded.${column}`).join(', ');
+  const updated = ['window_start', 'measured_at', 'details', 'value', 'ci_low', 'ci_high', 'ci_method', 'n'];
+  const assignments = updated.map((column) => `${column} = excluded.${column}`).join(', ');
   await client.query(
     `insert into measurements (${valueColumns}) ${rows}
      on conflict (pipeline, measure, segment, window_end)
-     do update set ${renewal}
+     do update set ${assignments}
       where excluded.measured_at >= measurements.measured_at`,
     parameters,
   );
-  await client.query(renewHoursSql, parameters.slice(0, 5).toSpliced(3, 1));
+  await client.query(updateHoursSql, parameters.slice(0, 5).toSpliced(3, 1));
   await client.query(
     `insert into latest_measurements as l (${valueColumns})
      select distinct on (pipeline, measure, segment) * from (${rows}) r
       order by pipeline, measure, segment, window_end desc
      on conflict (pipeline, measure, segment)
-     do update set window_end = excluded.window_end, ${renewal}
+     do update set window_end = excluded.window_end, ${assignments}
       where (excluded.window_end, excluded.measured_at) >= (l.window_end, l.measured_at)`,
     parameters,
   );
@@ -69,8 +69,8 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
   );
 }
 
-/** Of the hours of what was measured; all of each is read again, since a value may have taken the place of another. */
-const renewHoursSql = `
+/** Recomputes the extremes of the affected hours from all of their rows, because a value may have been replaced. */
+const updateHoursSql = `
   insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
   select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest
     from (select distinct pipeline, measure, segment, date_trunc('hour', window_end, 'UTC') as hour
@@ -82,7 +82,7 @@ const renewHoursSql = `
         and m.window_end >= h.hour and m.window_end < h.hour + interval '1 hour') found
   on conflict (pipeline, measure, segment, hour) do update set lowest = excluded.lowest, highest = excluded.highest`;
 
-/** A gap is kept unless the same or a later window has a value. */
+/** Stores gaps, except where the same or a later window has a value. */
 async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[]): Promise<void> {
   if (attempts.length === 0) return;
   const gaps = latestOf(attempts);
@@ -104,7 +104,7 @@ async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[
   );
 }
 
-/** unnest wants one array per column. */
+/** One array per column, as `unnest` takes them. */
 function attemptParameters(outcomes: readonly MeasurementOutcome[]): unknown[][] {
   return [
     outcomes.map((o) => o.pipeline),
@@ -117,7 +117,7 @@ function attemptParameters(outcomes: readonly MeasurementOutcome[]): unknown[][]
   ];
 }
 
-/** Of outcomes with the same key the one that was measured last, in an order that two writers share. */
+/** Keeps the last measured outcome of each key, sorted by key so that two writers lock rows in the same order. */
 function latestOf<Outcome extends MeasurementOutcome>(outcomes: readonly Outcome[]): Outcome[] {
   const byKey = new Map<string, Outcome>();
   for (const outcome of outcomes) {
@@ -132,18 +132,18 @@ function keyOf({ pipeline, measure, segment, windowEnd }: MeasurementOutcome): s
   return JSON.stringify([pipeline, measure, segment, windowEnd.toISOString()]);
 }
 
-/** What PostgreSQL says of a row that belongs to no partition. */
+/** SQLSTATE of PostgreSQL for a row that belongs to no partition (check_violation). */
 const NO_PARTITION = '23514';
 
 export function createMeasurements(pool: Pool) {
   return {
     /**
-     * Stores values and reasons for none, all or nothing. The same series and end of window may be recorded again, by a
-     * retry or because late data came: what was measured last stays. A gap is no value and takes none away; of each
-     * series only the latest is kept, until a value of the same or a later window comes.
+     * Stores values and gaps in one transaction. The same series and window end may be recorded again, by a retry or
+     * because late data arrived: the last measurement wins. A gap never removes a value. Only the latest gap of a series
+     * is stored, until a value of the same or a later window arrives.
      *
-     * Rejects with RangeError for what `checkMeasurement` refuses, and with RecalldError database_unreachable when
-     * nothing was stored.
+     * @throws RangeError for an outcome that `checkMeasurement` rejects
+     * @throws RecalldError database_unreachable; nothing was stored then
      */
     async record(outcomes: readonly MeasurementOutcome[]): Promise<void> {
       for (const outcome of outcomes) checkMeasurement(outcome);
@@ -170,12 +170,12 @@ export function createMeasurements(pool: Pool) {
     },
 
     /**
-     * The newest of every series, by pipeline, measure and segment. `ageSeconds` is the time since it was measured, not
-     * since its window ended; who shows a value withholds one that is too old.
+     * Returns the newest value and gap of every series. `ageSeconds` counts from the time of measurement, not from the end
+     * of the window. Callers that show values must withhold those that are too old.
      */
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
-    /** The latest values whose windows ended from `from` to before `until`, oldest first; all of them without a limit. */
+    /** Returns the latest `limit` values (default: all) whose windows ended in [`from`, `until`), oldest first. */
     async series(
       { pipeline, measure, segment }: MeasurementSeries,
       from: Date,
@@ -196,13 +196,13 @@ export function createMeasurements(pool: Pool) {
     },
 
     /**
-     * How measures went from `from` to before `until`, oldest first and few enough for a chart: of each bit of the time the
-     * lowest and the highest value.
+     * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and the highest value of
+     * each chart bucket.
      */
     trends: (series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 
-    /** Values of a segment since a time, oldest first of each measure, at most one in each step. */
+    /** Returns the values of a segment since a time, by measure and then oldest first, at most one per step. */
     history: (
       { pipeline, segment }: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
       measures: readonly string[],
@@ -221,10 +221,10 @@ export function createMeasurements(pool: Pool) {
         ),
       ),
 
-    /** Makes the partitions that the next days need. `record` makes those that it misses. */
+    /** Creates the partitions for the next days. `record` creates any that are missing. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
-    /** Drops whole months that ended before `before`, and the latest of series that ended before it. */
+    /** Drops the months that ended before `before`, and the latest rows of series that ended before it. */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {
         await dropMonthsBefore(pool, before);
@@ -254,7 +254,7 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   for (const row of gaps) {
     const gap = { ...row, ageSeconds: ageSeconds(row) };
     const newest = series.get(seriesKey(row))?.newest ?? null;
-    // Two writers at once may leave a gap that a value has filled.
+    // Two concurrent writers may leave a gap behind that a value has filled.
     if (newest !== null && newest.windowEnd >= gap.windowEnd) continue;
     series.set(seriesKey(row), { ...seriesOf(row), newest, gap });
   }
@@ -269,23 +269,22 @@ function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {
   return JSON.stringify([pipeline, measure, segment]);
 }
 
-/** What a series last came to. At least one of `newest` and `gap` is there. */
+/** The latest state of a series. At least one of `newest` and `gap` is set. */
 export interface LatestMeasurement extends MeasurementSeries {
-  /** The value of the latest window that has one. */
+  /** The latest value. */
   readonly newest: (Measurement & { readonly ageSeconds: number }) | null;
-  /** Why a later window than that of `newest` has none. */
+  /** Why a later window than that of `newest` has no value. */
   readonly gap: (MeasurementGap & { readonly ageSeconds: number }) | null;
 }
 
-/** The values of scheduled measures over time. */
 export type Measurements = ReturnType<typeof createMeasurements>;
 
-/** What is stored of all measures, read once for all who show them. */
+/** The latest measurements of all series, read once and shared by everything that shows them. */
 export interface MeasuredRows {
   readonly measurements: readonly LatestMeasurement[];
 }
 
-/** The value and its bounds, under what the measure table exports them as; nothing for a measure that is no gauge. */
+/** Returns the gauge samples of a value and its bounds; none for a measure without a gauge. */
 export function valueSamples({
   pipeline,
   segment,
@@ -299,7 +298,7 @@ export function valueSamples({
   return boundedSamples(gauge.name as GaugeSample['name'], labels, newest);
 }
 
-/** A gauge with its bounds `_ci_low` and `_ci_high`, which are left out where there are none. */
+/** Returns the sample of a gauge and, where they are known, its bounds `_ci_low` and `_ci_high`. */
 export function boundedSamples(
   name: GaugeSample['name'],
   labels: GaugeSample['labels'],
@@ -315,11 +314,11 @@ declare module '../core/context.ts' {
     readonly measurements: Measurements;
   }
   interface Context {
-    /** Longest gap between two planned runs of a golden set. */
+    /** Longest time between two scheduled runs of a golden set. */
     readonly intervalSeconds: IntervalOf;
-    /** Longest gap between two measurements of live traffic. */
+    /** Longest time between two measurements of live traffic. */
     readonly liveIntervalSeconds: number;
-    /** Pages per pipeline that chance may cause within a period. */
+    /** Budget of false pages per pipeline in a period. */
     readonly falsePages: { readonly count: number; readonly periodMs: number };
   }
 }

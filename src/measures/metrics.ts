@@ -1,4 +1,4 @@
-/** The gauges of the latest values of measures: their part of the catalogue, and their samples. */
+/** Catalogue entries of the gauges that the measure table defines. */
 import { boundedGauges, type MetricDefinition, type StoredGauge, storedGauge } from '../platform/metrics/definition.ts';
 import type { MeasureGauge } from './rules/measure-row.ts';
 import { measureTable } from './rules/measure-table.ts';
@@ -9,7 +9,6 @@ type NamesOf<One extends Gauge> = One['bounds'] extends false
   ? One['name']
   : `${One['name']}${'' | '_ci_low' | '_ci_high'}`;
 
-/** The names of all gauges of measures. */
 type GaugeName = { [Name in Gauge['name']]: NamesOf<Extract<Gauge, { readonly name: Name }>> }[Gauge['name']];
 type LabelsOf<Name> = Extract<
   Gauge,

@@ -1,9 +1,9 @@
-/** In which order measures are shown, and which of them tell at a glance. */
+/** The order in which measures are shown, and which of them the overview shows. */
 import { measureRow, measureTable } from './rules/measure-table.ts';
 
 const order: readonly string[] = Object.keys(measureTable);
 
-/** In the order of the words; what has no entry comes last. */
+/** Sorts by the order of the measure table; measures that are not in the table come last. */
 export function inReadingOrder<Measured extends { readonly measure: string }>(
   measured: readonly Measured[],
 ): Measured[] {
@@ -14,7 +14,6 @@ export function inReadingOrder<Measured extends { readonly measure: string }>(
   return measured.toSorted((a, b) => place(a) - place(b));
 }
 
-/** Whether it tells at a glance how a pipeline is; the rest stands on its own page. */
 export function isGlanceMeasure(measure: string): boolean {
   return measureRow(measure).isGlance === true;
 }

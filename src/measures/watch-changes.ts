@@ -1,4 +1,4 @@
-/** Watches the measures that no alert of their own reports for a change, and exports what is normal and what changed. */
+/** Watches the measures without an alert of their own for changes, and exports their normal values. */
 
 import type { Config } from '../app/config/schema.ts';
 import type { Context } from '../core/context.ts';
@@ -19,18 +19,18 @@ import {
   runTrustSeconds,
 } from './rules/measurement.ts';
 
-/** The normal ranges of a pipeline, by measure, as they are stored. */
+/** Measure under which the normal ranges of a pipeline are stored. */
 export const NORMAL_RANGES = 'measures_normal';
 
-/** Earlier values that teach what is normal. */
+/** Age of the oldest values that a normal range is learned from. */
 const HISTORY_MS = 14 * DAY_MS;
-/** Values that are read of each window; windows overlap, so that more teach little. */
+/** Values that are read per window. Windows overlap, so more would add little. */
 const VALUES_IN_WINDOW = 12;
 
-/** Incidents and deployments of two weeks that are read, at most. */
+/** Maximum number of incidents, and of deployments, that are read. */
 const MAX_INCIDENTS = 500;
 
-/** What is watched of each pipeline; a measure with a check of the config has an alert of its own. */
+/** Returns each pipeline with its measures that have a check in the config; these are not watched. */
 function plansOf({ pipelines }: Config) {
   return pipelines.map(({ name, live, checks }) => ({
     pipeline: name,
@@ -41,9 +41,9 @@ function plansOf({ pipelines }: Config) {
 
 async function incidentsOf({ db }: Context, pipeline: string, during: TimeSpan): Promise<readonly TimeSpan[]> {
   const found = await db.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
-  // A measure that changed for good becomes normal in time.
-  const ofMore = found.filter(({ timeline }) => timeline.some(({ rule }) => rule !== MEASURE_CHANGED));
-  return ofMore.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
+  // Incidents of changed measures alone count as normal, so that a permanent change becomes the new normal.
+  const relevant = found.filter(({ timeline }) => timeline.some(({ rule }) => rule !== MEASURE_CHANGED));
+  return relevant.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
 }
 
 async function deploymentsOf({ db }: Context, pipeline: string, since: Date): Promise<readonly Date[]> {
@@ -52,7 +52,7 @@ async function deploymentsOf({ db }: Context, pipeline: string, since: Date): Pr
   );
 }
 
-/** Learns the normal range of every watched measure from its clean past; doing it again changes nothing. */
+/** Learns and stores the normal range of every watched measure. Idempotent. */
 async function watchChanges(context: Context, signal: AbortSignal): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
@@ -99,14 +99,14 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   });
 }
 
-/** Of all traffic, or of a golden set: those of live segments are too many and too small. */
+/** Only all traffic and golden sets are watched: live segments are too many and too small. */
 function isWatchedSeries({ measure, segment }: MeasurementSeries): boolean {
   return isWatchedMeasure(measure) && (segment === ALL_SEGMENT || goldenSetOf(segment) !== null);
 }
 
 export const watchChangesJob = defineCronJob({
   name: 'watch-measures',
-  does: 'Learns the normal range of every measure that no alert of its own reports, from times without an incident.',
+  does: 'Learns the normal range of every measure without an alert of its own, from times without an incident.',
   cron: '40 */5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) => watchChanges(context, signal),
@@ -119,9 +119,9 @@ export interface WatchedValue extends MeasurementSeries {
 }
 
 /**
- * The newest value of each watched measure beside its normal range, while nothing later came to none.
+ * Returns the newest value of each watched measure with its normal range, except where a later window has no value.
  *
- * @param measurements of any pipelines
+ * @param measurements of all pipelines
  */
 export function watchedValues(measurements: readonly LatestMeasurement[]): WatchedValue[] {
   return measurements.flatMap(({ pipeline, measure: stored, segment, newest: ranges }) => {
@@ -138,10 +138,10 @@ export function watchedValues(measurements: readonly LatestMeasurement[]): Watch
   });
 }
 
-/** As often as live traffic is measured. */
+/** Interval of live measures. */
 const LIVE_SECONDS = 300;
 
-/** Of those, the ones that are young enough to trust. */
+/** Returns the values that are recent enough to trust. */
 export function trustedWatched(
   watched: readonly WatchedValue[],
   intervalSeconds: IntervalOf,
@@ -149,12 +149,12 @@ export function trustedWatched(
 ): readonly WatchedValue[] {
   return watched.filter(({ pipeline, segment, newest }) => {
     const set = goldenSetOf(segment);
-    const ofRuns = set === null ? 0 : runTrustSeconds(intervalSeconds(pipeline, set));
-    return ageSeconds(newest.measuredAt, now) <= Math.max(ofRuns, measurementTrustSeconds(newest, LIVE_SECONDS));
+    const runTrust = set === null ? 0 : runTrustSeconds(intervalSeconds(pipeline, set));
+    return ageSeconds(newest.measuredAt, now) <= Math.max(runTrust, measurementTrustSeconds(newest, LIVE_SECONDS));
   });
 }
 
-/** The gauges of watched measures: the value, what is normal, and whether it changed. */
+/** Returns the gauges of watched measures: the value, its normal value, and whether it changed. */
 export function changeGauges(
   { pipelines, intervalSeconds }: { readonly pipelines: readonly string[]; readonly intervalSeconds: IntervalOf },
   { measurements }: MeasuredRows,

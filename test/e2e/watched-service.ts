@@ -291,7 +291,7 @@ const stored: Readonly<Record<string, readonly [number, number?, number?]>> = {
   store_sample_vectors: [2000],
   store_query_divergence: [0.2],
   store_queries_apart_ratio: [0.05],
-  store_chunks_unasked_ratio: [0.6],
+  store_chunks_unqueried_ratio: [0.6],
   store_centroid_shift: [0.001],
   store_length_ratio: [1.01],
   store_duplicates_ratio: [0.02, 0.01, 0.03],

@@ -13,8 +13,8 @@ import type { GoldenSchedule, WatchedPipeline } from '../../golden/watched-pipel
 import { liveIntervalSeconds } from '../../live/live-jobs.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
 import { occurrencesBetween } from '../../math/schedule/occurrences.ts';
-import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
-import { judgedMeasure } from '../../measures/rules/measure-table.ts';
+import type { ThresholdPolicy } from '../../measures/rules/measure-row.ts';
+import { thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import { INTERVALS_TO_TRUST, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import {
   acceptedFalsePages,
@@ -151,7 +151,7 @@ function ofThreshold(
   check: ThresholdCheck,
   runs: ReadonlyMap<string, number>,
 ): Expectation {
-  const watched: JudgedMeasure = judgedMeasure(check.measure);
+  const watched: ThresholdPolicy = thresholdPolicy(check.measure);
   if (check.measure.endsWith('_age_seconds')) return certain('because a time that passed is no estimate');
   const looks = check.measure.startsWith('retriever_')
     ? [...runs.values()].reduce((sum, of) => sum + of, 0)

@@ -6,7 +6,7 @@
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { signed } from '../../core/text/spelling.ts';
-import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
+import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
 /** What a sentence on a check is made of, beside its numbers. */
@@ -119,12 +119,12 @@ export function alertWords({
     case 'density_drift':
       return { what: 'The evidence that queries are covered worse', limit: 'ceiling', unit: 'number' };
     case 'threshold': {
-      const name = measure as JudgedMeasureName;
-      const { worse, unit } = judgedMeasure(name);
-      const { means } = measureTable[name];
+      const name = measure as ThresholdMeasureName;
+      const { worse, unit } = thresholdPolicy(name);
+      const { subject } = measureTable[name];
       const where = segment === null || segment === ALL_SEGMENT ? '' : ` of ${segment}`;
       return {
-        what: `${means.charAt(0).toUpperCase()}${means.slice(1)}${where}`,
+        what: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${where}`,
         limit: worse === 'below' ? 'floor' : 'ceiling',
         unit: unit === 'seconds' ? 'seconds' : 'number',
       };

@@ -5,8 +5,8 @@
 
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
 import { type Interval, rescaledInterval } from '../../math/stats/intervals.ts';
-import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
-import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
+import type { ThresholdPolicy } from '../../measures/rules/measure-row.ts';
+import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 
 /** By how much a check is judged differently from what the config says. */
 export interface CheckShift {
@@ -84,7 +84,7 @@ export function decimals(value: number): string {
 export interface ThresholdCheck {
   /** Given by the config, so that it stays what it is called when its threshold changes. */
   readonly name?: string | undefined;
-  readonly measure: JudgedMeasureName;
+  readonly measure: ThresholdMeasureName;
   readonly threshold: number;
   readonly severity: Severity;
   /** `each`: every segment is judged and the worst decides; `all`: all traffic as one. */
@@ -133,7 +133,7 @@ const CONFIDENCE = 0.95;
 export function thresholdCheckName({ name, measure, threshold, segments }: ThresholdCheck): string {
   if (name !== undefined) return name;
   const each = segments === 'each' ? ' in each segment' : '';
-  return `${measure} ${judgedMeasure(measure).worse} ${threshold}${each}`;
+  return `${measure} ${thresholdPolicy(measure).worse} ${threshold}${each}`;
 }
 
 /**
@@ -187,7 +187,7 @@ function judgeValue(
   reading: Extract<Reading, { kind: 'value' }>,
   family: number,
 ): JudgedValue {
-  const watched: JudgedMeasure = judgedMeasure(measure);
+  const watched: ThresholdPolicy = thresholdPolicy(measure);
   const sign = watched.worse === 'below' ? -1 : 1;
   const { segment, value } = reading;
   const { low, high } = boundsOf(reading, watched, family);
@@ -196,7 +196,7 @@ function judgeValue(
   const isProven = sign * (bound - threshold) > 0;
   // How much better than the threshold the bound is.
   const spare = watched.worse === 'below' ? low - threshold : threshold - high;
-  const numbers = `${measureTable[measure].means}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${format(watched, value)}${spread(reading, watched, { low, high }, family)}`;
+  const numbers = `${measureTable[measure].subject}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${format(watched, value)}${spread(reading, watched, { low, high }, family)}`;
   const isBounded = reading.ciLow !== null;
   const judged = {
     segment,
@@ -228,14 +228,14 @@ function judgeValue(
 }
 
 /** True if no value could be better. 0 failures in 40 queries do not prove a share below 0.03, and waiting would not either. */
-function isBest({ unit, worse }: JudgedMeasure, value: number): boolean {
+function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
 /** Bounds of one value among several, at 95 % for all of them together. */
 function boundsOf(
   { value, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
-  { unit }: JudgedMeasure,
+  { unit }: ThresholdPolicy,
   family: number,
 ): Interval {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
@@ -249,11 +249,11 @@ function withoutValue(
   readings: readonly Reading[],
 ): Omit<ThresholdFinding, 'name' | 'severity' | 'threshold'> {
   const none = { ...NO_VALUE, verdict: 'no_data', isBeyond: false, segment: null, isClear: false } as const;
-  const { means } = measureTable[measure];
+  const { subject } = measureTable[measure];
   const broken = readings.find((one) => one.kind === 'unknown');
   if (broken !== undefined || readings.length === 0) {
     const reason = broken === undefined ? 'it has not been measured' : broken.reason;
-    return { ...none, isQuiet: false, explanation: sentence(`${means} is not known: ${reason}`) };
+    return { ...none, isQuiet: false, explanation: sentence(`${subject} is not known: ${reason}`) };
   }
   const largest = Math.max(0, ...readings.map((one) => (one.kind === 'value' ? one.n : 0)));
   const quiet = readings.find((one) => one.kind === 'quiet');
@@ -261,19 +261,19 @@ function withoutValue(
     largest > 0
       ? `there are ${largest} of at least ${minN} that it takes`
       : `there was too little to judge (${quiet?.reason ?? 'no live queries'})`;
-  return { ...none, isQuiet: true, explanation: sentence(`${means} is not judged: ${reason}`) };
+  return { ...none, isQuiet: true, explanation: sentence(`${subject} is not judged: ${reason}`) };
 }
 
 /**
  * What the margin is a tenth of. For a share it is the smaller of share and rest, so that 0.99 has a margin of 0.001.
  */
-function scaleOf({ unit }: JudgedMeasure, threshold: number): number {
+function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   return unit === 'share' ? Math.min(threshold, 1 - threshold) : threshold;
 }
 
 function spread(
   { ciLow, n }: Extract<Reading, { kind: 'value' }>,
-  watched: JudgedMeasure,
+  watched: ThresholdPolicy,
   { low, high }: { readonly low: number; readonly high: number },
   family: number,
 ): string {
@@ -287,7 +287,7 @@ function countBeyond(judged: readonly JudgedValue[]): string {
   return beyond > 1 ? `; ${beyond} are beyond the threshold` : '';
 }
 
-function format({ unit }: JudgedMeasure, value: number): string {
+function format({ unit }: ThresholdPolicy, value: number): string {
   return unit === 'seconds' ? `${Number(value.toPrecision(6))} s` : decimals(value);
 }
 

@@ -50,7 +50,7 @@ const drift: readonly MeasurePanel[] = [
 const content: readonly MeasurePanel[] = [
   'recalld_store_query_divergence',
   'recalld_store_queries_apart_ratio',
-  'recalld_store_chunks_unasked_ratio',
+  'recalld_store_chunks_unqueried_ratio',
   'recalld_store_centroid_shift',
   'recalld_store_length_ratio',
   'recalld_store_duplicates_ratio',
@@ -74,7 +74,7 @@ const store: readonly MeasurePanel[] = [
     min: 0,
   },
   { metric: 'recalld_embedding_canary_median_similarity', max: 1 },
-  { metric: 'recalld_embedding_canary_least_similarity', max: 1 },
+  { metric: 'recalld_embedding_canary_min_similarity', max: 1 },
 ];
 
 function sinceWindow(): Builder<Panel> {

@@ -142,7 +142,7 @@ export function compareStoreWithTraffic(
     /** Share of the sampled queries that lie outside of the neighbourhood of every sampled chunk. */
     queriesApart: 1 - coverage.precision,
     /** Share of the sampled chunks in whose neighbourhood no sampled query lies. */
-    chunksUnasked: 1 - coverage.coverage,
+    chunksUnqueried: 1 - coverage.coverage,
   };
 }
 

@@ -9,7 +9,7 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { DropDetails } from '../../live/measure-feedback.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { isChanged } from '../../measures/rules/measure-change.ts';
-import { judgedMeasure } from '../../measures/rules/measure-table.ts';
+import { thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
 import { changedWatched, feedbackDrop } from './live-alerts.ts';
 
@@ -41,7 +41,7 @@ export async function firstBadMeasurement(
       const { measure } = check;
       const segment = status.segment ?? ALL_SEGMENT;
       const values = await db.measurements.series({ pipeline, measure, segment }, from, until);
-      const isWorse = judgedMeasure(measure).worse === 'above';
+      const isWorse = thresholdPolicy(measure).worse === 'above';
       return firstOfBad(values, ({ value }) => (isWorse ? value > status.threshold : value < status.threshold));
     }),
   );

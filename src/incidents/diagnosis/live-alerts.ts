@@ -43,7 +43,7 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
 }
 
 function changeAlert({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alert {
-  const { title, means, scale } = measureRow(measure);
+  const { title, scale, subject } = measureRow(measure);
   const spell = (number: number): string =>
     scale === 'share' ? percent(number) : String(Number(number.toPrecision(3)));
   const goldenSet = goldenSetOf(segment);
@@ -54,7 +54,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     severity: 'warning',
     goldenSet,
     headline: `${title}${of} ${spell(value)}, normally ${spell(normal)}`,
-    text: `${means.charAt(0).toUpperCase()}${means.slice(1)}${of} is ${spell(value)}; ${spell(normal)} is normal.`,
+    text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${spell(normal)} is normal.`,
     value,
     threshold: value < normal ? low : high,
   };

@@ -143,7 +143,7 @@ export async function observeCanary(
   interval: Interval,
 ): Promise<ObservedCanary | null> {
   const median = trusted(latest, 'embedding_canary_median');
-  const least = trusted(latest, 'embedding_canary_least');
+  const least = trusted(latest, 'embedding_canary_min');
   // One from before the alarm says nothing of what came after.
   if (median === null || least === null || median.measuredAt < interval.good) return null;
   if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;

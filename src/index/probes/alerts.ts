@@ -52,7 +52,7 @@ const alerts: readonly AlertRule[] = [
     alert: 'RecalldEmbedderChanged',
     severity: 'warning',
     expr: `${maxBy(pipeline, 'recalld_embedding_canary_median_similarity')} < 0.995
-or ${maxBy(pipeline, 'recalld_embedding_canary_least_similarity')} < 0.98`,
+or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     for: '5m',
     keepFiringFor: '30m',
     by: pipeline,

@@ -25,7 +25,7 @@ const COPY = 1 - 1e-6;
 /**
  * Measures `store_sample_vectors`, `store_centroid_shift` and `store_length_ratio` against the snapshot before,
  * `store_duplicates_ratio`, and with live queries `store_query_divergence`, `store_queries_apart_ratio` and
- * `store_chunks_unasked_ratio`.
+ * `store_chunks_unqueried_ratio`.
  */
 export async function snapshotStore(
   context: Context,
@@ -72,7 +72,7 @@ export async function snapshotStore(
       : [
           value('store_query_divergence', traffic.divergenceBits, queries.rows),
           value('store_queries_apart_ratio', traffic.queriesApart, queries.rows),
-          value('store_chunks_unasked_ratio', traffic.chunksUnasked, snapshot.rows),
+          value('store_chunks_unqueried_ratio', traffic.chunksUnqueried, snapshot.rows),
         ]),
     ...(copies === null ? [] : [copiesMeasured(pipeline, now, copies)]),
   ]);

@@ -81,7 +81,7 @@ async function compareSearches(
 }
 
 /**
- * Measures `embedding_canary_median` and `embedding_canary_least`, the cosines of the canary texts to the vectors that
+ * Measures `embedding_canary_median` and `embedding_canary_min`, the cosines of the canary texts to the vectors that
  * the embedder gave when it was first met. A changed identity, or vectors that moved under the same one, is recorded
  * as a deployment. The first vectors stay what is compared with, so that the measure does not recover by itself.
  */
@@ -132,11 +132,11 @@ export async function probeEmbedder(
   const details = { verdict: canary.verdict, latency_ms: answer.latencyMs };
   await context.db.measurements.record([
     valueNow(pipeline, 'embedding_canary_median', now, { value: canary.median, n, details }),
-    valueNow(pipeline, 'embedding_canary_least', now, { value: canary.least, n, details }),
+    valueNow(pipeline, 'embedding_canary_min', now, { value: canary.least, n, details }),
   ]);
 }
 
-const measures = ['embedding_canary_median', 'embedding_canary_least'] as const;
+const measures = ['embedding_canary_median', 'embedding_canary_min'] as const;
 
 /** Measures `store_vectors` and records a deployment when the fingerprint of the store has changed. */
 export async function probeStore(

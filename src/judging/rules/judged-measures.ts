@@ -58,7 +58,7 @@ type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasure
       readonly n: number;
       readonly details: Readonly<Record<string, number>>;
     }
-  | { readonly kind: 'no_data'; readonly reason: 'too_few_labels' | 'too_few_queries' | 'judge_failing' }
+  | { readonly kind: 'no_data'; readonly reason: 'too_few_judgments' | 'too_few_queries' | 'judge_failing' }
 );
 
 /** What each score is stored as: by people, and by the model alone. */
@@ -212,7 +212,7 @@ function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh:
       const mean = judgedMean(judged);
       if (mean !== null) return [{ ...corrected, ...valueOf(mean, n, { ...counts, lambda: mean.lambda }) }];
     }
-    const gap = { ...corrected, kind: 'no_data', reason: 'too_few_labels' } as const;
+    const gap = { ...corrected, kind: 'no_data', reason: 'too_few_judgments' } as const;
     if (byModel.length === 0) return [gap];
     const uncorrected = { segment, measure: byModelAlone };
     if (failed > MAX_FAILED_SHARE * byNow.length)

@@ -1,14 +1,17 @@
-/** Panels of stored measures: title, unit and note are those of their rows in the measure table. */
+/** Dashboard panels of stored measures. Title, unit and note come from the measure table. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/panels.ts';
 import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
-/** A gauge by its name, with what its row does not say; a gauge of no measure says everything itself. */
+/**
+ * The name of a gauge, or the gauge with overrides of its row in the measure table. A gauge that has no row must give its
+ * own title and unit.
+ */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 
-/** As Grafana names them. */
+/** Unit names of Grafana. */
 const units: Readonly<Record<MeasureScale, string>> = {
   count: 'short',
   share: 'percentunit',
@@ -21,7 +24,7 @@ const rows = new Map(
   Object.values<Measure>(measureTable).flatMap((row) => (row.gauge === undefined ? [] : [[row.gauge.name, row]])),
 );
 
-/** @param shared by all of them */
+/** @param shared defaults for all panels */
 export function measureGraphs(panels: readonly MeasurePanel[], shared: Partial<GaugeGraph> = {}): Builder<Panel>[] {
   return gaugeGraphs(
     panels.map((panel) => ({ ...shared, ...specOf(typeof panel === 'string' ? { metric: panel } : panel) })),
@@ -31,6 +34,7 @@ export function measureGraphs(panels: readonly MeasurePanel[], shared: Partial<G
 function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   const row = rows.get(own.metric);
   const { title = row?.title, unit = row === undefined ? undefined : units[row.scale] } = own;
-  if (title === undefined || unit === undefined) throw new Error(`${own.metric} is the gauge of no measure`);
+  if (title === undefined || unit === undefined)
+    throw new Error(`${own.metric} has no row in the measure table; give its panel a title and a unit`);
   return { note: row?.note ?? '', ...own, title, unit };
 }

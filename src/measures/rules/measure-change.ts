@@ -1,4 +1,4 @@
-/** Whether a measure left its normal range: the range of its earlier values, robust against a few bad ones. */
+/** Detects measures outside their normal range, which is learned robustly from their earlier values. */
 
 import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
@@ -8,8 +8,8 @@ import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';
 
 /**
- * Measures that no alert of their own reports. Traffic, failures, feedback, density, recall, golden scores and the index
- * have alerts. Those of golden runs are watched for each golden set.
+ * Measures without an alert of their own. (Traffic, failures, feedback, density, recall, golden scores and the index have
+ * alerts.) Measures of golden runs are watched for each golden set.
  */
 const watchedMeasures = [
   'results_per_answer',
@@ -22,7 +22,7 @@ const watchedMeasures = [
   'clicked_reciprocal_rank',
   'clicks_over_expected_ratio',
   'store_queries_apart_ratio',
-  'store_chunks_unasked_ratio',
+  'store_chunks_unqueried_ratio',
   'store_duplicates_ratio',
   'store_query_divergence',
   'store_centroid_shift',
@@ -36,7 +36,7 @@ const watchedMeasures = [
   'golden_representativeness',
 ] as const;
 
-/** The alert rule on measures outside of their normal range. */
+/** Name of the alert on measures outside their normal range. */
 export const MEASURE_CHANGED = 'RecalldMeasureChanged';
 
 export type WatchedMeasure = (typeof watchedMeasures)[number];
@@ -45,37 +45,39 @@ export function isWatchedMeasure(measure: string): boolean {
   return (watchedMeasures as readonly string[]).includes(measure);
 }
 
-/** Values inside are normal. `low` and `high` leave room for chance and for changes too small to matter. */
+/** Values inside are normal. The range allows for chance and for changes too small to matter. */
 export interface NormalRange {
   readonly normal: number;
   readonly low: number;
   readonly high: number;
-  /** Values that it was learnt from. */
+  /** Number of values that the range was learned from. */
   readonly n: number;
 }
 
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
 
-/** Fewest values that a range is learnt from, and the fewest windows that they must span. */
+/** Minimum number of values to learn a range from, and of windows that they must span. */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;
-/** A share or score that moves by less, or another value that moves by a smaller part of itself, is no news. */
+/** Smallest change that matters: absolute for shares and scores, relative for other values. */
 const MIN_SHARE_CHANGE = 0.1;
 const MIN_RELATIVE_CHANGE = 0.35;
-/** A busy machine makes answers up to twice as slow. */
+/** A busy machine may double latencies, so only a larger relative change of a duration matters. */
 const MIN_RELATIVE_DELAY = 1;
-/** Standard deviations of a normal distribution in one median absolute deviation, and in the width of a 95 % interval. */
+/** Standard deviation of a normal distribution per median absolute deviation. */
 const PER_MAD = 1.4826;
+/** Width of a 95 % interval in standard deviations. */
 const PER_WIDTH = 2 * 1.96;
-const LOOK_MS = 5 * MINUTE_MS;
+const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
- * The normal range that earlier values teach: their median, and as many standard deviations around it as the budget of false
- * alarms asks for. Only values whose window ended before the newest one began count, none of an incident, and none that was compared with another pinned run. Values since
- * the latest deployment are preferred as soon as they suffice. Null while too few values are known.
+ * Learns the normal range from earlier values: their median, plus and minus as many standard deviations as the budget of
+ * false alerts requires. Excluded are values whose window overlaps the newest one, values during an incident, and values
+ * that were compared with another pinned run. Once there are enough values since the latest deployment, only those count.
  *
- * @param earlier of one series, oldest first
- * @param budget of false alarms for all watched series of a pipeline together, of which there are `series`
+ * @param earlier values of the same series, oldest first
+ * @param budget of false alerts for all watched series of a pipeline together; `series` is their number
+ * @returns null while there are too few values
  */
 export function normalRange(
   newest: Value,
@@ -93,14 +95,14 @@ export function normalRange(
     .filter((at) => at <= newest.windowStart)
     .toSorted((a, b) => b.getTime() - a.getTime())[0];
   const since = deployed === undefined ? [] : clean.filter(({ windowStart }) => windowStart >= deployed);
-  const history = suffices(since) ? since : clean;
-  if (!suffices(history)) return null;
+  const history = isEnough(since) ? since : clean;
+  if (!isEnough(history)) return null;
   const values = history.map(({ value }) => value);
   const normal = median(values);
   const scatter = PER_MAD * median(values.map((value) => Math.abs(value - normal)));
   const chance = median(history.map(({ ciLow, ciHigh }) => (ciLow === null || ciHigh === null ? 0 : ciHigh - ciLow)));
-  const looks = (budget.periodMs / LOOK_MS / budget.count) * budget.series;
-  const reach = -normalQuantile(Math.min(0.5, 1 / looks) / 2) * Math.hypot(scatter, chance / PER_WIDTH);
+  const evaluations = (budget.periodMs / EVALUATION_INTERVAL_MS / budget.count) * budget.series;
+  const reach = -normalQuantile(Math.min(0.5, 1 / evaluations) / 2) * Math.hypot(scatter, chance / PER_WIDTH);
   const { scale } = measureRow(newest.measure);
   const material = materialChange(scale, normal);
   const room = Math.max(reach, material);
@@ -113,15 +115,15 @@ function materialChange(scale: MeasureScale, normal: number): number {
 }
 
 /**
- * Whether the whole 95 % interval of a value, or the value where it has none, lies outside the range; of a measure of which
- * one direction is worse, on that side.
+ * True if the whole 95 % interval of a value (or the value, where it has no interval) lies outside the normal range. For a
+ * measure with a worse direction, only that side counts.
  */
 export function isChanged({ measure, value, ciLow, ciHigh }: Value, { low, high }: NormalRange): boolean {
-  const worse = measureRow(measure).judged?.worse;
+  const worse = measureRow(measure).thresholdPolicy?.worse;
   return (worse !== 'below' && (ciLow ?? value) > high) || (worse !== 'above' && (ciHigh ?? value) < low);
 }
 
-function suffices(values: readonly Value[]): boolean {
+function isEnough(values: readonly Value[]): boolean {
   const [first, last] = [values[0], values.at(-1)];
   if (values.length < MIN_VALUES || first === undefined || last === undefined) return false;
   const windowMs = last.windowEnd.getTime() - last.windowStart.getTime();

@@ -1,53 +1,53 @@
-/** What a row of the measure table says. */
+/** The type of a row of the measure table. */
 
-/** What a value is of, and so how it is written. */
+/** The kind of a value, which decides how it is formatted. */
 export type MeasureScale = 'count' | 'share' | 'score' | 'seconds' | 'other';
 
-/** How a threshold on a measure is judged. */
-export interface JudgedMeasure {
+/** How a threshold on a measure is evaluated. */
+export interface ThresholdPolicy {
   readonly worse: 'below' | 'above';
-  /** `share` lies in [0, 1]; `seconds` is any time; `multiple` is 1 as in the baseline. */
+  /** `share` lies in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline, which is 1. */
   readonly unit: 'share' | 'seconds' | 'multiple';
-  /** A value of fewer queries, opinions or sessions is not judged, unless the config says otherwise. */
+  /** Default for the minimum number of queries, opinions or sessions; values of fewer give no data. */
   readonly minN: number;
-  /** New measurements in a row that must show the same before the verdict changes. */
+  /** Default for the number of consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** What it is known for: all traffic and its segments, each golden set by itself, or the pipeline as a whole. */
-  readonly of: 'traffic' | 'golden_sets' | 'pipeline';
+  /** Where the measure has a value: all traffic and each segment, each golden set, or the whole pipeline. */
+  readonly scope: 'traffic' | 'golden_sets' | 'pipeline';
 }
 
 export interface Measure {
-  /** Heads a row or a chart. */
+  /** Heading of a row or a chart. */
   readonly title: string;
-  /** Subject of a sentence: `<this> is <value>`. */
-  readonly means: string;
-  /** One line for people who see it for the first time. */
+  /** Subject of the sentence `<subject> is <value>`. */
+  readonly subject: string;
+  /** One line that explains the measure to a newcomer. */
   readonly note: string;
   readonly scale: MeasureScale;
-  /** Seconds between two of its measurements; `live`: as often as live traffic; left out: its window is as long. */
+  /** Seconds between two measurements; `live`: the interval of live measures; absent: the length of its window. */
   readonly every?: number | 'live';
-  /** Whether it tells at a glance how a pipeline is; the rest stands on its own page. */
+  /** Shown on the overview of a pipeline; the other measures are on their own pages. */
   readonly isGlance?: true;
-  /** The gauge of its latest value; left out for what is exported in another form, or only judged. */
+  /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
-  /** Left out: no threshold may be set on it. */
-  readonly judged?: JudgedMeasure;
+  /** Absent: the config may not set a threshold on this measure. */
+  readonly thresholdPolicy?: ThresholdPolicy;
 }
 
 export interface MeasureGauge {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly ('pipeline' | 'segment' | 'k')[];
-  /** With the gauges `_ci_low` and `_ci_high` of its 95 % bounds; a text names their method in the help. */
+  /** Whether `_ci_low` and `_ci_high` are exported too; a text names the method of these 95 % bounds in the help. */
   readonly bounds: boolean | string;
 }
 
-/** Of all traffic and its segments, with bounds. */
-export function ofTraffic<const Name extends string>(name: Name, help: string) {
+/** A gauge with bounds, by pipeline and segment. */
+export function trafficGauge<const Name extends string>(name: Name, help: string) {
   return { name, help, labels: ['pipeline', 'segment'], bounds: true } as const;
 }
 
-/** Of a part of the pipeline as a whole. */
-export function ofPart<const Name extends string>(name: Name, help: string) {
+/** A gauge without bounds, by pipeline. */
+export function pipelineGauge<const Name extends string>(name: Name, help: string) {
   return { name, help, labels: ['pipeline'], bounds: false } as const;
 }

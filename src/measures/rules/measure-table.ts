@@ -1,52 +1,55 @@
 /**
- * Every measure that is stored over time, once: what it is called, which way is worse, how often it is taken, what it is
- * exported as. Sentences, thresholds, the catalogue of metrics, the export and the pages are made from these rows; adding
- * a measure takes a row and the code that takes it. Golden scores are no rows: their keys are those of `ir`.
+ * The table of all measures that are stored over time: name, direction, interval, gauge. Sentences, thresholds, the metric
+ * catalogue, the export and the pages derive from it. A new measure needs a row here and the code that measures it. Golden
+ * scores are not in the table; their keys are those of `math/ir`.
  */
 import { indexMeasures } from './index-measures.ts';
 import { judgedMeasures } from './judged-measures.ts';
-import type { JudgedMeasure, Measure, MeasureGauge } from './measure-row.ts';
-import { partMeasures } from './part-measures.ts';
+import type { Measure, MeasureGauge, ThresholdPolicy } from './measure-row.ts';
+import { pipelineMeasures } from './pipeline-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
-/** In reading order: traffic, feedback, density, judged scores, the index against its manifest, then the store, its index and the embedder, then golden runs. */
-export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...indexMeasures, ...partMeasures } as const;
+/**
+ * All measures in the order in which they are shown: traffic, feedback, density, judged scores, index truth, store and
+ * embedder, golden runs.
+ */
+export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...indexMeasures, ...pipelineMeasures } as const;
 
 type MeasureName = keyof typeof measureTable;
 
 type Rows = typeof measureTable;
 
-/** Measures that thresholds may be set on. */
-export type JudgedMeasureName = {
-  [Name in MeasureName]: Rows[Name] extends { readonly judged: JudgedMeasure } ? Name : never;
+/** Measures on which the config may set a threshold. */
+export type ThresholdMeasureName = {
+  [Name in MeasureName]: Rows[Name] extends { readonly thresholdPolicy: ThresholdPolicy } ? Name : never;
 }[MeasureName];
 
 const rows: Readonly<Record<string, Measure>> = measureTable;
 
-export const judgedMeasureNames = Object.keys(measureTable).filter(
-  (name) => rows[name]?.judged !== undefined,
-) as JudgedMeasureName[];
+export const thresholdMeasureNames = Object.keys(measureTable).filter(
+  (name) => rows[name]?.thresholdPolicy !== undefined,
+) as ThresholdMeasureName[];
 
-export function isJudgedMeasure(measure: string): measure is JudgedMeasureName {
-  return rows[measure]?.judged !== undefined;
+export function isThresholdMeasure(measure: string): measure is ThresholdMeasureName {
+  return rows[measure]?.thresholdPolicy !== undefined;
 }
 
-export function judgedMeasure(measure: JudgedMeasureName): JudgedMeasure {
-  return measureTable[measure].judged;
+export function thresholdPolicy(measure: ThresholdMeasureName): ThresholdPolicy {
+  return measureTable[measure].thresholdPolicy;
 }
 
-/** Null for what is exported in another form or not at all. */
+/** Returns null for a measure that is exported in another form or not at all. */
 export function gaugeOf(measure: string): MeasureGauge | null {
   return rows[measure]?.gauge ?? null;
 }
 
-/** A measure that has no row is called by its own name, without its underscores. */
+/** Returns the row of a measure, or a generic row for a measure that is not in the table. */
 export function measureRow(measure: string): Measure {
   const spaced = measure.replaceAll('_', ' ');
   return (
     rows[measure] ?? {
       title: `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`,
-      means: spaced,
+      subject: spaced,
       note: '',
       scale: 'other',
     }
@@ -55,34 +58,34 @@ export function measureRow(measure: string): Measure {
 
 const gapReasons: Readonly<Record<string, string>> = {
   no_queries: 'no live queries',
-  none_sampled: 'none of the live queries was sampled',
+  none_sampled: 'live queries arrived, but none was sampled',
   no_clicks: 'no clicks',
-  no_stages: 'no live query tells of stages',
-  no_texts: 'no document came with its text',
-  no_query_texts: 'no live query came with its text',
+  no_stages: 'no live query reports stages',
+  no_texts: 'no document has a text',
+  no_query_texts: 'no live query has a text',
   no_feedback: 'no feedback',
   no_baseline: 'no baseline yet',
   no_vectors: 'no live query with a vector',
-  no_embedder: 'the config names no embedder',
+  no_embedder: 'no embedder configured',
   too_few_sessions: 'too few sessions',
   too_few_queries: 'too few live queries',
   too_few_clicks: 'too few clicks',
   too_few_opinions: 'too few opinions',
-  unsupported: 'the store cannot tell',
+  unsupported: 'the store does not support this',
   store_empty: 'the store has no vectors',
   store_failed: 'the store did not answer',
   embedder_failed: 'the embedder did not answer',
-  too_few_labels: 'people have graded too few sessions',
+  too_few_judgments: 'too few sessions with human judgments',
   judge_failing: 'the judge fails too often',
   judge_in_doubt: 'the judge may have changed',
-  no_judge: 'people alone grade',
-  store_slow: 'the store has slowed down',
+  no_judge: 'no judge model configured',
+  store_slow: 'the store is too slow',
   retriever_failed: 'the retriever did not answer',
   manifest_unreadable: 'the manifest cannot be read',
   too_few_changes: 'too few documents changed',
 };
 
-/** Why a measure came to no value, in words; a reason that is not known here loses its underscores. */
+/** Describes why a measure has no value. An unknown reason is shown without its underscores. */
 export function gapWords(reason: string): string {
   return gapReasons[reason] ?? reason.replaceAll('_', ' ');
 }

@@ -32,7 +32,7 @@ describe('a round', () => {
     world.judge.respondWith(judgeWithBias(1));
     await world.hourOf(world.samples(400));
     await world.round();
-    expect((await world.latest('live_precision'))?.gap?.reason).toBe('too_few_labels');
+    expect((await world.latest('live_precision'))?.gap?.reason).toBe('too_few_judgments');
     const alone = (await world.latest('live_precision_uncorrected'))?.newest;
     expect(alone?.n).toBeGreaterThan(60);
     // A grade too much for each document.

@@ -93,7 +93,7 @@ describe('queries for people', () => {
 it('how well two people agree is measured, of what both graded', async () => {
   await world.peopleGrade('ann');
   await world.round();
-  expect((await world.latest('human_agreement'))?.gap?.reason).toBe('too_few_labels');
+  expect((await world.latest('human_agreement'))?.gap?.reason).toBe('too_few_judgments');
   for (const query of await next('ben')) {
     const grades = query.documents.map(({ id: documentId }) => {
       const [question = '', rank] = documentId.split('/');

@@ -117,7 +117,7 @@ describe('measuring live traffic', () => {
     expect(await outcomeOf('click_through_ratio')).toMatchObject({ value: expect.closeTo(1 / 6, 9) });
     expect(await outcomeOf('clicked_reciprocal_rank')).toMatchObject({ value: 1, n: 10 });
     expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ reason: 'no_baseline' });
-    expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({ reason: 'too_few_sessions' });
+    expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({ reason: 'too_few_sessions' });
   });
 
   it('measures segments of the config apart, a bounded number of them', async () => {
@@ -157,7 +157,7 @@ describe('measuring live traffic', () => {
     it('are learnt from the time before the window', async () => {
       const { run, outcomeOf } = await aClickedPipeline();
       await run();
-      expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({
+      expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({
         value: expect.closeTo(1 / 6, 9),
         windowStart: hours(-8 * 24),
         windowEnd: hours(-24),
@@ -186,7 +186,7 @@ describe('measuring live traffic', () => {
         later(HOUR_MS / 3 + 1);
       }
       expect(baselineReadings()).toBe(2);
-      expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({ reason: 'too_few_clicks' });
+      expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({ reason: 'too_few_clicks' });
       expect(await outcomeOf('click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
     });
 
@@ -194,7 +194,7 @@ describe('measuring live traffic', () => {
       const { run, outcomeOf, baselineReadings } = await aClickedPipeline(0);
       await run();
       expect(baselineReadings()).toBe(0);
-      expect(await outcomeOf('reference_click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
+      expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
     });
 
     it('stay those of the day before when the baseline has too few clicks, for three days', async () => {
@@ -216,7 +216,7 @@ describe('measuring live traffic', () => {
     it('are learnt anew when what is stored cannot be read', async () => {
       const { clock, later, measurements, run, outcomeOf, baselineReadings } = await aClickedPipeline();
       await run();
-      const known = await outcomeOf('reference_click_through_ratio');
+      const known = await outcomeOf('baseline_click_through_ratio');
       if (known === null) throw new Error('there is no reference');
       later(1);
       await measurements.record([{ ...known, details: { rates: 'of another version' }, measuredAt: clock.now() }]);

@@ -33,15 +33,15 @@ async function measured(days: number, valueOf: (index: number) => number) {
   return { measurements, record, at, count, trend };
 }
 
-describe('a trend of a measure', () => {
-  it('over hours has every value', async () => {
+describe('the trend of a measure', () => {
+  it('contains every value of some hours', async () => {
     const { trend, at } = await measured(1, (index) => index);
     const points = await trend(at(0), at(12));
     expect(points.map(({ value }) => value)).toEqual([...Array(12).keys()]);
     expect(points[3]).toEqual({ at: at(3), value: 3, low: null, high: null });
   });
 
-  it('over weeks has few points, and still a spike of five minutes', async () => {
+  it('keeps a spike of five minutes among the few points of some weeks', async () => {
     const { trend, at, count } = await measured(28, (index) => (index === 4321 ? 0.9 : 0.1 + index / 1e6));
     const points = await trend(at(0), at(count));
     expect(points.length).toBeLessThanOrEqual(192);
@@ -51,7 +51,7 @@ describe('a trend of a measure', () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });
 
-  it('forgets a value that another took the place of', async () => {
+  it('drops a value that was replaced', async () => {
     const { measurements, record, trend, at, count } = await measured(3, (index) => (index === 100 ? 0.9 : 0.1));
     await measurements.record([record(100, 0.2, at(count))]);
     const values = (await trend(at(0), at(count))).map(({ value }) => value);
@@ -59,7 +59,7 @@ describe('a trend of a measure', () => {
     expect(values).not.toContain(0.9);
   });
 
-  it('has nothing from outside of its time', async () => {
+  it('contains no value outside its time span', async () => {
     const { trend, at } = await measured(4, (index) => index);
     const points = await trend(at(6), at(6 + 3 * 288));
     expect(points[0]?.value).toBeGreaterThanOrEqual(6);

@@ -8,7 +8,7 @@ import { freePort } from '../../support/free-port.ts';
 import { silentLogger } from '../../support/log.ts';
 import { aGap, aMeasurement, hours } from '../../support/measurements.ts';
 
-describe('what was recorded', () => {
+describe('stored measurements', () => {
   const database = useDatabase();
   const store = () => createMeasurements(database.pool);
   const seriesOf = (pipeline: string, until = hours(1000)): Promise<readonly Measurement[]> =>
@@ -16,8 +16,8 @@ describe('what was recorded', () => {
   const latestOf = async (pipeline: string, now = hours(1)): Promise<LatestMeasurement[]> =>
     (await store().latest(now)).filter((latest) => latest.pipeline === pipeline);
 
-  describe('measurements', () => {
-    it('come back as they were recorded, with and without bounds, and with their details', async () => {
+  describe('a value', () => {
+    it('is returned as it was recorded, with its bounds and details', async () => {
       const pipeline = 'whole';
       const bounded = aMeasurement({ pipeline, details: { halvings: 2, rates: [0.1, 0.2] } });
       const unbounded = aMeasurement({
@@ -31,14 +31,14 @@ describe('what was recorded', () => {
       expect(await seriesOf(pipeline)).toEqual([bounded, unbounded]);
     });
 
-    it('count once however often they are recorded', async () => {
+    it('is stored once, however often it is recorded', async () => {
       const measurement = aMeasurement({ pipeline: 'twice' });
       await store().record([measurement, measurement]);
       await store().record([measurement]);
       expect(await seriesOf('twice')).toEqual([measurement]);
     });
 
-    it('of the same window are what was measured last, in whatever order they arrive', async () => {
+    it('is the last measured of its window, in whatever order the measurements arrive', async () => {
       const pipeline = 'again';
       const first = aMeasurement({ pipeline });
       const second = aMeasurement({ pipeline, measuredAt: hours(1), value: 0.25, n: 50 });
@@ -50,7 +50,7 @@ describe('what was recorded', () => {
       expect(await latestOf(pipeline)).toMatchObject([{ newest: { value: 0.3 } }]);
     });
 
-    it('are told apart by pipeline, measure and segment', async () => {
+    it('belongs to one pipeline, measure and segment', async () => {
       const pipeline = 'apart';
       await store().record([
         aMeasurement({ pipeline }),
@@ -67,7 +67,7 @@ describe('what was recorded', () => {
       ]);
     });
 
-    it('are read from the first instant of a range to before its last, oldest first', async () => {
+    it('is read from a half-open time range, oldest first', async () => {
       const pipeline = 'range';
       const ends = [hours(2), hours(0), hours(1), hours(3)];
       await store().record(ends.map((windowEnd) => aMeasurement({ pipeline, windowEnd })));
@@ -75,7 +75,7 @@ describe('what was recorded', () => {
       expect(read.map(({ windowEnd }) => windowEnd)).toEqual([hours(1), hours(2)]);
     });
 
-    it('may be of any time, also years ago', async () => {
+    it('may be years old', async () => {
       const pipeline = 'long-ago';
       const old = new Date('2019-12-31T23:59:59.999Z');
       const measurement = aMeasurement({ pipeline, windowEnd: old, windowStart: new Date('2019-12-31') });
@@ -84,7 +84,7 @@ describe('what was recorded', () => {
       expect(read).toEqual([measurement]);
     });
 
-    it('are refused as a whole when one of them is not finite', async () => {
+    it('is not stored when another value of the same call is not finite', async () => {
       const pipeline = 'refused';
       const good = aMeasurement({ pipeline });
       const bad = aMeasurement({ pipeline, segment: 'lang=en', value: Number.NaN });
@@ -92,17 +92,17 @@ describe('what was recorded', () => {
       expect(await seriesOf(pipeline)).toEqual([]);
     });
 
-    it('of no series cost nothing', async () => {
+    it('is not required: recording nothing is allowed', async () => {
       await expect(store().record([])).resolves.toBeUndefined();
     });
   });
 
   describe('the latest of a series', () => {
-    it('is not there before the first attempt', async () => {
+    it('does not exist before the first measurement', async () => {
       expect(await latestOf('never-measured')).toEqual([]);
     });
 
-    it('is the value of the latest window, with the time since it was measured', async () => {
+    it('is the value of the latest window, with its age', async () => {
       const pipeline = 'latest';
       const late = aMeasurement({ pipeline, windowEnd: hours(1), measuredAt: hours(1), value: 0.25 });
       await store().record([late]);
@@ -118,7 +118,7 @@ describe('what was recorded', () => {
       ]);
     });
 
-    it('is the reason alone when there never was a value', async () => {
+    it('is a gap alone when there never was a value', async () => {
       const pipeline = 'reason';
       const gap = aGap({ pipeline, details: { have: 1, need: 2 } });
       await store().record([gap]);
@@ -134,7 +134,7 @@ describe('what was recorded', () => {
       expect(await seriesOf(pipeline)).toEqual([]);
     });
 
-    it('keeps its value beside the reason why a later window has none', async () => {
+    it('has both the newest value and the gap of a later window', async () => {
       const pipeline = 'gap-after-value';
       await store().record([aMeasurement({ pipeline })]);
       await store().record([aGap({ pipeline, windowEnd: hours(1) })]);
@@ -144,7 +144,7 @@ describe('what was recorded', () => {
       ]);
     });
 
-    it('has no reason any more when the same or a later window has a value', async () => {
+    it('loses its gap when the same or a later window gets a value', async () => {
       for (const windowEnd of [hours(1), hours(2)]) {
         const pipeline = `filled-${windowEnd.getTime()}`;
         await store().record([aGap({ pipeline, windowEnd: hours(1) })]);
@@ -154,7 +154,7 @@ describe('what was recorded', () => {
       }
     });
 
-    it('keeps its reason when only an earlier window gets a value', async () => {
+    it('keeps its gap when only an earlier window gets a value', async () => {
       const pipeline = 'earlier-value';
       await store().record([aGap({ pipeline, windowEnd: hours(2) })]);
       await store().record([aMeasurement({ pipeline, windowEnd: hours(1) })]);
@@ -173,14 +173,14 @@ describe('measurements in PostgreSQL', () => {
     return rows.map(({ name }) => name);
   }
 
-  it('have the months of the next days, each once, whoever makes them', async () => {
+  it('create the partitions of the coming days once, even from several processes', async () => {
     const stores = [createMeasurements(database.pool), createMeasurements(database.pool)];
     const lastOfMonth = new Date('2026-11-30T12:00:00Z');
     await Promise.all(stores.map((store) => store.createPartitions(lastOfMonth)));
     expect(await months()).toEqual(['measurements_202611', 'measurements_202612']);
   });
 
-  it('lose whole months, and the latest of series that ended with them', async () => {
+  it('are pruned by month, with the latest rows of series that ended', async () => {
     const store = createMeasurements(database.pool);
     const long = (month: string) => new Date(`2025-${month}-15T00:00:00Z`);
     const old = aMeasurement({ pipeline: 'old', windowEnd: long('03'), windowStart: long('02') });
@@ -193,7 +193,7 @@ describe('measurements in PostgreSQL', () => {
     expect((await store.latest(NOON)).map(({ pipeline }) => pipeline)).toEqual(['docs', 'kept']);
   });
 
-  it('of many writers at once are all there, and the newest is the latest', async () => {
+  it('survive many concurrent writers, and the newest value is the latest', async () => {
     const store = createMeasurements(database.pool);
     const segments = ['all', 'a=1', 'a=2', 'a=3'];
     const write = (hour: number): Promise<void> => {
@@ -209,7 +209,7 @@ describe('measurements in PostgreSQL', () => {
     expect(latest.map(({ newest }) => newest?.windowEnd)).toEqual(segments.map(() => hours(39)));
   });
 
-  it('that cannot be stored name the database', async () => {
+  it('name the unreachable database in the error', async () => {
     const port = await freePort();
     const connection = { host: '127.0.0.1', port, user: 'nobody', database: 'nowhere' };
     const pool = createPool({ connection, size: 1, logger: silentLogger });
@@ -219,7 +219,7 @@ describe('measurements in PostgreSQL', () => {
     await pool.end();
   });
 
-  it('do not take a refusal of the database for its silence', async () => {
+  it('distinguish a database error from an outage', async () => {
     await expect(
       createMeasurements(database.pool).record([aMeasurement({ segment: 'no text\0' })]),
     ).rejects.toMatchObject({ severity: 'ERROR', code: '22021' });

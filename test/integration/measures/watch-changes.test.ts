@@ -54,7 +54,7 @@ const shown = (gauges: Awaited<ReturnType<typeof gaugesOf>>, at = NOON) =>
 const usual = Array.from({ length: 30 }, () => 10);
 
 describe('the gauges of watched measures', () => {
-  it('show results per answer that dropped from 10 to 3', async () => {
+  it('show a drop of results per query from 10 to 3', async () => {
     expect(shown(await gaugesOf([...usual, 3], 'results_per_answer'))).toEqual({
       recalld_measure_value: 3,
       recalld_measure_normal: 10,
@@ -66,7 +66,7 @@ describe('the gauges of watched measures', () => {
     expect(shown(await gaugesOf([...usual, 9.5], 'results_per_answer'))).toMatchObject({ recalld_measure_changed: 0 });
   });
 
-  it('learn nothing from hours with an open incident', async () => {
+  it('ignore hours with an open incident', async () => {
     const values = [...usual, ...usual.map(() => 3), 3];
     const list = async () => [
       { openedAt: hours(-30), closedAt: null, timeline: [{ rule: 'RecalldQualityRegression' }] },
@@ -80,7 +80,7 @@ describe('the gauges of watched measures', () => {
     });
   });
 
-  it('are absent for measures with an alert of their own, and while the past is too short', async () => {
+  it('are absent for measures with an alert of their own, and while there is too little history', async () => {
     expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'error_ratio'))).toEqual({});
     const checks = [{ measure: 'context_repeated_ratio' }];
     const config = { pipelines: [{ name: 'docs', live: { window: '1h' }, checks }] } as unknown as Config;
@@ -89,7 +89,7 @@ describe('the gauges of watched measures', () => {
     expect(shown(await gaugesOf([10, 10, 10, 3], 'results_per_answer'))).toEqual({});
   });
 
-  it('watch what golden runs measure for each set, and take answers that are more alike for no fault', async () => {
+  it('watch the measures of each golden set, and do not report more stable results', async () => {
     const alike = [...usual.map(() => 0.98), 0.6];
     const gauges = await gaugesOf(alike, 'rbo', {}, 'golden_set=faq');
     expect(gauges(NOON).map(({ labels }) => labels)).toContainEqual({

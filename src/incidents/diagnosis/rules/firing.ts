@@ -4,11 +4,11 @@ import { isBreach } from '../../../checks/rules/threshold.ts';
 import type { RunMetricKey } from '../../../golden/rules/score-run.ts';
 import { parseMetricKey } from '../../../math/ir/metric-key.ts';
 import type { WatchedMeasure } from '../../../measures/rules/measure-change.ts';
-import type { JudgedMeasureName } from '../../../measures/rules/measure-table.ts';
+import type { ThresholdMeasureName } from '../../../measures/rules/measure-table.ts';
 import type { EffectKind } from './effects.ts';
 
 /** Of checks with a fixed threshold, and of the watch over changes. */
-const effectOfMeasure: Readonly<Record<JudgedMeasureName | WatchedMeasure, EffectKind>> = {
+const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, EffectKind>> = {
   zero_results_ratio: 'live_empty',
   error_ratio: 'live_errors',
   results_per_answer: 'results',
@@ -37,7 +37,7 @@ const effectOfMeasure: Readonly<Record<JudgedMeasureName | WatchedMeasure, Effec
   repeat_density: 'density',
   ann_recall: 'recall',
   store_queries_apart_ratio: 'density',
-  store_chunks_unasked_ratio: 'density',
+  store_chunks_unqueried_ratio: 'density',
   store_query_divergence: 'density',
   store_centroid_shift: 'store',
   store_length_ratio: 'store',
@@ -88,7 +88,7 @@ function effectOf({ kind, measure }: CheckState): EffectKind {
     case 'density_drift':
       return 'density';
     case 'threshold':
-      return effectOfMeasure[measure as JudgedMeasureName];
+      return effectOfMeasure[measure as ThresholdMeasureName];
   }
 }
 

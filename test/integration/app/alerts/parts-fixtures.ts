@@ -12,7 +12,7 @@ const recall = (high: number) => [
 
 const canary = (median: number, least: number) => [
   signal('recalld_embedding_canary_median_similarity', docs, always(median)),
-  signal('recalld_embedding_canary_least_similarity', docs, always(least)),
+  signal('recalld_embedding_canary_min_similarity', docs, always(least)),
 ];
 
 const probe = { ...docs, measure: 'store_vectors' };

@@ -122,7 +122,7 @@ describe('the probe of an embedder', () => {
       never,
     );
     expect((await latest('embedding_canary_median'))?.newest?.value).toBeCloseTo(1, 6);
-    expect((await latest('embedding_canary_least'))?.newest).toMatchObject({ n: canaryTexts.length });
+    expect((await latest('embedding_canary_min'))?.newest).toMatchObject({ n: canaryTexts.length });
     expect(await deployed()).toEqual([]);
   });
 
@@ -157,7 +157,7 @@ describe('the probe of an embedder', () => {
       anEmbedder(() => 1, 'openai/large'),
       never,
     );
-    expect((await latest('embedding_canary_least'))?.newest?.value).toBeCloseTo(1, 6);
+    expect((await latest('embedding_canary_min'))?.newest?.value).toBeCloseTo(1, 6);
     expect(await deployed()).toHaveLength(1);
   });
 

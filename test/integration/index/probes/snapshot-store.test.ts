@@ -94,7 +94,7 @@ describe('a look at what a store holds', () => {
     expect(snapshot?.queryShares?.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
     expect(snapshot?.medoids.every((id) => id?.startsWith('c'))).toBe(true);
     expect((await value('store_query_divergence'))?.newest?.value).toBeGreaterThan(0.3);
-    expect((await value('store_chunks_unasked_ratio'))?.newest?.value).toBeGreaterThan(0.5);
+    expect((await value('store_chunks_unqueried_ratio'))?.newest?.value).toBeGreaterThan(0.5);
     expect((await value('store_duplicates_ratio'))?.newest).toMatchObject({ value: 1, n: 100 });
     expect(await value('store_centroid_shift')).toBeUndefined();
   });

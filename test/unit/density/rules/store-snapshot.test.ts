@@ -163,7 +163,7 @@ describe('a store against its traffic', () => {
   it('that asks of one topic alone leaves the others unasked', () => {
     const traffic = compare(around(2, 200));
     expect(traffic?.divergenceBits).toBeGreaterThan(0.5);
-    expect(traffic?.chunksUnasked).toBeGreaterThan(0.8);
+    expect(traffic?.chunksUnqueried).toBeGreaterThan(0.8);
     expect(traffic?.clusters[0]?.densityRatio).toBeGreaterThan(3);
     expect(traffic?.clusters.at(-1)?.queryShare).toBe(0);
   });

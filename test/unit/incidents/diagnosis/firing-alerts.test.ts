@@ -161,8 +161,8 @@ describe('what is in alarm on a pipeline', () => {
     const facts = factsAt(NOON);
     expect(alertsOf(pipeline, facts, NOON)).toMatchObject([
       { rule: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
-      { rule: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Stability of answers on faq 0.5, normally 0.98' },
-      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per answer 3, normally 10' },
+      { rule: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Result stability (RBO) on faq 0.5, normally 0.98' },
+      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per query 3, normally 10' },
     ]);
     expect(changedMeasures(facts, NOON)).toEqual(['feedback_positive_ratio', 'results_per_answer', 'rbo']);
     expect(alertsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);

@@ -29,7 +29,7 @@ const sessions = (count: number, make: (i: number) => readonly GradedDocument[])
 describe('judged live measures', () => {
   it('are of the model alone, and say so, while people have graded 7 sessions', () => {
     const queries = sessions(20, (i) => [document(i % 4, i < 7 ? i % 4 : null)]);
-    expect(of(queries, 'live_precision')).toMatchObject({ kind: 'no_data', reason: 'too_few_labels' });
+    expect(of(queries, 'live_precision')).toMatchObject({ kind: 'no_data', reason: 'too_few_judgments' });
     expect(of(queries, 'live_precision_uncorrected')).toMatchObject({ kind: 'value', value: 0.25, n: 20 });
     expect(humanSessions(queries)).toBe(7);
   });
@@ -95,7 +95,7 @@ describe('judged live measures', () => {
   });
 
   it('are nothing where nothing was graded', () => {
-    expect(of([], 'live_ndcg')).toMatchObject({ kind: 'no_data', reason: 'too_few_labels' });
+    expect(of([], 'live_ndcg')).toMatchObject({ kind: 'no_data', reason: 'too_few_judgments' });
   });
 });
 

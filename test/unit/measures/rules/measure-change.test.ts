@@ -33,59 +33,59 @@ function changed(
 
 describe('the normal range of a measure', () => {
   it.each([
-    ['a context of a quarter of its length', 'context_characters', 4000, 1000],
-    ['3 results per answer instead of 10', 'results_per_answer', 10, 3],
-    ['answers that take three times as long', 'retriever_latency_p95_seconds', 0.1, 0.3],
-    ['a first stage that finds less', 'candidates_recall', 0.95, 0.7],
-    ['a repeated context that hardly was before', 'context_repeated_ratio', 0.0002, 0.5],
-  ])('does not hold %s', (_what, measure, before, now) => {
+    ['a context at a quarter of its length', 'context_characters', 4000, 1000],
+    ['3 results per query instead of 10', 'results_per_answer', 10, 3],
+    ['a tripled latency', 'retriever_latency_p95_seconds', 0.1, 0.3],
+    ['a lower candidate recall', 'candidates_recall', 0.95, 0.7],
+    ['a context with new repetitions', 'context_repeated_ratio', 0.0002, 0.5],
+  ])('excludes %s', (_what, measure, before, now) => {
     expect(changed(valueAt(0, now, measure), past(before, { measure }))).toBe(true);
   });
 
   it.each([
-    ['a value like those before', 4010],
+    ['a usual value', 4010],
     ['a change too small to matter', 3000],
-  ])('holds %s', (_what, value) => {
+  ])('includes %s', (_what, value) => {
     expect(changed(valueAt(0, value), past(4000))).toBe(false);
   });
 
-  it('holds a change for the better, and one within which answers take twice as long', () => {
+  it('includes improvements, and latencies of up to twice the normal value', () => {
     const measure = 'candidates_recall';
     expect(changed(valueAt(0, 0.95, measure), past(0.7, { measure }))).toBe(false);
     const latency = 'retriever_latency_p95_seconds';
     expect(changed(valueAt(0, 0.19, latency), past(0.1, { measure: latency }))).toBe(false);
   });
 
-  it('forgets values that were compared with another pinned run', () => {
+  it('ignores values that were compared with another pinned run', () => {
     const against = (one: Measurement, id: string): Measurement => ({ ...one, details: { against: id } });
     const before = past(0.98, { measure: 'rbo' }).map((one) => against(one, 'run-1'));
     expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-1'), before)).toBe(true);
     expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-2'), before)).toBe(null);
   });
 
-  it('is as wide as earlier values scatter', () => {
+  it('widens with the scatter of earlier values', () => {
     const restless = past(4000).map((_, i) => valueAt(-48 + i, i % 2 === 0 ? 2000 : 6000));
     expect(changed(valueAt(0, 1000), restless)).toBe(false);
   });
 
-  it('is not moved by a few bad hours', () => {
+  it('is robust against a few bad hours', () => {
     const withBad = past(4000).map((one, i) => (i >= 20 && i < 30 ? valueAt(-48 + i, 900) : one));
     expect(changed(valueAt(0, 1000), withBad)).toBe(true);
   });
 
-  it('does not hold a value whose interval reaches into it as changed', () => {
+  it('does not report a value whose interval overlaps it', () => {
     const uncertain = { ...valueAt(0, 1000), ciLow: 0, ciHigh: 3000 };
     expect(changed(uncertain, past(4000))).toBe(false);
   });
 
-  it('is not learnt from an open incident', () => {
+  it('ignores values during an open incident', () => {
     const earlier = [...past(4000, { from: -60, until: -41 }), ...past(1000, { from: -40, until: -1 })];
     const incidents = [{ from: hours(-41), until: hours(0) }];
     expect(changed(valueAt(0, 1000), earlier)).toBe(false);
     expect(changed(valueAt(0, 1000), earlier, { incidents, deployments: [] })).toBe(true);
   });
 
-  it('reports what a deployment changed, and accepts it once 12 values since span three windows', () => {
+  it('reports a change by a deployment until 12 later values span three windows', () => {
     const deployments = [hours(-20)];
     const before = past(4000, { from: -60, until: -20 });
     const since = (count: number) => past(1000, { from: -19, until: -20 + count });
@@ -93,7 +93,7 @@ describe('the normal range of a measure', () => {
     expect(changed(valueAt(0, 1000), [...before, ...since(12)], { incidents: [], deployments })).toBe(false);
   });
 
-  it('is unknown below 12 values, and where they span less than three windows', () => {
+  it('is unknown with fewer than 12 values, or when they span less than three windows', () => {
     expect(changed(valueAt(0, 1000), past(4000, { from: -11 }))).toBe(null);
     const often = Array.from({ length: 40 }, (_, i) => valueAt(-3 + i / 20, 4000));
     expect(changed(valueAt(0, 1000), often)).toBe(null);

@@ -1,39 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import {
   gapWords,
-  judgedMeasureNames,
   measureRow,
   measureTable,
+  thresholdMeasureNames,
 } from '../../../../src/measures/rules/measure-table.ts';
 
-describe('the words of a measure', () => {
-  it('are there for everything that a check can watch', () => {
-    expect(judgedMeasureNames.filter((name) => !Object.hasOwn(measureTable, name))).toEqual([]);
+describe('the measure table', () => {
+  it('has a row for every measure that a check can use', () => {
+    expect(thresholdMeasureNames.filter((name) => !Object.hasOwn(measureTable, name))).toEqual([]);
   });
 
-  it('are words: none holds a name as the code has it', () => {
-    const texts = Object.values(measureTable).flatMap(({ title, means, note }) => [title, means, note]);
+  it('describes measures in words, without names of the code', () => {
+    const texts = Object.values(measureTable).flatMap(({ title, subject, note }) => [title, subject, note]);
     expect(texts.filter((text) => text.includes('_') || text.trim() === '')).toEqual([]);
   });
 
-  it('tell every measure from every other', () => {
+  it('gives every measure its own title', () => {
     const titles = Object.values(measureTable).map(({ title }) => title);
     expect(new Set(titles).size).toBe(titles.length);
   });
 
-  it('of one that nobody wrote any for are its own name', () => {
+  it('describes an unknown measure by its name', () => {
     expect(measureRow('store_colour_ratio')).toMatchObject({
       title: 'Store colour ratio',
-      means: 'store colour ratio',
+      subject: 'store colour ratio',
       note: '',
     });
   });
 });
 
-describe('why there is no value', () => {
-  it('is said in words', () => {
+describe('the reason of a gap', () => {
+  it('is described in words', () => {
     expect(gapWords('too_few_sessions')).toBe('too few sessions');
     expect(gapWords('store_failed')).toBe('the store did not answer');
-    expect(gapWords('moon_too_full')).toBe('moon too full');
+    expect(gapWords('disk_too_full')).toBe('disk too full');
   });
 });

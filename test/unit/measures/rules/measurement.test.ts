@@ -23,29 +23,29 @@ describe('a measurement', () => {
   it.each<[string, Partial<Measurement>]>([
     ['is not finite: NaN', { value: Number.NaN }],
     ['is not finite: Infinity', { value: Number.POSITIVE_INFINITY }],
-    ['do not hold its value', { value: 0.9 }],
-    ['do not hold its value', { ciLow: Number.NEGATIVE_INFINITY }],
-    ['do not hold its value', { ciHigh: Number.NaN }],
+    ['do not contain its value', { value: 0.9 }],
+    ['do not contain its value', { ciLow: Number.NEGATIVE_INFINITY }],
+    ['do not contain its value', { ciHigh: Number.NaN }],
     ['one bound without the other', { ciLow: null }],
     ['one bound without the other', { ciHigh: null }],
-    ['no count: 1.5', { n: 1.5 }],
-    ['no count: -1', { n: -1 }],
+    ['not a count: 1.5', { n: 1.5 }],
+    ['not a count: -1', { n: -1 }],
     ['ends before it starts', { windowEnd: new Date(0) }],
     ['ends before it starts', { windowStart: new Date(Number.NaN) }],
-  ])('is refused, by the name of its series, when it %s', (problem, parts) => {
+  ])('is rejected with the name of its series: %s', (problem, parts) => {
     const check = (): void => checkMeasurement(aMeasurement(parts));
     expect(check).toThrow(RangeError);
     expect(check).toThrow(/^The measurement error_ratio of all on docs .*/);
     expect(check).toThrow(problem);
   });
 
-  it('may be missing for a reason, but not over a window that ends before it starts', () => {
+  it('accepts a gap, but not with a window that ends before it starts', () => {
     expect(() => checkMeasurement(aGap())).not.toThrow();
     expect(() => checkMeasurement(aGap({ windowEnd: new Date(0) }))).toThrow(RangeError);
   });
 });
 
-it('a run is trusted for three intervals of its schedule, to the second, and for three days when it is made by hand', () => {
+it('trusts a golden run for three intervals of its schedule, or for three days without a schedule', () => {
   expect([runTrustSeconds(300), runTrustSeconds(null)]).toEqual([900, 3 * 86_400]);
   const after = (seconds: number) => new Date(NOON.getTime() + seconds * 1000);
   expect(isRunTooOld(NOON, 300, after(900))).toBe(false);
@@ -53,11 +53,15 @@ it('a run is trusted for three intervals of its schedule, to the second, and for
 });
 
 it.each([
-  ['a measure of live traffic, by the schedule that measures it', { measure: 'error_ratio' }, 900],
-  ['the upkeep of live measures', { measure: 'samples_read_ratio' }, 900],
+  ['a live measure, by its schedule', { measure: 'error_ratio' }, 900],
+  ['the share of samples read', { measure: 'samples_read_ratio' }, 900],
   ['an hourly probe', { measure: 'ann_recall' }, 3 * 3600],
-  ['a measure of another window, by its length', { measure: 'other', windowStart: hours(-2) }, 6 * 3600],
-  ['a measure of the moment, as live traffic', { measure: 'other', windowStart: NOON }, 900],
+  [
+    'a measure without an interval, by the length of its window',
+    { measure: 'other', windowStart: hours(-2) },
+    6 * 3600,
+  ],
+  ['a measure without a window, by the interval of live measures', { measure: 'other', windowStart: NOON }, 900],
 ] as const)('%s is trusted for three intervals', (_, parts, seconds) => {
   expect(measurementTrustSeconds(aMeasurement(parts), 300)).toBe(seconds);
 });
