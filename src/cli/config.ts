@@ -11,7 +11,7 @@ import { listChecks } from '../checks/edge/checks-command.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/edge/false-pages-command.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
 import { isBlind } from '../checks/rules/regression.ts';
-import { plural } from '../core/format.ts';
+import { decimal, plural } from '../core/format.ts';
 import { toDocument } from '../core/text/names.ts';
 import { readSlowSchedules, slowScheduleInWords } from '../golden/edge/commands/slow-schedules.ts';
 import { costInWords, expectedCost } from '../judging/expected-cost.ts';
@@ -82,8 +82,8 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
 
 function blindInWords({ pipeline, name, smallestDetectableDrop: smallest, threshold }: CheckState): string {
   return (
-    `${pipeline}: the check "${name}" is blind: it would only find a drop of ${smallest?.toFixed(3)} or more, and watches for ` +
-    `${Math.abs(threshold).toFixed(3)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
+    `${pipeline}: the check "${name}" is blind: it would only find a drop of ${decimal(smallest ?? Number.NaN)} or more, and watches for ` +
+    `${decimal(Math.abs(threshold))}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
   );
 }
 

@@ -1,26 +1,45 @@
-/** Numbers and times as people are shown them. All times are UTC. */
-import { percent } from './text/spelling.ts';
+/**
+ * Formats numbers, shares, durations and times for people: three significant digits at most, no trailing zeros, shares
+ * as percentages, milliseconds under a second. Exact values belong in JSON, CSV and metrics. All times are UTC.
+ */
 
-/** At most three significant digits, without zeros at the end: `0.82`, `1`, `0.0004`. */
-function score(value: number): string {
+/** A true minus sign, as wide as `+`. */
+const MINUS = '\u2212';
+
+/** Three significant digits at most: `0.82`, `1`, `0.0004`. */
+export function decimal(value: number): string {
+  if (Number.isNaN(value)) return '-';
   const size = Math.abs(value);
   if (size < 1e-6) return '0';
-  return String(Number(value.toPrecision(size < 0.001 ? 1 : 3)));
+  const text = Number.isFinite(value) ? String(Number(size.toPrecision(size < 0.001 ? 1 : 3))) : 'unbounded';
+  return value < 0 ? `${MINUS}${text}` : text;
 }
 
-/** With a sign, so that a fall is told from a rise without colour. */
+/** A difference with its sign: `+0.1`. Zero has none. */
 export function signed(value: number): string {
-  const size = score(Math.abs(value));
-  if (size === '0') return size;
-  return `${value > 0 ? '+' : '\u2212'}${size}`;
+  const text = decimal(value);
+  return value > 0 && text !== '0' ? `+${text}` : text;
 }
 
-/** A share in percent: `33 %`, `7.5 %`. */
-export function percentage(value: number): string {
-  return withoutZeros(percent(value));
+/**
+ * A share in percent: `33 %`, `7.5 %`, `99.6 %`. Only a share of one is `100 %`, and only a share of zero is `0 %`.
+ */
+export function percentage(share: number): string {
+  const percent = Math.abs(100 * share);
+  const toWhole = Math.abs(100 - percent);
+  const closest = Math.min(percent, toWhole);
+  const digits = percent > 10 && toWhole > 10 ? 0 : closest === 0 ? 1 : Math.max(1, Math.ceil(-Math.log10(closest)));
+  const text = withoutZeros(percent.toFixed(Math.min(digits, 6)));
+  return `${share < 0 && text !== '0' ? MINUS : ''}${text} %`;
 }
 
-/** Thousands apart by a narrow space. */
+/** A difference of two shares with its sign: `+5.1 %`. */
+function points(difference: number): string {
+  const text = percentage(difference);
+  return difference > 0 && text !== '0 %' ? `+${text}` : text;
+}
+
+/** A whole number with a narrow space between thousands. */
 export function count(value: number): string {
   return Math.round(value)
     .toString()
@@ -31,14 +50,35 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** The two largest units would be noise: `350 ms`, `45 s`, `12 min`, `3 h`, `5 d`. */
+/** `350 ms`, `2.5 s`, `45 s`, `12 min`, `3 h 20 min`, `30 h`, `5 d`. */
 export function duration(seconds: number): string {
-  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  const s = Math.max(0, Math.round(seconds));
+  const exact = Math.max(0, seconds);
+  if (exact > 0 && exact < 0.9995) return `${decimal(1000 * exact)} ms`;
+  if (exact < 9.95) return `${Number(exact.toPrecision(2))} s`;
+  const s = Math.round(exact);
   if (s < 100) return `${s} s`;
-  if (s < 100 * 60) return `${Math.round(s / 60)} min`;
-  if (s < 48 * 3600) return `${Math.round(s / 3600)} h`;
-  return `${Math.round(s / 86_400)} d`;
+  const minutes = Math.round(s / 60);
+  if (minutes < 100) return minutes === 60 ? '1 h' : `${minutes} min`;
+  if (minutes < 10 * 60 && minutes % 60 > 0) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 && hours !== 24 ? `${hours} h` : `${Math.round(hours / 24)} d`;
+}
+
+/** `45.3 MB`; a megabyte is 1024 times 1024 bytes. */
+export function bytes(value: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, value)) / 10)));
+  return `${decimal(value / 1024 ** power)} ${units[power]}`;
+}
+
+/** `$12.30`, `$0.042` */
+export function dollars(value: number): string {
+  return `$${value < 0.1 ? decimal(value) : value.toFixed(2)}`;
+}
+
+/** `p = 0.031`, `p < 0.001` */
+export function probability(p: number): string {
+  return p < 0.001 ? 'p < 0.001' : `p = ${decimal(p)}`;
 }
 
 /** `2026-11-20 08:30:05` */
@@ -51,34 +91,66 @@ export function minute(at: Date): string {
   return second(at).slice(0, 16);
 }
 
-/** For axes, which need no more than what tells their ticks apart: `0.8` for `0.8000`, `5 %` for `5.0 %`. */
+/** `08:30 UTC`, where the day is clear from the context. */
+export function timeOfDay(at: Date): string {
+  return `${at.toISOString().slice(11, 16)} UTC`;
+}
+
+/** `0.8` for `0.8000`, `5 %` for `5.0 %` */
 export function withoutZeros(text: string): string {
   return text.replace(/(\.\d*?)0+( %)?$/, '$1$2').replace(/\.( %)?$/, '$1');
 }
 
-/** At most three significant digits, for values of any size. */
+/** A value of any size: whole numbers exactly, others with three significant digits. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return count(value);
-  return size < 1000 ? score(value) : count(value);
+  return size < 1000 ? decimal(value) : count(value);
 }
 
-/** What a number counts or measures, which says how it is written. */
+/** What a number counts or measures; it decides how the number is written. */
 export type Unit = 'score' | 'difference' | 'share' | 'points' | 'count' | 'seconds' | 'ms' | 'ratio' | 'p' | 'other';
 
 const units: Readonly<Record<Unit, (value: number) => string>> = {
-  score,
+  score: decimal,
   difference: signed,
   share: percentage,
-  points: (value) => `${value < 0 ? '\u2212' : '+'}${percentage(Math.abs(value))}`,
+  points,
   count,
   seconds: duration,
-  ms: (value) => `${count(value)} ms`,
-  ratio: (value) => withoutZeros(value.toFixed(2)),
-  p: (value) => (value < 0.001 ? 'below 0.001' : value.toFixed(3)),
+  ms: (value) => duration(value / 1000),
+  ratio: decimal,
+  p: (value) => (value < 0.001 ? 'below 0.001' : decimal(value)),
   other: compact,
 };
 
 export function formatValue(value: number, unit: Unit): string {
   return units[unit](value);
+}
+
+/** Formats a value that is compared with a threshold: with more digits where both would read the same. */
+export function formatBeside(value: number, threshold: number, unit: Unit): string {
+  const text = formatValue(value, unit);
+  if (value === threshold || text !== formatValue(threshold, unit)) return text;
+  const [scale, suffix] =
+    unit === 'share' || unit === 'points' ? [100, ' %'] : unit === 'seconds' ? [1, ' s'] : [1, ''];
+  for (let digits = 4; digits < 17; digits++) {
+    const longer = (scale * value).toPrecision(digits);
+    if (longer !== (scale * threshold).toPrecision(digits)) return `${Number(longer)}${suffix}`;
+  }
+  return text;
+}
+
+/** Formats a 95 % confidence interval: `95 % CI 0.46-0.64`, `95 % CI 24-30 %`, `95 % CI −0.05 to +0.01`. */
+export function interval(low: number, high: number, unit: Unit = 'score', level = 0.95): string {
+  return `${percentage(level)} CI ${range(low, high, unit)}`;
+}
+
+/** Formats two bounds: `0.46-0.64`, `24-30 %`, `−0.05 to +0.01`. */
+export function range(low: number, high: number, unit: Unit = 'score'): string {
+  const [from, to] = [formatValue(low, unit), formatValue(high, unit)];
+  if (unit === 'difference' || unit === 'points' || low < 0 || !Number.isFinite(low + high)) return `${from} to ${to}`;
+  const suffixes = [from, to].map((text) => / \D+$/.exec(text)?.[0] ?? '');
+  if (suffixes[0] !== suffixes[1] || from.split(' ').length > 2) return `${from} to ${to}`;
+  return `${suffixes[0] === '' ? from : from.slice(0, -(suffixes[0]?.length ?? 0))}-${to}`;
 }

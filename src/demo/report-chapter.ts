@@ -1,7 +1,7 @@
 /** The parts of the story: healthy hours; and each fault, which comes, raises alarms, is diagnosed and mended. */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
+import { decimal, interval, percentage } from '../core/format.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { percent } from '../core/text/spelling.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { minuteOf } from '../report/console/links.ts';
 import { type AlertLog, type RaisedAlert, seenSince, seenText } from './alert-log.ts';
@@ -32,7 +32,7 @@ async function reportTopic({ db }: SimulatedDaemon, output: Output): Promise<rea
 }
 
 function shareText({ trafficShare, shareLow, shareHigh }: UncoveredTopic): string {
-  return `${percent(trafficShare)} of the traffic (95 % ${percent(shareLow)} to ${percent(shareHigh)})`;
+  return `${percentage(trafficShare)} of the traffic (${interval(shareLow, shareHigh, 'share')})`;
 }
 
 /** What the judged live queries come to, beside the golden run. @returns what did not happen */
@@ -42,11 +42,11 @@ async function reportJudged(world: World, output: Output): Promise<readonly stri
   const golden = await headline(world);
   if (hits == null || golden === null) return ['no live query was judged, or no golden one answered.'];
   const { value, ciLow, ciHigh, details } = hits;
-  const bounds = `95 % ${ciLow?.toFixed(2)} to ${ciHigh?.toFixed(2)}`;
+  const bounds = ciLow === null || ciHigh === null ? '' : ` (${interval(ciLow, ciHigh)})`;
   reportPart(
     output,
     'judged',
-    `${percent(value, 0)} of live queries got an answer (${bounds}); a model graded ${Number(details['model'])} of them, people ${Number(details['people'])} again. Golden ${HEADLINE} is ${golden}.`,
+    `${percentage(value)} of live queries got an answer${bounds}; a model graded ${Number(details['model'])} of them, people ${Number(details['people'])} again. Golden ${HEADLINE} is ${golden}.`,
   );
   return [];
 }
@@ -193,9 +193,7 @@ async function headline({ daemon }: World): Promise<string | null> {
   const score = found?.completed?.scores.find(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && `${measure}@${k}` === HEADLINE,
   );
-  return score === undefined
-    ? null
-    : `${score.mean.toFixed(2)} (95 % ${score.ciLow.toFixed(2)} to ${score.ciHigh.toFixed(2)})`;
+  return score === undefined ? null : `${decimal(score.mean)} (${interval(score.ciLow, score.ciHigh)})`;
 }
 
 async function baselineSessions({ daemon }: World): Promise<number | null> {

@@ -2,8 +2,7 @@
 
 import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
-import { count, plural } from '../core/format.ts';
-import { percent } from '../core/text/spelling.ts';
+import { count, percentage, plural } from '../core/format.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { liveCallsPerDay, startOfUtcDay } from './ask-shadow.ts';
@@ -270,7 +269,7 @@ function splitSentence({ verdict, calledOn, arms }: ReturnType<typeof compareArm
     .map(({ name, sessions, share, declared }) =>
       share === null
         ? `${name} none`
-        : `${name} ${count(sessions)} (${percent(share, 2)}, declared ${percent(declared, 2)})`,
+        : `${name} ${count(sessions)} (${percentage(share)}, declared ${percentage(declared)})`,
     )
     .join(', ');
   switch (verdict) {

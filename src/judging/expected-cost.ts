@@ -1,4 +1,5 @@
 /** What a day of grades is expected to cost, by the prices and limits of the config. */
+import { dollars } from '../core/format.ts';
 import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
 import { judgePanelSize } from './rules/agreement.ts';
@@ -43,11 +44,11 @@ export function expectedCost(plan: JudgingPlan) {
 
 /** A sentence a pipeline, with what the cap of the day keeps from being graded. */
 export function costInWords(cost: ExpectedCost): string {
-  const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay: dollars, maxCostPerDay: cap } = cost;
+  const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay, maxCostPerDay: cap } = cost;
   const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the panel`;
   const lengths = `questions of ${GUESSED.query} and documents of ${GUESSED.document} characters`;
-  const estimate = `The judge of ${pipeline} grades ${work} a day, for about $${dollars.toFixed(2)} with ${lengths}`;
-  if (dollars <= cap) return `${estimate}; judged.max_cost_per_day is $${cap}.`;
-  const share = Math.round((100 * cap) / dollars);
+  const estimate = `The judge of ${pipeline} grades ${work} a day, for about ${dollars(dollarsPerDay)} with ${lengths}`;
+  if (dollarsPerDay <= cap) return `${estimate}; judged.max_cost_per_day is $${cap}.`;
+  const share = Math.round((100 * cap) / dollarsPerDay);
   return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so that about ${share} % of it is graded; raise it, or lower judged.queries_per_day, judged.depth or judged.pooling.`;
 }

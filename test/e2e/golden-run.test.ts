@@ -228,7 +228,7 @@ describe('a golden run', () => {
     });
     expect(code).toBe(1);
     expect(summary).toMatchObject({ status: 'void', metrics: {}, verdict: 'no_data' });
-    expect(summary.reason).toBe('20.0 % of the queries failed, more than the error budget of 5.0 %.');
+    expect(summary.reason).toBe('20 % of the queries failed, more than the error budget of 5 %.');
     expect(summary.checks[0]?.verdict).toBe('no_data');
   });
 

@@ -1,8 +1,9 @@
 /** `recalld doctor`: reaches every service of a config, judges and manifests with them, and says what is wrong. */
+
 import { createCleanupStack } from '../../core/cleanup-stack.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { duration } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
-import { durationText } from '../../core/text/spelling.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
 import { sampleAnswers } from '../../golden/runs/ask-retriever.ts';
@@ -102,7 +103,7 @@ async function examineSpans(
   const names = new Set(pipelines.map(({ name }) => name));
   for (const kind of await db.live.traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
     if (!names.has(kind.pipeline)) continue;
-    const ago = durationText(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
+    const ago = duration(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
     const message = unreadableText(kind, `, the last ${ago} ago`);
     report({ service: `${kind.pipeline} spans`, status: 'warning', ms: null, message });
   }
@@ -223,7 +224,7 @@ export async function examineManifests(
 
 function lastRead(status: RoundStatus | null, now: Date): string {
   if (status === null || status.readAt === null) return 'No round has read all of it yet.';
-  const ago = durationText((now.getTime() - status.readAt.getTime()) / 1000);
+  const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
   return `A round last read all of it ${ago} ago: ${status.documents ?? 0} documents that should be in the store.`;
 }
 

@@ -2,6 +2,7 @@
 
 import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
+import { decimal } from '../../core/format.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -160,7 +161,7 @@ async function examineSample(store: VectorStore, say: Say, signal: AbortSignal):
       message: 'It holds zero vectors, which nothing is near to; index those documents again.',
     });
   } else {
-    const shown = lengths.map((length) => length.toFixed(3)).join(', ');
+    const shown = lengths.map((length) => decimal(length)).join(', ');
     say({ status: 'ok', ms, message: `A sample of ${vectors.rows} vectors came, of length ${shown}.` });
   }
 }
@@ -185,7 +186,7 @@ async function examineSearch(
   if (found.kind !== 'ok') return say(notOk(found));
   const best = found.value.neighbours[0];
   const short = found.value.isShort ? `, fewer than the ${K} asked for` : '';
-  const message = `A search gives ${found.value.neighbours.length} neighbours${short}${best === undefined ? '' : `, the best with cosine ${best.similarity.toFixed(3)}`}.`;
+  const message = `A search gives ${found.value.neighbours.length} neighbours${short}${best === undefined ? '' : `, the best with cosine ${decimal(best.similarity)}`}.`;
   say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
 }
 

@@ -14,8 +14,8 @@ import {
   withConfig,
 } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { duration } from '../../core/format.ts';
 import { toDocument } from '../../core/text/names.ts';
-import { durationText } from '../../core/text/spelling.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { longestGapSeconds } from '../../math/schedule/occurrences.ts';
 import { runTrustSeconds } from '../../measures/rules/measurement.ts';
@@ -63,8 +63,8 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
     ...(index === 0 ? first : ['', '', '', '']),
     each.verdict,
     `${each.episodes}`,
-    durationText(each.totalSeconds),
-    durationText(each.longestSeconds),
+    duration(each.totalSeconds),
+    duration(each.longestSeconds),
     each.lastAt.toISOString(),
   ]);
 }

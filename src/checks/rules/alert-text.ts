@@ -4,8 +4,8 @@
  * it of the metrics.
  */
 
+import { signed } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { signed } from '../../core/text/spelling.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
@@ -61,9 +61,9 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
   const { unit } = alertWords(check);
   if (kind === 'regression' && comparedWith !== breachedAgainst)
-    return `${subject} passes against another baseline (${signed(value, 2)} against ${comparedWith})`;
+    return `${subject} passes against another baseline (${signed(value)} against ${comparedWith})`;
   return kind === 'regression'
-    ? `${subject} recovered (${signed(value, 2)} against the baseline)`
+    ? `${subject} recovered (${signed(value)} against the baseline)`
     : `${subject} recovered to ${brief(value, unit)}`;
 }
 

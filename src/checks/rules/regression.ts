@@ -1,7 +1,7 @@
 /** The check that a golden measure has not fallen against its pinned baseline. */
 
+import { probability, signed } from '../../core/format.ts';
 import type { Severity, Verdict } from '../../core/model.ts';
-import { signed } from '../../core/text/spelling.ts';
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import {
   type ComparedRun,
@@ -196,6 +196,5 @@ function verdictOn(check: RegressionCheck, found: BaselineDifference) {
 
 function describe({ key, difference, ciLow, ciHigh, ciMethod, p, n, wins, losses }: BaselineDifference): string {
   const reference = ciMethod === 'reruns' ? 'the mean of the runs of the baseline' : 'the baseline';
-  const chance = p < 0.0001 ? 'p < 0.0001' : `p = ${p.toFixed(4)}`;
-  return `${formatMetricKey(key)} against ${reference} ${signed(difference, 4)} (95 % ${signed(ciLow, 4)} to ${signed(ciHigh, 4)}, ${chance}, n = ${n}, ${wins} better, ${losses} worse)`;
+  return `${formatMetricKey(key)} against ${reference} ${signed(difference)} (95 % ${signed(ciLow)} to ${signed(ciHigh)}, ${probability(p)}, n = ${n}, ${wins} better, ${losses} worse)`;
 }

@@ -23,8 +23,8 @@ import {
   printLine,
 } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { decimal, percentage } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
-import { percent } from '../../core/text/spelling.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { filtersOf } from '../../incidents/explain/answers.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
@@ -209,10 +209,10 @@ function rowOf(topic: UncoveredTopic): string[] {
     topic.pipeline,
     topic.state,
     topic.firstSeen.toISOString(),
-    percent(topic.trafficShare),
-    `${percent(topic.shareLow)} to ${percent(topic.shareHigh)}`,
-    `${topic.excessPoints.toFixed(1)} points`,
-    topic.density.toFixed(2),
+    percentage(topic.trafficShare),
+    `${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}`,
+    `${decimal(topic.excessPoints)} points`,
+    decimal(topic.density),
   ];
 }
 

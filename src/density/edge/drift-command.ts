@@ -4,6 +4,7 @@ import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { formatTable } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { decimal, formatValue, percentage, range } from '../../core/format.ts';
 import { compareVectorFiles, type OfflineDrift, type ScoreChoice, scoreNames } from '../offline-drift.ts';
 import { DENSITY_FLOOR, MIN_SESSIONS } from '../rules/query-density.ts';
 
@@ -186,7 +187,7 @@ function driftAsText(drift: OfflineDrift, settings: DriftSettings): string {
 
 function verdictLine({ coverage, density }: OfflineDrift, { alpha }: DriftSettings): string {
   const { verdict, densityUpperLimit, like } = coverage;
-  const confidence = `${Number((100 * (1 - alpha / 2)).toPrecision(6))} %`;
+  const confidence = percentage(1 - alpha / 2);
   const bound = (value: number, limit: number): string =>
     `${decimal(value)}, with ${confidence} confidence at most ${decimal(limit)}`;
   const whole = `Query density ${bound(density.density, densityUpperLimit)}`;
@@ -206,16 +207,16 @@ function measureTable({ coverage, density, score, embedding }: OfflineDrift): st
       ['query density', decimal(density.density), '1'],
       ['  against like reference queries', decimal(coverage.like.density), '1'],
       ['mean surprise', decimal(density.meanX), '0.99'],
-      ['uncovered share', decimal(uncovered.share), String(uncovered.threshold)],
-      ['  95 % interval', `${decimal(uncovered.ciLow)} to ${decimal(uncovered.ciHigh)}`, ''],
-      ['excess traffic', decimal(uncovered.excess), '0'],
+      ['uncovered share', percentage(uncovered.share), percentage(uncovered.threshold)],
+      ['  95 % CI', range(uncovered.ciLow, uncovered.ciHigh, 'share'), ''],
+      ['excess traffic', percentage(uncovered.excess), '0 %'],
       ['Mann-Whitney A of the scores', decimal(score.mannWhitneyA), '0.5'],
       ['Wasserstein-1 of the scores', decimal(score.wasserstein), 'near 0'],
       ['Kolmogorov-Smirnov D', decimal(score.kolmogorovSmirnov.d), 'near 0'],
-      ['  p', decimal(score.kolmogorovSmirnov.pKolmogorov), ''],
+      ['  p', formatValue(score.kolmogorovSmirnov.pKolmogorov, 'p'), ''],
       ['PSI of the scores', decimal(score.psi), 'near 0'],
       ['MMD^2 of the vectors', decimal(embedding.mmdUnbiased), '0'],
-      ['  p', decimal(embedding.mmdP), ''],
+      ['  p', formatValue(embedding.mmdP, 'p'), ''],
       ['energy distance', decimal(embedding.energyDistance), '0'],
       ['centroid distance', decimal(embedding.centroid.distance), 'near 0'],
       ['centroid cosine distance', decimal(embedding.centroid.cosineDistance), 'near 0'],
@@ -246,9 +247,4 @@ function notes(drift: OfflineDrift, { score, seed }: DriftSettings): string[] {
 
 function isSubsampled({ counts, embedding }: OfflineDrift): boolean {
   return embedding.sampled.reference < counts.reference || embedding.sampled.current < counts.current;
-}
-
-/** Four decimals, or three digits of a number that they would hide. */
-function decimal(value: number): string {
-  return value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(2) : value.toFixed(4);
 }

@@ -2,7 +2,7 @@
  * Topics that people ask about and the store does not cover, with what to add for them; and what people complain
  * about, looked for when somebody asks.
  */
-import { compact, count, percentage, plural } from '../../core/format.ts';
+import { compact, count, decimal, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
 import type { Content, ContentNode, Section, Table, Tone } from '../../report/model/content.ts';
@@ -82,7 +82,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
     ),
     paragraph(
       strong(percentage(topic.trafficShare)),
-      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points beyond the reference. Its queries are covered ${topic.density.toFixed(2)} times as well as in the reference.`,
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points beyond the reference. Its queries are covered ${decimal(topic.density)} times as well as in the reference.`,
     ),
     optional(judgedInWords(topic)),
     trend.length >= 2 && sparkline(trend),

@@ -1,6 +1,6 @@
 /** A topic that people ask about and the store does not cover, as it is followed over time. */
 
-import { percent } from '../../core/text/spelling.ts';
+import { percentage } from '../../core/format.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct } from '../../math/vector/matrix.ts';
 import type { TopicCause } from './cause.ts';
@@ -75,8 +75,8 @@ export function judgedRelevance({
 export function judgedInWords(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
   const judged = judgedRelevance(topic);
   if (judged === null) return null;
-  const bounds = `95 % ${percent(judged.ciLow)} to ${percent(judged.ciHigh)}`;
-  return `Of what its judged queries got, ${percent(judged.relevantShare)} holds an answer (${bounds}, n = ${judged.n}).`;
+  const bounds = `95 % ${percentage(judged.ciLow)} to ${percentage(judged.ciHigh)}`;
+  return `Of what its judged queries got, ${percentage(judged.relevantShare)} holds an answer (${bounds}, n = ${judged.n}).`;
 }
 
 /** What to do about a topic, by what was seen of it: documents are brought back where some are known to be gone. */

@@ -1,6 +1,6 @@
 /** What the watch over query density says to people, with its numbers. */
 
-import { percent } from '../../core/text/spelling.ts';
+import { decimal, interval, minute, percentage } from '../../core/format.ts';
 import type { AlertEvent, AlertLevel } from './alert.ts';
 import type { RegionRow } from './baseline-spread.ts';
 import type { CauseReading, CoverageCause, Novelty } from './cause.ts';
@@ -219,11 +219,11 @@ export function raisedSentence(alert: RaisedAlert): string {
   const { pipeline, level, renewed, scope, size, uncovered, evidenceRatio, region, reading } = alert;
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   const sentences = [
-    `Query density of ${of} ${renewed ? 'is still' : 'fell to'} ${size.density.toFixed(2)} ${boundsOf(size)}, where 1 is as in the baseline.`,
-    `${percent(uncovered.share)} of all traffic is badly covered, where the baseline has ${percent(uncovered.threshold)}: at least ${percent(uncovered.excess)} of it lost its coverage.`,
+    `Query density of ${of} ${renewed ? 'is still' : 'fell to'} ${decimal(size.density)} ${boundsOf(size)}, where 1 is as in the baseline.`,
+    `${percentage(uncovered.share)} of all traffic is badly covered, where the baseline has ${percentage(uncovered.threshold)}: at least ${percentage(uncovered.excess)} of it lost its coverage.`,
     ...(region === null ? [] : [regionSentence(region)]),
     ...readingSentences(reading),
-    `The evidence is ${evidenceRatio.toPrecision(2)} times what a ${level} takes.`,
+    `The evidence is ${decimal(evidenceRatio)} times what a ${level} takes.`,
   ];
   return sentences.join(' ');
 }
@@ -240,14 +240,14 @@ function readingSentences({ cause, confidence, confirmed }: CauseReading): reado
 
 export function resolvedSentence(pipeline: string, level: AlertLevel, scope: Scope, size: PooledDensity): string {
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
-  return `Query density of ${of} is back at ${size.density.toFixed(2)} ${boundsOf(size)}; the ${level} is resolved.`;
+  return `Query density of ${of} is back at ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
 }
 
 function regionSentence({ share, baselineShare, density }: RegionRow): string {
-  const now = density === null ? '' : ` at a density of ${density.toFixed(2)}`;
-  return `Most of the fall lies in one group of similar queries, which has ${percent(share)} of the traffic${now} and had ${percent(baselineShare)}.`;
+  const now = density === null ? '' : ` at a density of ${decimal(density)}`;
+  return `Most of the fall lies in one group of similar queries, which has ${percentage(share)} of the traffic${now} and had ${percentage(baselineShare)}.`;
 }
 
 function boundsOf({ low, high, sessions, startMs }: PooledDensity): string {
-  return `(95 % ${low.toFixed(2)} to ${high.toFixed(2)}, ${sessions} sessions since ${new Date(startMs).toISOString().slice(0, 16)}Z)`;
+  return `(${interval(low, high)}, ${sessions} sessions since ${minute(new Date(startMs))} UTC)`;
 }

@@ -1,6 +1,5 @@
 /** Reports of experiments as people read them, on the page and on a terminal alike. */
-import { count, plural, type Unit } from '../../core/format.ts';
-import { percent } from '../../core/text/spelling.ts';
+import { count, dollars, duration, percentage, plural, type Unit } from '../../core/format.ts';
 import { verdictOf } from '../../golden/edge/pages/run-sections.ts';
 import { runPath } from '../../report/console/links.ts';
 import type { Content, ContentNode, Section } from '../../report/model/content.ts';
@@ -114,7 +113,7 @@ function sentencesOf(one: Comparison): string[] {
     ...(test === null || test.latency_p95_ms === null || test.baseline_latency_p95_ms === null
       ? []
       : [
-          `${title}: 95 % of answers within ${test.latency_p95_ms.toFixed(0)} ms, of the pipeline within ${test.baseline_latency_p95_ms.toFixed(0)} ms.`,
+          `${title}: 95 % of answers within ${duration(test.latency_p95_ms / 1000)}, of the pipeline within ${duration(test.baseline_latency_p95_ms / 1000)}.`,
         ]),
     ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} left out.`]),
   ];
@@ -142,7 +141,7 @@ function factsOf({ live, calls }: ShadowReport): ContentNode {
       'Questions today (UTC)',
       `${count(calls.today)} of ${count(calls.max_per_day)}`,
       calls.dollars_per_1000 !== 0 &&
-        `$${calls.dollars_today.toFixed(2)} today, $${calls.dollars_per_1000.toFixed(2)} a thousand.`,
+        `${dollars(calls.dollars_today)} today, ${dollars(calls.dollars_per_1000)} a thousand.`,
     ),
   );
 }
@@ -154,6 +153,6 @@ function notesOf({ tag, split, arms, confidence, first_day: first, last_day: las
     ...(mixed === 0 ? [] : [`${count(mixed)} sessions saw more than one arm and count for none.`]),
     ...(unnamed === 0 ? [] : [`${count(unnamed)} sessions have a value of \`${tag}\` that is no arm of the config.`]),
     ...(first === null ? [] : [`Whole days from ${first} to ${last ?? first} (UTC).`]),
-    ...(arms.length === 0 ? [] : [`All bounds hold together with ${percent(confidence, 0)}, however often one looks.`]),
+    ...(arms.length === 0 ? [] : [`All bounds hold together with ${percentage(confidence)}, however often one looks.`]),
   ];
 }

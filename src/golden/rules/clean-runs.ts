@@ -2,6 +2,7 @@
  * Which runs may teach how much a retriever differs by itself. A run of an incident, with failures, or of another
  * deployment would teach a noise that hides the next fault of the same size.
  */
+import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { defaultMinEffect } from './verdict.ts';
@@ -64,7 +65,7 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
     if (outlier === undefined) kept.push(run.runId);
     else {
       const usual = limits.get(formatMetricKey(outlier.key))?.usual ?? 0;
-      const reason = `its ${formatMetricKey(outlier.key)} of ${outlier.mean.toFixed(3)} is far from the usual ${usual.toFixed(3)}`;
+      const reason = `its ${formatMetricKey(outlier.key)} of ${decimal(outlier.mean)} is far from the usual ${decimal(usual)}`;
       leftOut.push({ runId: run.runId, reason });
     }
   }

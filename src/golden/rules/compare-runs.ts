@@ -3,6 +3,7 @@
  * of answers without a judgment.
  */
 
+import { decimal } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { applyDuplicatePolicy, rankBiasedOverlap } from '../../math/ir/ranking.ts';
@@ -45,13 +46,13 @@ export function adviseOnSetSize(comparison: SegmentComparison, settings: Compari
     if (minEffect === 0 || smallest === null || smallest <= minEffect || standardDeviation === 0) return [];
     if (ciMethod === 'reruns') {
       return [
-        `${formatMetricKey(key)}: differences below ${smallest.toFixed(3)} cannot be told from the noise of the retriever.`,
+        `${formatMetricKey(key)}: differences below ${decimal(smallest)} cannot be told from the noise of the retriever.`,
       ];
     }
     const needed = pairedTSampleSize(minEffect, standardDeviation, testPlan(settings));
     const remedy = needed > n ? `; about ${needed} queries would tell ${minEffect}` : '';
     return [
-      `${formatMetricKey(key)}: differences below ${smallest.toFixed(3)} cannot be told from luck with ` +
+      `${formatMetricKey(key)}: differences below ${decimal(smallest)} cannot be told from luck with ` +
         `${n} queries${remedy}.`,
     ];
   });

@@ -8,8 +8,8 @@ import {
   type RegressionCheck,
 } from '../../checks/rules/regression.ts';
 import type { CheckShift, CheckShifts } from '../../checks/rules/threshold.ts';
+import { decimal, signed } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { signed } from '../../core/text/spelling.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { SegmentScore } from './run.ts';
 
@@ -58,8 +58,8 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
-  const difference = signed(level.to - level.from, 4);
-  return `On the overlap ${key} was ${level.from.toFixed(4)} before and ${level.to.toFixed(4)} after (${difference}).`;
+  const difference = signed(level.to - level.from);
+  return `On the overlap ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
 }
 
 /** How the last run of each version compares with the pinned baseline; null where it could not be compared. */

@@ -4,6 +4,7 @@
  * comes.
  */
 
+import { decimal } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
@@ -350,7 +351,7 @@ export function chanceOfRow(p: number, row: number, looks: number): number {
 export function describePower(noise: RerunNoise | null, n: number, check: DropCheck, runsPerDay: number): string {
   const { measure, runs } = check;
   const inRuns = runs === 1 ? 'one run' : `${runs} runs`;
-  const watched = check.drop.toFixed(4);
+  const watched = decimal(check.drop);
   if (noise === null) {
     return (
       `${measure}: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the ` +
@@ -366,9 +367,9 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   }
   const soon = detectableDrop(noise, n, check, runs) ?? Number.NaN;
   const day = runsPerDay > runs ? detectableDrop(noise, n, check, runsPerDay) : null;
-  const within = day === null ? '' : `, one of ${day.toFixed(4)} within a day (${runsPerDay} runs)`;
+  const within = day === null ? '' : `, one of ${decimal(day)} within a day (${runsPerDay} runs)`;
   return (
-    `${measure}: with ${n} queries and the noise of ${noise.reruns} runs a fall of ${soon.toFixed(4)} is called within ` +
+    `${measure}: with ${n} queries and the noise of ${noise.reruns} runs a fall of ${decimal(soon)} is called within ` +
     `${inRuns} with a chance of ${POWER}${within}; the check watches for ${watched}.`
   );
 }

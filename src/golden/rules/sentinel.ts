@@ -1,7 +1,7 @@
 /** Which queries of a golden set stand for it between two full runs, and whether they stand or have fallen. */
 
+import { decimal, percentage, probability } from '../../core/format.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
-import { percent } from '../../core/text/spelling.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
 import { groupBySegment } from './golden-set.ts';
@@ -35,7 +35,7 @@ export function judgeSentinel(
 ): SentinelVerdict {
   const failed = failedShare(outcomes);
   if (failed > errorBudget) {
-    const reason = `${percent(failed)} of the queries of the sentinel failed, more than the error budget of ${percent(errorBudget)}.`;
+    const reason = `${percentage(failed)} of the queries of the sentinel failed, more than the error budget of ${percentage(errorBudget)}.`;
     return { kind: 'fallen', cause: 'failures', reason };
   }
   if (forbidden > 0) {
@@ -46,7 +46,7 @@ export function judgeSentinel(
   const found = overall.toSorted((a, b) => b.key.k - a.key.k)[0];
   const settings = { alpha: SENTINEL_ALPHA, minEffect: SENTINEL_DROP };
   if (found === undefined || judgeDifference(found, settings) !== 'regression') return { kind: 'stands' };
-  const reason = `The ndcg@${found.key.k} of the sentinel fell by ${(-found.difference).toFixed(4)} against the last full run (p = ${found.p.toFixed(4)}, n = ${found.n}).`;
+  const reason = `The ndcg@${found.key.k} of the sentinel fell by ${decimal(-found.difference)} against the last full run (${probability(found.p)}, n = ${found.n}).`;
   return { kind: 'fallen', cause: 'scores', reason };
 }
 

@@ -6,6 +6,7 @@
 import { evaluateGoldenRun, historyNeeded } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { percentage } from '../../core/format.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import {
   type BaselineKnowledge,
@@ -262,11 +263,7 @@ async function compareWith(
 function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
   const share = failedShare(outcomes);
   if (run.settings.onError !== 'void' || share <= run.settings.errorBudget) return null;
-  return `${percent(share)} of the queries failed, more than the error budget of ${percent(run.settings.errorBudget)}.`;
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
+  return `${percentage(share)} of the queries failed, more than the error budget of ${percentage(run.settings.errorBudget)}.`;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
+import { decimal } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { TraitChange } from '../../live/deployments/rules/deployment.ts';
 import { toCompared } from '../rules/compare-golden-runs.ts';
@@ -201,6 +202,6 @@ function changesOf({ fromVersion, toVersion }: GoldenRotation, levels: Levels): 
   const shown = Object.entries(levels).filter(([key]) => shownMeasures.has(key.split('@')[0] ?? ''));
   return [
     { trait: 'version', before: String(fromVersion), after: String(toVersion) },
-    ...shown.map(([trait, { from, to }]) => ({ trait, before: from.toFixed(4), after: to.toFixed(4) })),
+    ...shown.map(([trait, { from, to }]) => ({ trait, before: decimal(from), after: decimal(to) })),
   ];
 }

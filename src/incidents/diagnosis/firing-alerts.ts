@@ -2,8 +2,8 @@
 import { alertHeadline, alertText, recoveryText } from '../../checks/rules/alert-text.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
+import { duration, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
-import { durationText, percent } from '../../core/text/spelling.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure, type RunFailure } from '../../golden/rules/run-failure.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
@@ -116,8 +116,8 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
       rule: isOutage ? 'RecalldRetrieverNotAnswering' : 'RecalldRetrieverErrors',
       severity: isOutage ? 'critical' : 'warning',
       goldenSet,
-      headline: `${isOutage ? 'retriever down' : `${percent(failed, 0)} of golden queries failed`}${errorIn(ended.failure)}`,
-      text: `${percent(failed)} of the queries of the latest run of ${goldenSet} failed or timed out.${
+      headline: `${isOutage ? 'retriever down' : `${percentage(failed)} of golden queries failed`}${errorIn(ended.failure)}`,
+      text: `${percentage(failed)} of the queries of the latest run of ${goldenSet} failed or timed out.${
         ended.failure === null ? '' : ` ${describeFailure(ended.failure)}`
       }`,
       value: failed,
@@ -152,13 +152,13 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
   if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
-    const text = `The index returns ${percent(recall.value)} of the exact nearest neighbours (at most ${percent(upper)}).`;
+    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbours (at most ${percentage(upper)}).`;
     const name = 'the index misses near neighbours';
     alerts.push({
       ...base,
       name,
       rule: 'RecalldIndexRecallLow',
-      headline: `recall of the index ${percent(recall.value, 0)}, below ${percent(MIN_ANN_RECALL, 0)}`,
+      headline: `recall of the index ${percentage(recall.value)}, below ${percentage(MIN_ANN_RECALL)}`,
       text,
       value: recall.value,
       threshold: MIN_ANN_RECALL,
@@ -203,7 +203,7 @@ function answersAgain(rule: string, goldenSet: string | null, latest: readonly L
   const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
   const failed = ended === null ? 1 : failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) return null;
-  return `retriever answers again (${percent(1 - failed, 0)} of golden queries)`;
+  return `retriever answers again (${percentage(1 - failed)} of golden queries)`;
 }
 
 /** The part of the config that an alarm is of; null where it is of none, or of one that no config ever had. */
@@ -269,7 +269,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
             rule: 'RecalldIndexLate',
             severity: 'warning',
             goldenSet: null,
-            headline: `changes reach the index after ${durationText(lag.seconds)}, limit ${durationText(lag.allowed)}`,
+            headline: `changes reach the index after ${duration(lag.seconds)}, limit ${duration(lag.allowed)}`,
             text: lagSentence(lag),
             value: lag.seconds,
             threshold: lag.allowed,
@@ -282,7 +282,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
       if (rule === undefined) return [];
       const name = `documents of the index are ${findingWords[wrong.kind]}`;
       const text = wrongSentence(wrong);
-      const headline = `${percent(wrong.value)} of the documents of the index are ${findingWords[wrong.kind]}`;
+      const headline = `${percentage(wrong.value)} of the documents of the index are ${findingWords[wrong.kind]}`;
       return [
         { name, rule, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
       ];

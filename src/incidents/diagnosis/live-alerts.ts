@@ -1,7 +1,7 @@
 /** Firing alerts on live traffic and on watched measures without a check, by the same conditions as the alert rules. */
 
+import { percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { percent } from '../../core/text/spelling.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { goldenSetOf } from '../../golden/rules/golden-set.ts';
 import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
@@ -45,7 +45,7 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
 function changeAlert({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alert {
   const { title, scale, subject } = measureRow(measure);
   const spell = (number: number): string =>
-    scale === 'share' ? percent(number) : String(Number(number.toPrecision(3)));
+    scale === 'share' ? percentage(number) : String(Number(number.toPrecision(3)));
   const goldenSet = goldenSetOf(segment);
   const of = goldenSet === null ? '' : ` on ${goldenSet}`;
   return {
@@ -79,8 +79,8 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
       rule: 'RecalldFeedbackFell',
       severity: 'warning',
       goldenSet: null,
-      headline: `positive feedback ${percent(value, 0)}, ${percent(before, 0)} before`,
-      text: `${percent(value)} of the latest opinions are positive, ${percent(before)} before.`,
+      headline: `positive feedback ${percentage(value)}, ${percentage(before)} before`,
+      text: `${percentage(value)} of the latest opinions are positive, ${percentage(before)} before.`,
       value,
       threshold: before,
     },

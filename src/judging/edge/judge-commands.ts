@@ -12,7 +12,7 @@ import {
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { plural } from '../../core/format.ts';
+import { dollars, plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -222,7 +222,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
       paragraph(
         `Agreement of two people: ${agreementWords(humanAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
       ),
-    paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`),
+    paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: ${dollars(today)}.`),
   ];
   printLine(terminalText(shown, now));
 }

@@ -1,6 +1,7 @@
 /** The page *Judge*: what it shows, how it is made, and what its forms do. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { dollars } from '../../core/format.ts';
 import { address, pipelinePath } from '../../report/console/links.ts';
 import type { Content, Form, PageContent } from '../../report/model/content.ts';
 import {
@@ -70,7 +71,7 @@ export function judgePage(data: JudgePageData): PageContent {
             `Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(humanAgreement)}.`,
           ),
         flagged.graded > 0 && lead(flaggedSentence(pipeline, flagged)),
-        costToday > 0 && lead(`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`),
+        costToday > 0 && lead(`The grades of the model cost ${dollars(costToday)} today (UTC).`),
       ),
     ],
   };

@@ -3,6 +3,7 @@
  * every day.
  */
 
+import { decimal, interval } from '../../core/format.ts';
 import { meanInterval } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
@@ -83,7 +84,7 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
 
 /** Such as `0.62 (95 % 0.41 to 0.77, 45 sessions)`. */
 export function agreementWords({ kappa, low, high, sessions }: Omit<Agreement, 'pairs'>): string {
-  return `${kappa.toFixed(2)} (95 % ${low.toFixed(2)} to ${high.toFixed(2)}, ${sessions} sessions)`;
+  return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
 /** Sums from which kappa follows, so that a session can be taken away. */

@@ -2,8 +2,10 @@
  * Connections to the Redis of the config: one server, those behind sentinels, or a cluster; and what they are asked by
  * `recalld doctor`.
  */
+
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { RecalldError } from '../../core/errors.ts';
+import { bytes } from '../../core/format.ts';
 
 /** PEM, and the name that the certificate of the server must bear where that is not the host of the URL. */
 export interface RedisTls {
@@ -201,12 +203,10 @@ export function doubtOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisSta
     return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may throw jobs away when its memory is short; set it to noeviction.`;
   }
   if (maxBytes > 0 && usedBytes >= maxBytes) {
-    return `Redis at ${host} is full (${megabytes(usedBytes)} of ${megabytes(maxBytes)}) and takes no jobs; raise its maxmemory, or free memory there.`;
+    return `Redis at ${host} is full (${bytes(usedBytes)} of ${bytes(maxBytes)}) and takes no jobs; raise its maxmemory, or free memory there.`;
   }
   return null;
 }
-
-const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toPrecision(3)} MB`;
 
 /**
  * Asks a Redis what matters to a job queue: the server that is written to, in a cluster each of them.

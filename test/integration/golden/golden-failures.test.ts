@@ -82,7 +82,7 @@ describe('a golden run over', () => {
     const { run, floor, state, gauge } = await next(() => null);
     expect(run).toMatchObject({
       status: 'void',
-      reason: '100.0 % of the queries failed, more than the error budget of 5.0 %.',
+      reason: '100 % of the queries failed, more than the error budget of 5 %.',
     });
     expect(floor?.verdict).toBe('no_data');
     expect(gauge('recalld_golden_queries', { outcome: 'error' })).toBe(QUERIES);

@@ -12,7 +12,7 @@ import {
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { plural } from '../../../core/format.ts';
+import { percentage, plural } from '../../../core/format.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { readText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
@@ -71,7 +71,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   }
   if (lost.gap !== null) lines.push(`The search for lost documents ended early: ${lost.gap}`);
   section(lines, 'Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
-    likeness === 'equal' ? `${first} = ${second}` : `${first} ~ ${second} (${similarity.toFixed(2)} of their words)`,
+    likeness === 'equal' ? `${first} = ${second}` : `${first} ~ ${second} (${percentage(similarity)} of their words)`,
   );
   section(
     lines,
@@ -165,9 +165,9 @@ function evidenceWords(evidence: AnchorEvidence): string {
     case 'same_content':
       return 'the same text';
     case 'whole':
-      return `holds ${percent(evidence.ofLost)} of its text`;
+      return `holds ${percentage(evidence.ofLost)} of its text`;
     case 'part':
-      return `a part, ${percent(evidence.ofLost)} of its text`;
+      return `a part, ${percentage(evidence.ofLost)} of its text`;
   }
 }
 
@@ -183,12 +183,12 @@ function representativenessLines(live: RepresentativenessOutcome): string[] {
   const { value, ciLow, ciHigh } = live.covered;
   const lacking = live.topics.filter(({ golden }) => golden === 0);
   return [
-    `Live traffic: ${percent(value)} (95 % ${percent(ciLow)} to ${percent(ciHigh)}) of the live queries of the last week ` +
+    `Live traffic: ${percentage(value)} (95 % ${percentage(ciLow)} to ${percentage(ciHigh)}) of the live queries of the last week ` +
       `have a golden query near by; n = ${live.live.length}.`,
     ...shown(
       lacking.map(
         ({ share, typical }) =>
-          `  no golden query: ${percent(share)} of traffic, such as live query ${live.live[typical[0] ?? -1]?.id ?? '?'}`,
+          `  no golden query: ${percentage(share)} of traffic, such as live query ${live.live[typical[0] ?? -1]?.id ?? '?'}`,
       ),
     ),
   ];
@@ -201,10 +201,6 @@ function section<T>(lines: string[], title: string, items: readonly T[], line: (
 function shown(lines: readonly string[]): string[] {
   const more = lines.length - SHOWN;
   return more > 0 ? [...lines.slice(0, SHOWN), `  ... and ${more} more, see --json`] : [...lines];
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
 }
 
 /** The file with which a person accepts proposals: what `golden check --json` printed, without the refused ones. */

@@ -1,10 +1,11 @@
 /** `recalld compare`, and how a comparison is written down for people. */
+
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { formatTable, verdictText } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { signed } from '../../../core/text/spelling.ts';
+import { decimal, formatValue, signed } from '../../../core/format.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import type { MetricComparison } from '../../rules/compare-metric.ts';
 import type { ManyComparison } from '../../rules/compare-runs.ts';
@@ -35,11 +36,11 @@ export function metricsTable(metrics: readonly MetricComparison[]): string {
   const rows = metrics.map((metric) => [
     formatMetricKey(metric.key),
     metric.verdict,
-    metric.baseline.toFixed(4),
-    metric.candidate.toFixed(4),
-    signedScore(metric.difference),
-    `${signedScore(metric.ciLow)} to ${signedScore(metric.ciHigh)}`,
-    probability(metric.p),
+    decimal(metric.baseline),
+    decimal(metric.candidate),
+    signed(metric.difference),
+    `${signed(metric.ciLow)} to ${signed(metric.ciHigh)}`,
+    formatValue(metric.p, 'p'),
     `${metric.wins}`,
     `${metric.losses}`,
     `${metric.ties}`,
@@ -87,9 +88,9 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   const worst = mostRegressed(queryIds, baseline.columns[column] ?? [], candidate.columns[column] ?? [], MAX_QUERIES);
   const rows = worst.map((query) => [
     query.queryId,
-    query.baseline.toFixed(4),
-    query.candidate.toFixed(4),
-    signedScore(query.difference),
+    decimal(query.baseline),
+    decimal(query.candidate),
+    signed(query.difference),
   ]);
   const table = formatTable(['query', 'baseline', 'candidate', 'difference'], rows, 1);
   return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
@@ -98,18 +99,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
 /** Without any change nothing is known of the spread, on which it depends. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
-  return smallestDetectableDifference.toFixed(4);
-}
-
-export function signedScore(value: number): string {
-  if (!Number.isFinite(value)) return 'unbounded';
-  const text = value.toFixed(4);
-  if (Number(text) === 0) return '0.0000';
-  return value > 0 ? `+${text}` : text;
-}
-
-function probability(p: number): string {
-  return p < 0.0001 ? '<0.0001' : p.toFixed(4);
+  return decimal(smallestDetectableDifference);
 }
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
@@ -245,7 +235,7 @@ export function formatMany(names: readonly string[], { n, measures, primary }: M
     '',
     formatTable(
       ['measure', ...letters],
-      measures.map(({ key, means }) => [formatMetricKey(key), ...means.map((value) => value.toFixed(4))]),
+      measures.map(({ key, means }) => [formatMetricKey(key), ...means.map((value) => decimal(value))]),
       1,
     ),
     '',
@@ -256,10 +246,10 @@ export function formatMany(names: readonly string[], { n, measures, primary }: M
       primary.pairs.map(({ before, after, verdict, metric, pHolm }, place) => [
         `${letterOf(before)} to ${letterOf(after)}`,
         verdictText(verdict),
-        signed(metric.difference, 4),
-        `${signed(metric.ciLow, 4)} to ${signed(metric.ciHigh, 4)}`,
-        metric.p.toFixed(4),
-        pHolm.toFixed(4),
+        signed(metric.difference),
+        `${signed(metric.ciLow)} to ${signed(metric.ciHigh)}`,
+        formatValue(metric.p, 'p'),
+        formatValue(pHolm, 'p'),
         measures
           .filter((one) => one !== primary && one.pairs[place]?.verdict === verdict && verdict !== 'inconclusive')
           .map(({ key }) => formatMetricKey(key))

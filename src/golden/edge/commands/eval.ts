@@ -1,7 +1,9 @@
 /** `recalld eval`, and how an evaluation is written down: one JSON document, or tables for people. */
+
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { formatTable } from '../../../cli/output.ts';
+import { decimal, range } from '../../../core/format.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { metricJson } from '../../runs/score-json.ts';
 import {
@@ -46,7 +48,7 @@ function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean):
   if (withQueries) {
     yield `\n${['query', ...metrics.map(({ key }) => formatMetricKey(key))].join('\t')}\n`;
     yield* chunked(evaluation, (queryId, row) => {
-      const values = metrics.map(({ values }) => decimal(values[row] ?? 0));
+      const values = metrics.map(({ values }) => (values[row] ?? 0).toFixed(4));
       return `${[queryId, ...values].join('\t')}\n`;
     });
   }
@@ -68,11 +70,11 @@ function summaryTable(metrics: readonly MetricScores[]): string {
   const rows = metrics.map(({ key, summary }) => [
     formatMetricKey(key),
     decimal(summary.mean),
-    `${decimal(summary.ciLow)} to ${decimal(summary.ciHigh)}`,
+    range(summary.ciLow, summary.ciHigh),
     String(summary.n),
     summary.ciMethod,
   ]);
-  return formatTable(['metric', 'mean', '95 % interval', 'queries', 'method'], rows, 1);
+  return formatTable(['metric', 'mean', '95 % CI', 'queries', 'method'], rows, 1);
 }
 
 function describeCounts(counts: EvaluationCounts): string {
@@ -83,10 +85,6 @@ function describeCounts(counts: EvaluationCounts): string {
     `run queries without judgments (ignored) ${counts.ignoredUnjudgedQueries}; ` +
     `duplicate documents ${counts.duplicateDocuments}; score ties ${counts.scoreTies}.`
   );
-}
-
-function decimal(value: number): string {
-  return Number.isFinite(value) ? value.toFixed(4) : 'unbounded';
 }
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';

@@ -2,6 +2,7 @@
  * `recalld golden`: golden sets from their making to their runs; `generate` asks a chat model for questions about
  * chunks of the store, `promote` writes live queries into a review file.
  */
+
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type CommandSettings,
@@ -23,6 +24,7 @@ import {
 import { createProgressBar } from '../../../cli/progress.ts';
 import { createChatModel } from '../../../connectors/models/chat-model.ts';
 import { RecalldError } from '../../../core/errors.ts';
+import { dollars } from '../../../core/format.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { probeTenantsCommand } from '../../../index/truth/edge/probe-tenants-command.ts';
 import { storedHashKey } from '../../../live/privacy/personal-data.ts';
@@ -133,10 +135,6 @@ function endLine({ end }: GenerationReport): string | null {
 
 function reportJson({ end, set, ...rest }: GenerationReport): unknown {
   return { ...rest, end: end.kind, set: set === null ? null : goldenSetVersionJson(set) };
-}
-
-function dollars(cost: number): string {
-  return `$${cost.toFixed(cost < 0.1 ? 4 : 2)}`;
 }
 
 function parseCost(text: string): number {

@@ -1,7 +1,7 @@
 /** Two golden runs side by side, as text for people. */
 
 import { formatTable, sparkline, verdictText } from '../../../cli/output.ts';
-import { plural } from '../../../core/format.ts';
+import { decimal, plural, signed } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { type RunDifference, segmentOf } from '../../rules/compare-golden-runs.ts';
 import { adviseOnSetSize } from '../../rules/compare-runs.ts';
@@ -9,7 +9,7 @@ import type { ChangedQuery } from '../../rules/listed-queries.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import { storedComparison } from '../../rules/verdict.ts';
 import type { RunsCompared } from '../../runs/stored-runs.ts';
-import { metricsTable, signedScore } from './compare.ts';
+import { metricsTable } from './compare.ts';
 
 const MAX_TEXT = 60;
 
@@ -46,7 +46,7 @@ function trendText({ measure, values }: Trend): string {
   if (known.length === 0) return `no run has ${measure}`;
   const [least, largest] = [Math.min(...known), Math.max(...known)];
   const runs = values.length === 1 ? 'the last run' : `the last ${values.length} runs`;
-  return `${sparkline(values)} ${measure} of ${runs}, ${least.toFixed(4)} to ${largest.toFixed(4)}`;
+  return `${sparkline(values)} ${measure} of ${runs}, ${decimal(least)} to ${decimal(largest)}`;
 }
 
 function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: GoldenRun): string {
@@ -62,9 +62,9 @@ function segmentLines(shown: readonly RunDifference[]): string[] {
   const rows = moved.map((one) => [
     one.segment,
     `${one.n}`,
-    one.baseline.toFixed(4),
-    one.candidate.toFixed(4),
-    signedScore(one.difference),
+    decimal(one.baseline),
+    decimal(one.candidate),
+    signed(one.difference),
     one.verdict,
   ]);
   const head = ['segment', 'n', 'ndcg before', 'after', 'difference', 'verdict'];
@@ -86,5 +86,5 @@ function queryRow({ queryId, text, baseline, candidate, difference, isNewlyEmpty
   const line = text.replaceAll(/\s+/g, ' ');
   const shown = line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT - 1)}…` : line;
   const empty = isNewlyEmpty ? ' (now empty)' : '';
-  return [queryId, `${shown}${empty}`, baseline.toFixed(4), candidate.toFixed(4), signedScore(difference)];
+  return [queryId, `${shown}${empty}`, decimal(baseline), decimal(candidate), signed(difference)];
 }

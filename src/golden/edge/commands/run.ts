@@ -23,6 +23,7 @@ import {
 } from '../../../cli/output.ts';
 import { createProgressBar } from '../../../cli/progress.ts';
 import { messageOf, RecalldError } from '../../../core/errors.ts';
+import { decimal } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
@@ -324,7 +325,7 @@ function formatDebuggedQuery(debugged: DebuggedQuery): string {
     '',
     formatTable(
       ['measure', 'score'],
-      Object.entries(scores).map(([key, score]) => [key, score.toFixed(4)]),
+      Object.entries(scores).map(([key, score]) => [key, decimal(score)]),
       1,
     ),
   ].join('\n');

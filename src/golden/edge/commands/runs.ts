@@ -12,6 +12,7 @@ import {
   printLine,
   verdictText,
 } from '../../../cli/output.ts';
+import { decimal } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { readTrend } from '../../../report/status/read-status.ts';
@@ -114,7 +115,8 @@ function atLargestCutoff(run: RunSummaryJson, measure: string): string {
   const cutoffs = Object.keys(run.metrics).flatMap((key) =>
     key.startsWith(`${measure}@`) ? [Number(key.split('@')[1])] : [],
   );
-  return run.metrics[`${measure}@${Math.max(...cutoffs)}`]?.mean.toFixed(4) ?? '-';
+  const score = run.metrics[`${measure}@${Math.max(...cutoffs)}`];
+  return score === undefined ? '-' : decimal(score.mean);
 }
 
 async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
@@ -137,7 +139,7 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
       a.queryId,
       a.outcome,
       a.errorCode ?? a.documents.map((document) => document.id).join(' '),
-      a.latencyMs === null ? '-' : a.latencyMs.toFixed(1),
+      a.latencyMs === null ? '-' : decimal(a.latencyMs),
       `${a.attempts}`,
     ]);
     printLine(`\n${formatTable(['query', 'outcome', 'documents or error', 'ms', 'attempts'], rows, 3)}`);

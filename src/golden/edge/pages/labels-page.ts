@@ -1,6 +1,5 @@
 /** Labels of a golden set whose documents left the store, and what a person may accept in their place. */
-import { count, plural } from '../../../core/format.ts';
-import { percent } from '../../../core/text/spelling.ts';
+import { count, percentage, plural } from '../../../core/format.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { Content, PageContent } from '../../../report/model/content.ts';
 import { code, empty, lead, link, list, quiet, section, styled, table } from '../../../report/model/show.ts';
@@ -115,7 +114,7 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
                 quiet(
                   evidence.kind === 'same_content'
                     ? 'the same text'
-                    : `${evidence.kind === 'whole' ? 'holds' : 'is part of'} the lost text, ${percent(evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk, 0)} agree`,
+                    : `${evidence.kind === 'whole' ? 'holds' : 'is part of'} the lost text, ${percentage(evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk)} agree`,
                 ),
               ]),
             ),

@@ -1,5 +1,5 @@
 /** Signs of what the answers of a golden run hold, beside those of the last good run. */
-import { percent, signed } from '../../../core/text/spelling.ts';
+import { percentage, signed } from '../../../core/format.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
@@ -40,7 +40,7 @@ function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[]
 function readScore({ score }: ChangedAnswers): Sign[] {
   if (score === null || score.n < MIN_ANSWERS) return [];
   const { measure, difference, ciLow, ciHigh, n } = score;
-  const numbers = `${signed(difference, 3)} (95 % ${signed(ciLow, 3)} to ${signed(ciHigh, 3)}) over ${n} queries`;
+  const numbers = `${signed(difference)} (95 % ${signed(ciLow)} to ${signed(ciHigh)}) over ${n} queries`;
   if (score.verdict === 'regression')
     return [sign('score', 'fell', `${measure} of answered queries with live labels fell: ${numbers}.`)];
   if (score.verdict === 'inconclusive')
@@ -59,7 +59,7 @@ function readLength({ length, cut }: ChangedAnswers): Sign[] {
   const { before, now } = length;
   const numbers = `Answers have ${now.toFixed(1)} documents, ${before.toFixed(1)} before`;
   if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`)];
-  const sentence = `${numbers}; ${percent(cut)} of the shorter ones are the first documents of before.`;
+  const sentence = `${numbers}; ${percentage(cut)} of the shorter ones are the first documents of before.`;
   return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence)];
 }
 
@@ -69,7 +69,7 @@ const SCRAMBLED = 0.15;
 function readResults({ kept, answered }: ChangedAnswers): Sign[] {
   if (kept === null) return [];
   const state = kept >= INTACT ? 'intact' : kept < SCRAMBLED ? 'scrambled' : 'disturbed';
-  const sentence = `Queries still get ${percent(kept)} of the documents that they got before (${answered} queries).`;
+  const sentence = `Queries still get ${percentage(kept)} of the documents that they got before (${answered} queries).`;
   return [sign('results', state, sentence)];
 }
 
@@ -79,7 +79,7 @@ const MOVE = 0.85;
 /** Where documents are taken away, the others stay with their queries. */
 function readThoseLeft({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Of the documents that any query still gets, queries kept ${percent(keptOfThere)} of theirs.`;
+  const sentence = `Of the documents that any query still gets, queries kept ${percentage(keptOfThere)} of theirs.`;
   if (keptOfThere >= STAY) return [sign('those_left', 'stay', sentence)];
   return keptOfThere < MOVE ? [sign('those_left', 'move', sentence)] : [];
 }
@@ -95,8 +95,8 @@ function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number
   if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
   const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
   const isChanged = isFirstMoved || disorder >= DISORDERED + (1 - usual) / 4;
-  const first = isFirstMoved ? ` In ${percent(firstMoved)} of the answers the first one moved down.` : '';
-  const sentence = `Of the documents that a query still gets, ${percent(disorder)} of all pairs stand the other way round.${first}`;
+  const first = isFirstMoved ? ` In ${percentage(firstMoved)} of the answers the first one moved down.` : '';
+  const sentence = `Of the documents that a query still gets, ${percentage(disorder)} of all pairs stand the other way round.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 
@@ -122,7 +122,7 @@ const NOT_RENAMED = 0.4;
 function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Sign[] {
   // Documents that are still there did not get other ids.
   if (renamed === null || vanished < SOME_DOCUMENTS * documentsBefore) return [];
-  const sentence = `At ${percent(renamed)} of the places with another document, one new id stands for one old id.`;
+  const sentence = `At ${percentage(renamed)} of the places with another document, one new id stands for one old id.`;
   if (renamed >= RENAMED) return [sign('renamed', 'one_to_one', sentence)];
   return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
 }
@@ -148,7 +148,7 @@ function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['tex
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
   const { before, now } = isText ? ofTexts : repeated;
   const what = isText ? 'of the text of an answer' : 'of the results of an answer';
-  const sentence = `${percent(now)} ${what} came before in the same answer, ${percent(before)} before.`;
+  const sentence = `${percentage(now)} ${what} came before in the same answer, ${percentage(before)} before.`;
   if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence)];
   return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence)] : [];
 }

@@ -1,6 +1,6 @@
 /** Signs of live traffic: what its queries come to, what users and the judge say of it, and what is asked. */
 
-import { percent } from '../../../core/text/spelling.ts';
+import { percentage } from '../../../core/format.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
 import type {
   Observations,
@@ -34,8 +34,8 @@ const SOME_FAILURES = 0.05;
 const MOSTLY_FAILING = 0.9;
 
 function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
-  const was = before === null ? '' : `, ${percent(before)} before`;
-  const sentence = `${percent(value)} of live queries failed (${n} sampled${was}).`;
+  const was = before === null ? '' : `, ${percentage(before)} before`;
+  const sentence = `${percentage(value)} of live queries failed (${n} sampled${was}).`;
   const usual = Math.max(SOME_FAILURES, before ?? 0);
   if (ciLow > usual) return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence)];
   return value <= usual ? [sign('live_errors', 'none', sentence)] : [];
@@ -45,7 +45,7 @@ const EMPTIER = 0.05;
 
 function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   if (before === null) return [];
-  const sentence = `${percent(value)} of live queries got no document (${n} sampled), ${percent(before)} before.`;
+  const sentence = `${percentage(value)} of live queries got no document (${n} sampled), ${percentage(before)} before.`;
   if (ciLow > before && value > before + EMPTIER) return [sign('live_empty', 'rose', sentence)];
   return value <= before + EMPTIER ? [sign('live_empty', 'as_before', sentence)] : [];
 }
@@ -108,7 +108,7 @@ function readTexts({ characters, results }: ObservedLive): Sign[] {
 const MORE_REPEATED = 0.1;
 
 function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
-  const sentence = `${percent(value)} of the text of a live answer came before in the same answer (${n} sampled), ${percent(before)} before.`;
+  const sentence = `${percentage(value)} of the text of a live answer came before in the same answer (${n} sampled), ${percentage(before)} before.`;
   if (ciLow > before && value >= before + MORE_REPEATED) return [sign('repeats', 'rose', sentence)];
   return value < before + MORE_REPEATED ? [sign('repeats', 'as_before', sentence)] : [];
 }
@@ -117,7 +117,7 @@ function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
 const FLOOD = 0.1;
 
 function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
-  const sentence = `One query makes up ${percent(value)} of live traffic (${n} sampled); before, the most frequent one made up ${percent(before)}.`;
+  const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); before, the most frequent one made up ${percentage(before)}.`;
   if (ciLow > before && value >= before + FLOOD) return [sign('top_query', 'rose', sentence)];
   return value < before + FLOOD ? [sign('top_query', 'as_before', sentence)] : [];
 }
@@ -126,7 +126,7 @@ function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
 const OTHER_LANGUAGE = 0.08;
 
 function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `${percent(value)} of live queries are in the usual language (${n} told apart), ${percent(before)} before.`;
+  const sentence = `${percentage(value)} of live queries are in the usual language (${n} told apart), ${percentage(before)} before.`;
   if (ciHigh < before && value <= before - OTHER_LANGUAGE) return [sign('language', 'changed', sentence)];
   return value > before - OTHER_LANGUAGE ? [sign('language', 'as_before', sentence)] : [];
 }
@@ -137,8 +137,8 @@ const LESS_POSITIVE = 0.05;
 function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback): Sign[] {
   const sentence =
     of === 'opinions'
-      ? `${percent(value)} of the opinions of users are positive (${n}), ${percent(before)} before.`
-      : `${percent(value)} of live queries have a click (${n} sampled), ${percent(before)} before.`;
+      ? `${percentage(value)} of the opinions of users are positive (${n}), ${percentage(before)} before.`
+      : `${percentage(value)} of live queries have a click (${n} sampled), ${percentage(before)} before.`;
   if (isDrop || (ciHigh < before && value < before - LESS_POSITIVE)) return [sign('feedback', 'fell', sentence)];
   return value >= before - LESS_POSITIVE ? [sign('feedback', 'as_before', sentence)] : [];
 }

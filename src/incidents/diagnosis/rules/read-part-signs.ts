@@ -1,6 +1,6 @@
 /** Signs beside those of golden runs and live queries: the parts of a pipeline, what changed, and recalld itself. */
 
-import { percent } from '../../../core/text/spelling.ts';
+import { formatValue, percentage } from '../../../core/format.ts';
 import {
   type ArrivalLag,
   type FindingKind,
@@ -59,7 +59,7 @@ function readStore(store: Observations['store']): Sign[] {
   if (now === 0) return [sign('store_size', 'emptied', 'The store holds no vector.')];
   if (before === null || before === 0) return [];
   const change = now / before - 1;
-  const sentence = `The store holds ${now} vectors, ${before} before (${change < 0 ? '' : '+'}${percent(change)}).`;
+  const sentence = `The store holds ${now} vectors, ${before} before (${formatValue(change, 'points')}).`;
   if (Math.abs(change) < SIZE_CHANGED)
     return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence)];
   return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence)];
@@ -68,8 +68,8 @@ function readStore(store: Observations['store']): Sign[] {
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   // An index that always was as coarse as it is broke nothing.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
-  const was = before === null ? '' : `, ${percent(before)} before`;
-  const sentence = `The index returns ${percent(value)} of the ${k} exact nearest neighbours (at most ${percent(ciHigh)})${was}.`;
+  const was = before === null ? '' : `, ${percentage(before)} before`;
+  const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (at most ${percentage(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence);
 }
 
@@ -200,7 +200,7 @@ function readTopics(topics: readonly ObservedTopic[]): Sign {
 function namesOf(topics: readonly ObservedTopic[]): string {
   return topics
     .slice(0, 3)
-    .map(({ id, trafficShare }) => `${id} (${percent(trafficShare)} of traffic)`)
+    .map(({ id, trafficShare }) => `${id} (${percentage(trafficShare)} of traffic)`)
     .join(', ');
 }
 
@@ -219,8 +219,8 @@ function readOwnWork(work: OwnWork): Sign {
         'own_work',
         'starved',
         work.lateShare >= work.queuedShare
-          ? `recalld's event loop was held up for ${percent(work.lateShare)} of the run: its latencies are too long.`
-          : `The processors of recalld's machine were taken for ${percent(work.queuedShare)} of the run: its latencies are too long.`,
+          ? `recalld's event loop was held up for ${percentage(work.lateShare)} of the run: its latencies are too long.`
+          : `The processors of recalld's machine were taken for ${percentage(work.queuedShare)} of the run: its latencies are too long.`,
       );
     case 'overdue':
       return sign(

@@ -1,6 +1,6 @@
 /** Signs of a golden run: what its queries came to, beside the last good run and the runs around both. */
 
-import { percent, signed } from '../../../core/text/spelling.ts';
+import { percentage, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
@@ -74,7 +74,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
   const { ok, empty, error, timeout } = outcomes;
   const timedOut = timeout / (ok + empty + error + timeout);
   if (timedOut >= TIMED_OUT) {
-    const sentence = `${percent(timedOut)} of the calls took longer than the time limit.`;
+    const sentence = `${percentage(timedOut)} of the calls took longer than the time limit.`;
     return [sign('latency', 'rose', sentence), ...readWarming(now, slow, reference)];
   }
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
@@ -110,7 +110,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const { probed, stale, lost } = labels;
   const gone = stale + lost;
   const before = goneBefore === null ? '' : `, ${goneBefore} before`;
-  const sentence = `${gone} of ${probed} judged documents (${percent(gone / probed)}) are gone from the store${before}.`;
+  const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are gone from the store${before}.`;
   // What was gone before already is no news.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
   if (news <= SOME_GONE) return [sign('labels', 'alive', sentence)];
@@ -160,7 +160,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
   const said =
     by === 'judge'
       ? `The judge gives live queries ${value.toFixed(2)} (${n} queries)`
-      : `${percent(value)} of the opinions of users are positive (${n})`;
+      : `${percentage(value)} of the opinions of users are positive (${n})`;
   const sentence = `${said}, where ${measure} of the golden set is ${now.toFixed(2)}.`;
   if (ciLow >= now + FAR_HIGHER[by]) return [level, sign('opinions', 'higher', sentence)];
   return ciHigh < now + FAR_HIGHER[by] ? [level, sign('opinions', 'agree', sentence)] : [level];
@@ -227,12 +227,12 @@ function readStages(loss: StageLoss): Sign[] {
   const { n, k, found } = loss;
   const fault = stageAtFault(loss);
   if (fault === null) return [];
-  const answers = `the first ${k} hold ${percent(found.now)}, ${percent(found.before)} before (${n} questions)`;
+  const answers = `the first ${k} hold ${percentage(found.now)}, ${percentage(found.before)} before (${n} questions)`;
   if (fault.kind === 'steady')
     return [sign('stage', 'steady', `No stage loses more relevant documents than it did: ${answers}.`)];
   const { name, before, now, ciLow, ciHigh } = fault.step;
   const stage = name === ANSWER ? 'the order and cut-off of the answer, no earlier stage' : `the stage ${name}`;
-  const lost = `${percent(now)} of the relevant documents, ${percent(before)} before (95 % ${signed(ciLow, 3)} to ${signed(ciHigh, 3)})`;
+  const lost = `${percentage(now)} of the relevant documents, ${percentage(before)} before (95 % ${signed(ciLow)} to ${signed(ciHigh)})`;
   return [sign('stage', fault.kind, `Most is lost by ${stage}: ${lost}; ${answers}.`)];
 }
 
@@ -258,7 +258,7 @@ const FAR_MORE = 0.3;
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {
-  const sentence = `${percent(withNow)} of the answers are those of the run of ${minute(at)}, ${percent(referenceWithNow)} those of the last good run.`;
+  const sentence = `${percentage(withNow)} of the answers are those of the run of ${minute(at)}, ${percentage(referenceWithNow)} those of the last good run.`;
   if (withNow >= ALIKE && withNow - referenceWithNow >= FAR_MORE) return [sign('older_answers', 'alike', sentence)];
   // Runs that all answered alike do not tell old from new.
   return withReference < OF_ANOTHER && referenceWithNow < ALIKE ? [sign('older_answers', 'unlike', sentence)] : [];

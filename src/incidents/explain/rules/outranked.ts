@@ -3,8 +3,8 @@
  * language.
  */
 
+import { percentage } from '../../../core/format.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
-import { percent } from '../../../core/text/spelling.ts';
 import { jaccard, nearDuplicates, wordsOf } from '../../../golden/rules/similar-texts.ts';
 
 export interface RankedDocument {
@@ -125,7 +125,7 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
 function byHubs({ above, k, hubs }: StandsAbove): Outranked | null {
   const found = above.flatMap(({ id }) => (hubs.has(id) ? [{ id, share: hubs.get(id) ?? 0 }] : []));
   if (found.length === 0 || above.length - found.length >= k) return null;
-  const shown = found.slice(0, 3).map(({ id, share }) => `${id} for ${percent(share)}`);
+  const shown = found.slice(0, 3).map(({ id, share }) => `${id} for ${percentage(share)}`);
   return {
     by: 'hubs',
     evidence: `${found.length} of the ${above.length} above it come back for far more questions than their share: ${shown.join(', ')}.`,

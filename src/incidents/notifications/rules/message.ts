@@ -1,7 +1,7 @@
 /** Which message about an incident a receiver is due now, and what it says. */
 
+import { duration, minute } from '../../../core/format.ts';
 import type { Severity } from '../../../core/model.ts';
-import { durationText } from '../../../core/text/spelling.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
@@ -150,7 +150,7 @@ function worstOf({ timeline, severity }: Incident): AlertTimeline | undefined {
 }
 
 function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlertTimeline | undefined): string {
-  const after = closedAt === null ? '' : ` after ${spanText(closedAt.getTime() - openedAt.getTime())}`;
+  const after = closedAt === null ? '' : ` after ${duration((closedAt.getTime() - openedAt.getTime()) / 1000)}`;
   if (closedBecause === 'left_config') return `closed${after}: ${LEFT_CONFIG}`;
   return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
 }
@@ -159,20 +159,9 @@ const LEFT_CONFIG = 'it left the config and is no longer evaluated; it was not s
 
 /** In no tense, so that nothing that is over reads as if it went on. */
 function lineOfEnd({ name, recovered, openedAt, endedAt, worst }: AlertTimeline): string {
-  const until = endedAt === null ? '' : ` to ${momentText(endedAt)}`;
+  const until = endedAt === null ? '' : ` to ${minute(endedAt)} UTC`;
   const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
-  return `${name}: from ${momentText(openedAt)}${until}, at its worst ${worst.headline}.${end}`;
-}
-
-function momentText(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-/** `45 s`, `12 min`, `2 h`, `2 h 5 min`. */
-function spanText(ms: number): string {
-  return ms < MINUTE_MS
-    ? `${Math.max(1, Math.round(ms / 1000))} s`
-    : durationText(ms / 1000).replace(/ 0 (?:min|h)$/, '');
+  return `${name}: from ${minute(openedAt)} UTC${until}, at its worst ${worst.headline}.${end}`;
 }
 
 /** So many signs that speak for a cause are evidence enough for a message. */

@@ -3,8 +3,8 @@
  * from what the store holds; and what is wrong for certain, in a sentence, for alarms and diagnoses.
  */
 
+import { duration, percentage } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
-import { durationText, percent } from '../../../core/text/spelling.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
 
 /** What can be wrong with a document of an index; a closed list, so that it can be a label of a metric. */
@@ -55,7 +55,7 @@ const whatIs: Readonly<Record<FindingKind, string>> = {
 /** `412 documents of the manifest are missing in the store (2.1 % of 20000, at least 1.9 %).` */
 export function wrongSentence({ kind, value, ciLow, n, known }: WrongShare): string {
   const documents = `${known} ${known === 1 ? 'document' : 'documents'}`;
-  return `${documents} ${whatIs[kind]} (${percent(value)} of ${n} looked at, at least ${percent(ciLow)}).`;
+  return `${documents} ${whatIs[kind]} (${percentage(value)} of ${n} looked at, at least ${percentage(ciLow)}).`;
 }
 
 /** How long 19 of 20 changes of the last day take at the most to arrive in the store, in seconds. */
@@ -79,7 +79,7 @@ export function isLate({ atLeast, allowed, overdue }: ArrivalLag): boolean {
 /** `One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h 0 min is allowed.` */
 export function lagSentence({ atLeast, allowed, n, waiting }: ArrivalLag): string {
   const missing = waiting === 0 ? '' : `, ${waiting} not there yet`;
-  return `One in twenty changes takes at least ${durationText(atLeast)} to arrive in the store (n = ${n}${missing}); ${durationText(allowed)} is allowed.`;
+  return `One in twenty changes takes at least ${duration(atLeast)} to arrive in the store (n = ${n}${missing}); ${duration(allowed)} is allowed.`;
 }
 
 /** A chunk of one document. */

@@ -314,7 +314,7 @@ describe('a golden run with an error budget', () => {
     expect(await end()).toMatchObject({
       run: {
         status: 'void',
-        reason: '15.0 % of the queries failed, more than the error budget of 10.0 %.',
+        reason: '15 % of the queries failed, more than the error budget of 10 %.',
       },
       scores: [],
       checks: [{ verdict: 'no_data', value: null }],

@@ -36,7 +36,7 @@ describe('what a check recovered to', () => {
 
   it('does not say that it recovered when another baseline was pinned meanwhile', () => {
     const check = aCheckState({ ...regression, verdict: 'ok', value: 0, comparedWith: 'run-2' });
-    expect(recoveryText(check, 'run-1')).toBe('nDCG@10 on faq passes against another baseline (+0.00 against run-2)');
+    expect(recoveryText(check, 'run-1')).toBe('nDCG@10 on faq passes against another baseline (0 against run-2)');
     expect(recoveryText(check, 'run-2')).toContain('recovered');
   });
 });

@@ -54,13 +54,13 @@ describe('the check on a regression', () => {
       smallestDetectableDrop: 0.02,
       threshold: -0.02,
       explanation:
-        'ndcg@10 against the baseline -0.0500 (95 % -0.0700 to -0.0300, p = 0.0002, n = 300, 10 better, 60 worse): it fell by 0.0200 or more in 2 runs in a row.',
+        'ndcg@10 against the baseline −0.05 (95 % −0.07 to −0.03, p < 0.001, n = 300, 10 better, 60 worse): it fell by 0.0200 or more in 2 runs in a row.',
     });
   });
 
   it('says what it was compared with', () => {
     const said = evaluateRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
-    expect(said.explanation).toContain('ndcg@10 against the mean of the runs of the baseline -0.0500');
+    expect(said.explanation).toContain('ndcg@10 against the mean of the runs of the baseline −0.05');
   });
 
   it('waits for its confirmation', () => {

@@ -301,27 +301,27 @@ describe('recalld drift for people', () => {
   it('says the verdict first, then the measures in a table', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(
-      /^Worse covered\. Query density 0\.\d{4}, with 97\.5 % confidence at most 0\.\d{4}: below 0\.95\.\n\n/,
+      /^Worse covered\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+: below 0\.95\.\n\n/,
     );
-    expect(text).toMatch(/^query density +0\.\d{4} +1$/m);
-    expect(text).toMatch(/^uncovered share +0\.\d{4} +0\.05$/m);
+    expect(text).toMatch(/^query density +0\.\d+ +1$/m);
+    expect(text).toMatch(/^uncovered share +28 % +5 %$/m);
     expect(text).toContain(
       'Store 120 chunks; reference 400 queries; current 300 queries of 300 sessions; top-1-less-mean, one region, seed 1.\n',
     );
     expect(text).not.toContain('\u001b');
   });
 
-  it('shows the digits of small numbers', async () => {
+  it('says that a probability is below 0.001 instead of printing zeros', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
-    expect(text).toMatch(/^ {2}p +\d\.\d\de-\d+$/m);
-    expect(text).not.toContain('-0.0000');
+    expect(text).toMatch(/^ {2}p +below 0\.001$/m);
+    expect(text).not.toMatch(/0\.000|e-\d/);
   });
 
   it('names copies, subsamples and too few sessions', async () => {
     const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
     expect(text).toContain('Not worse covered, as far as can be told.');
     expect(text).toMatch(
-      /with 99\.5 % confidence at most \d\.\d{4}; against like reference queries \d\.\d{4}, with 99\.5 % /,
+      /with 99\.5 % confidence at most \d\.\d+; against like reference queries \d\.\d+, with 99\.5 % /,
     );
     expect(text).toContain('Store 240 chunks, 120 of them copies;');
     expect(text).toContain('MMD and energy distance are of 2000 reference and 20 current queries');

@@ -21,7 +21,7 @@ const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), 
 describe('a topic that is found again', () => {
   it.each([
     [0, null, null],
-    [25, 0.12, 'Of what its judged queries got, 12.0 % holds an answer (95 % 4.2 % to 30.0 %, n = 25).'],
+    [25, 0.12, 'Of what its judged queries got, 12 % holds an answer (95 % 4.2 % to 30 %, n = 25).'],
   ])('of %i judged queries with %s of relevant results it says %s', (judgedQueries, relevantShare, sentence) => {
     expect(judgedInWords({ judgedQueries, relevantShare })).toBe(sentence);
   });

@@ -33,13 +33,13 @@ const alert: RaisedAlert = {
 describe('an alarm', () => {
   it('says how much, since when, where, why and how sure', () => {
     expect(raisedSentence(alert)).toBe(
-      'Query density of docs fell to 0.80 (95 % 0.73 to 0.88, 412 sessions since 2026-11-20T12:00Z), where 1 is as in the baseline. ' +
-        '13.1 % of all traffic is badly covered, where the baseline has 5.0 %: at least 8.5 % of it lost its coverage. ' +
-        'Most of the fall lies in one group of similar queries, which has 12.0 % of the traffic at a density of 0.41 and had 4.0 %. ' +
+      'Query density of docs fell to 0.8 (95 % CI 0.73-0.88, 412 sessions since 2026-11-20 12:00 UTC), where 1 is as in the baseline. ' +
+        '13 % of all traffic is badly covered, where the baseline has 5 %: at least 8.5 % of it lost its coverage. ' +
+        'Most of the fall lies in one group of similar queries, which has 12 % of the traffic at a density of 0.41 and had 4 %. ' +
         'The questions are new: people ask what the store does not hold. ' +
         'The golden queries bear it out. ' +
         'The confidence in this reading is high. ' +
-        'The evidence is 1.7 times what a page takes.',
+        'The evidence is 1.73 times what a page takes.',
     );
   });
 
@@ -52,7 +52,7 @@ describe('an alarm', () => {
       region: null,
       reading: { cause: 'lost_content', confidence: 'medium', confirmed: null },
     });
-    expect(sentence).toContain('Query density of one group of similar queries of docs is still 0.80');
+    expect(sentence).toContain('Query density of one group of similar queries of docs is still 0.8');
     expect(sentence).toContain('the store or its index lost something');
     expect(sentence).toContain('what a ticket takes');
     expect(sentence).not.toContain('golden');
@@ -72,7 +72,7 @@ describe('an alarm', () => {
 
   it('that is over says what it came back to', () => {
     expect(resolvedSentence('docs', 'page', 'global', { ...size, density: 1.02, low: 0.97, high: 1.07 })).toBe(
-      'Query density of docs is back at 1.02 (95 % 0.97 to 1.07, 412 sessions since 2026-11-20T12:00Z); the page is resolved.',
+      'Query density of docs is back at 1.02 (95 % CI 0.97-1.07, 412 sessions since 2026-11-20 12:00 UTC); the page is resolved.',
     );
   });
 });

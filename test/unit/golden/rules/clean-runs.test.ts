@@ -23,7 +23,7 @@ describe('the runs that a baseline learns from', () => {
     const others = [0.8, 0.8, 0.8, 0.67].map((mean, n) => facts(`r${n}`, mean));
     const { kept, leftOut } = chooseCleanRuns(facts('pinned', 0.8), others, false);
     expect(kept).toEqual(['r0', 'r1', 'r2']);
-    expect(leftOut).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.670 is far from the usual 0.800' }]);
+    expect(leftOut).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.67 is far from the usual 0.8' }]);
   });
 
   it('keep the wide spread of a retriever that is really so, since no run of it is an outlier', () => {

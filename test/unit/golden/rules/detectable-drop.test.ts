@@ -74,20 +74,20 @@ describe('the drop that a set finds', () => {
 describe('what is said of it', () => {
   it('names the assumption while nothing was rerun', () => {
     expect(describePower(null, 100, check, 24)).toBe(
-      'ndcg@10: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). One that always answers the same shows each fall of 0.0200 or more in 2 runs.',
+      'ndcg@10: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). One that always answers the same shows each fall of 0.02 or more in 2 runs.',
     );
   });
 
   it('is certain of a retriever that always answered the same', () => {
     expect(describePower(still, 100, check, 24)).toBe(
-      'ndcg@10: each fall of 0.0200 or more is called within 2 runs, as the retriever answered the same in 10 runs.',
+      'ndcg@10: each fall of 0.02 or more is called within 2 runs, as the retriever answered the same in 10 runs.',
     );
   });
 
   it('has the noise behind it, and the day where it has runs enough', () => {
     const noise = aRerunNoise();
     expect(describePower(noise, 300, check, 24)).toMatch(
-      /^ndcg@10: with 300 queries and the noise of 10 runs a fall of 0\.0\d+ is called within 2 runs with a chance of 0\.8, one of 0\.0\d+ within a day \(24 runs\); the check watches for 0\.0200\.$/,
+      /^ndcg@10: with 300 queries and the noise of 10 runs a fall of 0\.0\d+ is called within 2 runs with a chance of 0\.8, one of 0\.0\d+ within a day \(24 runs\); the check watches for 0\.02\.$/,
     );
     expect(describePower(noise, 300, check, 1)).not.toContain('within a day');
   });

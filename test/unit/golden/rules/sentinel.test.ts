@@ -17,7 +17,7 @@ describe('a sentinel', () => {
     expect(judgeSentinel(answered, 0.05, [fall], 0)).toEqual({
       kind: 'fallen',
       cause: 'scores',
-      reason: 'The ndcg@10 of the sentinel fell by 0.2000 against the last full run (p = 0.0010, n = 40).',
+      reason: 'The ndcg@10 of the sentinel fell by 0.2 against the last full run (p = 0.001, n = 40).',
     });
   });
 
@@ -41,7 +41,7 @@ describe('a sentinel', () => {
     expect(judgeSentinel(outcomes, 0.05, null, 0)).toEqual({
       kind: 'fallen',
       cause: 'failures',
-      reason: '20.0 % of the queries of the sentinel failed, more than the error budget of 5.0 %.',
+      reason: '20 % of the queries of the sentinel failed, more than the error budget of 5 %.',
     });
     expect(judgeSentinel(outcomes, 0.2, null, 0)).toEqual({ kind: 'stands' });
   });

@@ -222,7 +222,7 @@ describe('the weekly report', () => {
       'parental leave',
       'can both parents take leave at once',
       '1.2 % 14 of 1 180 gone, 0 lost; 3 queries lost all',
-      '69.',
+      '69 %',
       '71 %',
       'Nobody tells recalld which pages were false',
       'accepts 0.019 false ones in this time: 1 page in 365 d',

@@ -14,7 +14,7 @@ it('is late by the lower bound, and says how long it takes beside what is allowe
   const lag = { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 };
   expect(isLate(lag)).toBe(true);
   expect(lagSentence(lag)).toBe(
-    'One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h 0 min is allowed.',
+    'One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h is allowed.',
   );
   expect(lagSentence({ ...lag, waiting: 0 })).toContain('(n = 40)');
   expect(isLate({ ...lag, atLeast: 3600 })).toBe(false);
