@@ -4,7 +4,7 @@
  * were written after the signs, which were not changed for them.
  */
 import { readFileSync } from 'node:fs';
-import { speaksToModel } from '../src/judging/rules/injection-signs.ts';
+import { addressesModel } from '../src/judging/rules/injection-signs.ts';
 import { gradeMessages } from '../src/judging/rules/judge-prompt.ts';
 
 interface Attack {
@@ -33,7 +33,7 @@ const isIntact = (text: string): boolean => {
 };
 
 const share = (texts: readonly { readonly text: string }[]): string => {
-  const flagged = texts.filter(({ text }) => speaksToModel(text)).length;
+  const flagged = texts.filter(({ text }) => addressesModel(text)).length;
   return `${flagged} of ${texts.length}`;
 };
 
@@ -52,6 +52,6 @@ for (const row of rows) process.stdout.write(`| ${row.join(' | ')} |\n`);
 const altered = [...attacks, ...benign].filter(({ text }) => !isIntact(text)).length;
 process.stdout.write(`\nTexts that reach the judge changed: ${altered} of ${attacks.length + benign.length}.\n`);
 if (process.argv.includes('--misses')) {
-  for (const { kind, text } of attacks) if (!speaksToModel(text)) process.stdout.write(`missed (${kind}): ${text}\n`);
-  for (const { text } of benign) if (speaksToModel(text)) process.stdout.write(`flagged: ${text}\n`);
+  for (const { kind, text } of attacks) if (!addressesModel(text)) process.stdout.write(`missed (${kind}): ${text}\n`);
+  for (const { text } of benign) if (addressesModel(text)) process.stdout.write(`flagged: ${text}\n`);
 }

@@ -32,7 +32,7 @@ export interface StreamSettings {
 
 export interface StreamDay {
   readonly day: number;
-  readonly judge: 'steady' | 'in_doubt' | 'changed' | null;
+  readonly judge: 'steady' | 'suspected' | 'changed' | null;
   readonly state: DropState | null;
 }
 
@@ -97,7 +97,7 @@ export function playStream(settings: StreamSettings, random: RandomNumbers): Str
       days.push({ start: new Date(day * DAY_MS), value, standardError, n: queries.length });
     }
     panel = panel.filter(({ joined }) => joined >= day - RETENTION_DAYS);
-    for (let joining = Math.min(size.joining, size.pairs - panel.length); joining > 0; joining--) {
+    for (let newPairs = Math.min(size.newPairs, size.pairs - panel.length); newPairs > 0; newPairs--) {
       const read = latentOf(random) + noise * random.normal();
       panel.push({ read, first: ask(read, day), repeat: null, joined: day });
     }

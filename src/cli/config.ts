@@ -14,7 +14,7 @@ import { isBlind } from '../checks/rules/regression.ts';
 import { decimal, plural } from '../core/format.ts';
 import { toDocument } from '../core/text/names.ts';
 import { readSlowSchedules, slowScheduleInWords } from '../golden/edge/commands/slow-schedules.ts';
-import { costInWords, expectedCost } from '../judging/expected-cost.ts';
+import { describeCost, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from './output.ts';
 
@@ -76,7 +76,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   for (const sentence of warnings) note(`Warning: ${sentence}`);
   const report = formatFalsePages(falsePages, budget);
   if (report !== '') printLine(`\n${report}`);
-  if (costs.length > 0) printLine(`\n${costs.map(costInWords).join('\n')}`);
+  if (costs.length > 0) printLine(`\n${costs.map(describeCost).join('\n')}`);
   if (slow.length > 0) printLine(`\n${slow.map(slowScheduleInWords).join('\n')}`);
 }
 

@@ -156,7 +156,7 @@ async function scorePairOf(
       { text: query, document: { hash, content: text }, by },
       signal,
     );
-    if (graded === 'no_money' || graded === 'unreachable') return 'later';
+    if (graded === 'over_budget' || graded === 'unreachable') return 'later';
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
     grades.set(hash, grade);

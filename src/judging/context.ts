@@ -1,4 +1,4 @@
-/** What judging adds to the context. */
+/** Tables and plans that judging adds to the context. */
 import type { Pool } from 'pg';
 import { createEvaluationTable } from './graded-queries.ts';
 import { createJudgePanelTable } from './judge-panel-table.ts';
@@ -24,7 +24,7 @@ declare module '../core/context.ts' {
     readonly judging: ReturnType<typeof judgingTables>;
   }
   interface Context {
-    /** How the live traffic of each pipeline with `judged` is judged. */
+    /** One plan for each pipeline whose config has `judged`. */
     readonly judgingPlans: readonly JudgingPlan[];
   }
 }

@@ -1,4 +1,4 @@
-/** Stored measurements of judged traffic -> samples of gauges. What is too old to trust is withheld. */
+/** Converts stored measurements of judged traffic to gauge samples. Stale values are withheld. */
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
@@ -17,7 +17,7 @@ const scores: ReadonlySet<string> = new Set([
   JUDGE_DRIFT,
 ]);
 
-/** @param plans of the pipelines whose config has `judged`; what is stored of others is left out */
+/** @param plans one for each pipeline with `judged`; measurements of other pipelines are ignored */
 export function judgingGauges(
   plans: readonly Pick<JudgingPlan, 'pipeline' | 'minAgreement'>[],
   { measurements }: MeasuredRows,
@@ -29,11 +29,11 @@ export function judgingGauges(
       if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
       if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
       const limit = minAgreement.get(one.pipeline) ?? 0;
-      return [...valueSamples(one), ...(besideOf[one.measure]?.(one, limit) ?? [])];
+      return [...valueSamples(one), ...(extraSamples[one.measure]?.(one, limit) ?? [])];
     });
 }
 
-/** Whether it is what the model alone said, and people have corrected it since. */
+/** True for an uncorrected score that a corrected one of the same window or a later one replaces. */
 export function isCorrected(
   { measure, pipeline, segment, newest }: LatestMeasurement,
   all: readonly LatestMeasurement[],
@@ -52,14 +52,14 @@ export function isCorrected(
   );
 }
 
-/** A later window without a value takes the place of an older one with it. */
+/** A later window without a value replaces an older one with a value. */
 function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   if (newest === null || gap !== null) return false;
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
 }
 
-/** What is exported beside the value of a measure. */
-const besideOf: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
+/** Further samples that are exported with the value of a measure. */
+const extraSamples: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
   [JUDGE_AGREEMENT]: agreementSamples,
   [HUMAN_AGREEMENT]: ({ pipeline, newest }) => [
     sample('recalld_human_agreement_sessions', { pipeline }, Number(newest?.details['sessions'] ?? 0)),

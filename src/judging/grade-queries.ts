@@ -1,6 +1,6 @@
 /**
- * Drawn queries -> grades of the model, for no more money than the day has. Of some of them, what the store holds near
- * to the question beside what users got is graded as well.
+ * Grades drawn queries with the model, within the daily budget. For a part of them it also grades a pool: the chunks of
+ * the store nearest to the query.
  */
 
 import { hash } from 'node:crypto';
@@ -15,15 +15,15 @@ import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
 
-/** A document that is not among so many neighbours of its query is not looked for any further. */
+/** Number of nearest chunks among which the text of a returned document is searched. */
 const NEIGHBOURS = 100;
 
 type DocumentTexts =
   | { readonly kind: 'texts'; readonly texts: ReadonlyMap<string, StoredText> }
-  /** Retriever or store did not answer; another time. */
+  /** The retriever or the store did not answer; retried later. */
   | { readonly kind: 'unreachable'; readonly message: string };
 
-interface AskedQuery {
+interface QueryToRead {
   readonly text: string;
   readonly embedding: Float32Array | null;
   readonly segments: Readonly<Record<string, string>>;
@@ -31,12 +31,12 @@ interface AskedQuery {
 }
 
 /**
- * Asks the retriever the query again, with texts, and for what it does not bring looks among the nearest chunks of the
- * store. What has gone since the user asked has no text. Rejects only with the reason of `signal`.
+ * Reads the texts of the documents: asks the retriever again, then looks for missing ones among the nearest chunks of
+ * the store. Documents that are gone have no text. Rejects only with the reason of `signal`.
  */
 async function documentTexts(
   { retriever, store, embedder }: Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'>,
-  { text, embedding, segments, documentIds }: AskedQuery,
+  { text, embedding, segments, documentIds }: QueryToRead,
   signal: AbortSignal,
 ): Promise<DocumentTexts> {
   const texts = new Map<string, StoredText>();
@@ -56,13 +56,15 @@ async function documentTexts(
 }
 
 interface NearestChunks {
-  /** Best first; an id comes as often as its document has chunks among them. */
+  /** Best first. An id occurs once for each of its chunks. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
-  /** Store or embedder did not answer. */
+  /** Set if the store or the embedder did not answer. */
   readonly problem: string | null;
 }
 
-/** None where the pipeline has no store, or nothing makes a vector of the question. Rejects only with the reason of `signal`. */
+/**
+ * Returns no chunks if the pipeline has no store, or no vector for the query. Rejects only with the reason of `signal`.
+ */
 async function nearestChunks(
   { store, embedder }: Pick<JudgingPlan, 'store' | 'embedder'>,
   { text, embedding, k }: { readonly text: string; readonly embedding: Float32Array | null; readonly k: number },
@@ -83,99 +85,101 @@ async function nearestChunks(
   return found.kind === 'unsupported' ? nothing : { chunks: found.value.neighbours, problem: null };
 }
 
-/** The text up to where a judge reads it, by its hash. */
+/** The part of the text that a judge reads, with its hash. */
 export function storedText(text: string): StoredText {
   const content = wellFormed(text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', ''));
   return { content, hash: hash('sha256', content, 'hex') };
 }
 
-/** Why something was left for another time. */
-export type Left = 'unreachable' | 'no_money';
+/** Why work was deferred. */
+export type Deferral = 'unreachable' | 'over_budget';
 
-/** Sets the money aside before the call, and counts what it came to. Rejects only with the reason of `signal`. */
+/** Reserves the cost before the call and records the actual cost after it. Rejects only with the reason of `signal`. */
 export async function askJudge(
   context: Context,
   { pipeline, maxCostPerDay }: JudgingPlan,
   judge: Judge,
   request: JudgeRequest,
   signal: AbortSignal,
-): Promise<Exclude<JudgeAnswer, { kind: 'unreachable' }> | Left> {
+): Promise<Exclude<JudgeAnswer, { kind: 'unreachable' }> | Deferral> {
   const { db, clock, meter } = context;
-  const dearest = judge.dearest(request);
+  const maxCost = judge.maxCost(request);
   const at = clock.now();
-  if (dearest > 0 && !(await db.judging.spending.reserve(pipeline, dearest, maxCostPerDay, at))) return 'no_money';
+  if (maxCost > 0 && !(await db.judging.spending.reserve(pipeline, maxCost, maxCostPerDay, at))) return 'over_budget';
   const answer = await judge.grade(request, signal);
   const cost = answer.kind === 'unreachable' ? 0 : answer.cost;
-  if (dearest > 0) await db.judging.spending.settle(pipeline, dearest, cost, at);
+  if (maxCost > 0) await db.judging.spending.recordCost(pipeline, maxCost, cost, at);
   if (answer.kind === 'unreachable') return unreachable(context, pipeline, answer.message);
   meter.increment('recalld_judge_cost_dollars_total', { pipeline }, cost);
   if (answer.kind === 'failed') meter.increment('recalld_judge_failures_total', { pipeline, reason: answer.problem });
   return answer;
 }
 
-function unreachable({ meter, logger }: Context, pipeline: string, reason: string): Left {
+function unreachable({ meter, logger }: Context, pipeline: string, reason: string): Deferral {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
-  logger.warn('nothing could be graded now', { pipeline, reason });
+  logger.warn('grading deferred: the judge, retriever or store is unreachable', { pipeline, reason });
   return 'unreachable';
 }
 
-/** A worker that has not come back by then is taken for dead. */
 const LEASE_MS = 10 * MINUTE_MS;
-/** What nobody could grade in so long is given up, and counted. */
-const PATIENCE_MS = 24 * HOUR_MS;
-/** Queries in a row that could not be reached for, after which going on makes no sense until the next round. */
+/** Age at which an ungraded query expires and is counted as a failure. */
+const EXPIRY_MS = 24 * HOUR_MS;
+/** Consecutive unreachable queries after which the round ends. */
 const MAX_FAILURES = 3;
 
 /**
- * Grades what is open, one query after the other, those for people first. What cannot be reached is left for the next
- * round and given up after a day; what a judge will not grade is counted as failed, with grade 0 to the estimate, so that
- * it never leaves it in silence. Every grade is stored as it comes: whoever is killed loses the one call under way, whose
- * cost stays counted.
+ * Grades open queries one after the other, those for people first. Unreachable queries wait for the next round and
+ * expire after a day. A document that the judge will not grade counts as failed, with grade 0 in the estimate, so that
+ * it never leaves the estimate silently. Each grade is stored at once: a killed worker loses only the call in flight,
+ * whose cost stays counted.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function gradeQueries(context: Context, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
   const { db, clock, meter, logger } = context;
   const { pipeline } = plan;
-  const expired = await db.judging.judged.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
+  const expired = await db.judging.judged.expire(pipeline, new Date(clock.now().getTime() - EXPIRY_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-    logger.warn('drawn live queries were given up: nothing could grade them within a day', { pipeline, expired });
+    logger.warn('drawn live queries expired: they could not be graded within a day', { pipeline, expired });
   }
-  await takeInTurn(clock, signal, {
+  await processQueue(clock, signal, {
     claim: (due, leaseUntil) => db.judging.judged.claim(pipeline, due, leaseUntil),
     work: (query) => gradeQuery(context, plan, query, signal),
     release: (id, dueAt) => db.judging.judged.release(pipeline, id, dueAt),
   });
 }
 
-interface Turns<Query> {
+interface QueryQueue<Query> {
   readonly claim: (due: Date, leaseUntil: Date) => Promise<Query | null>;
-  /** Null when it is done with. */
-  readonly work: (query: Query) => Promise<Left | null>;
+  /** Null once the query is finished. */
+  readonly work: (query: Query) => Promise<Deferral | null>;
   readonly release: (id: string, dueAt: Date) => Promise<void>;
 }
 
-/** One query after the other, until none is due, the money is spent or nothing can be reached; what is left is for the next round. */
-async function takeInTurn<Query extends { readonly id: string }>(
+/**
+ * Works on one query after the other until none is due, the budget is spent or nothing can be reached. The rest waits
+ * for the next round.
+ */
+async function processQueue<Query extends { readonly id: string }>(
   clock: Clock,
   signal: AbortSignal,
-  { claim, work, release }: Turns<Query>,
+  { claim, work, release }: QueryQueue<Query>,
 ): Promise<void> {
   const started = clock.now();
   for (let failures = 0; failures < MAX_FAILURES; ) {
     signal.throwIfAborted();
     const now = clock.now();
-    // What was left in this round is due in the next.
+    // Queries deferred in this round become due in the next.
     const query = await claim(started, new Date(now.getTime() + LEASE_MS));
     if (query === null) return;
-    const left = await work(query);
-    if (left === null) {
+    const deferral = await work(query);
+    if (deferral === null) {
       failures = 0;
       continue;
     }
     await release(query.id, new Date(now.getTime() + 1));
-    if (left === 'no_money') return;
+    if (deferral === 'over_budget') return;
     failures++;
   }
 }
@@ -185,19 +189,19 @@ async function gradeQuery(
   plan: JudgingPlan,
   { id, text, ...query }: OpenQuery,
   signal: AbortSignal,
-): Promise<Left | null> {
+): Promise<Deferral | null> {
   const { db, clock, meter, hashKey } = context;
   const { pipeline, judge } = plan;
-  const giveUp = async (): Promise<null> => {
+  const closeWithoutText = async (): Promise<null> => {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'without_text' });
     await db.judging.judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
     return null;
   };
-  if (text === null) return giveUp();
+  if (text === null) return closeWithoutText();
   const found = await documentTexts(plan, { ...query, text }, signal);
   if (found.kind === 'unreachable') return unreachable(context, pipeline, found.message);
   const { texts } = found;
-  if (texts.size === 0) return giveUp();
+  if (texts.size === 0) return closeWithoutText();
   await db.judging.judged.recordTexts(pipeline, id, texts, clock.now());
   if (judge !== null) {
     const done = await db.judging.judged.gradedDocuments(pipeline, id);
@@ -205,15 +209,15 @@ async function gradeQuery(
     for (const documentId of query.documentIds) {
       const document = texts.get(documentId);
       if (done.has(documentId) || document === undefined) continue;
-      const left = await gradeDocument(context, plan, judge, { id, text, documentId, document, by }, signal);
-      if (left !== null) return left;
+      const deferral = await gradeDocument(context, plan, judge, { id, text, documentId, document, by }, signal);
+      if (deferral !== null) return deferral;
     }
   }
   await db.judging.judged.close(pipeline, id, 'graded');
   return null;
 }
 
-interface AskedDocument {
+interface DocumentToGrade {
   readonly id: string;
   readonly text: string;
   readonly documentId: string;
@@ -225,28 +229,28 @@ async function gradeDocument(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
-  { id, text, documentId, document, by }: AskedDocument,
+  { id, text, documentId, document, by }: DocumentToGrade,
   signal: AbortSignal,
-): Promise<Left | null> {
+): Promise<Deferral | null> {
   const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
-  if (graded === 'no_money' || graded === 'unreachable') return graded;
+  if (graded === 'over_budget' || graded === 'unreachable') return graded;
   const grade = { documentId, ...graded, contentHash: document.hash };
   await context.db.judging.judged.recordGrade(plan.pipeline, id, grade, by, context.clock.now());
   return null;
 }
 
-/** The grade that the same judge gave the same texts before, for nothing, else the one that it gives now. */
+/** Returns the grade that the same judge gave the same texts before, at no cost, or asks the judge. */
 export async function gradeText(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
-  { text, document, by }: Pick<AskedDocument, 'text' | 'document' | 'by'>,
+  { text, document, by }: Pick<DocumentToGrade, 'text' | 'document' | 'by'>,
   signal: AbortSignal,
-): Promise<Pick<ModelGrade, 'grade' | 'problem' | 'isFlagged'> | Left> {
+): Promise<Pick<ModelGrade, 'grade' | 'problem' | 'isFlagged'> | Deferral> {
   const before = await context.db.judging.judged.gradedBefore({ ...by, contentHash: document.hash });
   if (before !== null) return { ...before, problem: null };
   const answer = await askJudge(context, plan, judge, { query: text, document: document.content }, signal);
-  if (answer === 'no_money' || answer === 'unreachable') return answer;
+  if (answer === 'over_budget' || answer === 'unreachable') return answer;
   const { isFlagged } = answer;
   if (isFlagged) context.meter.increment('recalld_judge_flagged_total', { pipeline: plan.pipeline });
   return answer.kind === 'failed'
@@ -255,8 +259,8 @@ export async function gradeText(
 }
 
 /**
- * After the grades of a round, so that these come first where money is short. What cannot be reached is left for the next
- * round and given up after a day; every grade is stored as it comes, so that none is paid for twice.
+ * Grades pools. It runs after `gradeQueries`, so that queries come first when the budget is short. Unreachable pools
+ * wait for the next round and expire after a day. Each grade is stored at once, so that none is paid for twice.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
@@ -268,17 +272,17 @@ export async function gradePools(
 ): Promise<void> {
   const { db, clock, meter, logger } = context;
   const { pipeline, pooling, depth: k } = plan;
-  const expired = await db.judging.pools.expire(pipeline, new Date(clock.now().getTime() - PATIENCE_MS));
+  const expired = await db.judging.pools.expire(pipeline, new Date(clock.now().getTime() - EXPIRY_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-    logger.warn('deeper searches were given up: nothing could be searched or graded within a day', {
+    logger.warn('judgment pools expired: they could not be searched or graded within a day', {
       pipeline,
       expired,
     });
   }
   if (pooling === null) return;
   const kind = { fingerprint: judge.fingerprint, k, searched: pooling.documents };
-  await takeInTurn(clock, signal, {
+  await processQueue(clock, signal, {
     claim: (due, leaseUntil) => db.judging.pools.claim(pipeline, judge.fingerprint, due, leaseUntil),
     async work(query) {
       const found = await searchPool(context, plan, { query, judge, k: pooling.documents }, signal);
@@ -290,24 +294,24 @@ export async function gradePools(
   });
 }
 
-/** Null where it cannot be searched, or not all of it has a grade. */
+/** Returns null if the store cannot be searched or a document of the pool has no grade. */
 async function searchPool(
   context: Context,
   plan: JudgingPlan,
   { query, judge, k }: { readonly query: PoolCandidate; readonly judge: Judge; readonly k: number },
   signal: AbortSignal,
-): Promise<PoolScores | null | Left> {
+): Promise<PoolScores | null | Deferral> {
   const { id, text, embedding, shown } = query;
   if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
   const { chunks, problem } = await nearestChunks(plan, { text, embedding, k }, signal);
   if (problem !== null) return unreachable(context, plan.pipeline, problem);
   const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
-  const texts = textsBeside(shown, chunks);
+  const texts = pooledTexts(shown, chunks);
   if (texts === null) return null;
   const grades: number[] = [];
   for (const document of texts) {
     const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
-    if (graded === 'no_money' || graded === 'unreachable') return graded;
+    if (graded === 'over_budget' || graded === 'unreachable') return graded;
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
     const stored = { contentHash: document.hash, grade, isFlagged };
@@ -321,8 +325,8 @@ async function searchPool(
   );
 }
 
-/** Each text once that users did not get, neither under its id nor under another; null where the store gave no text. */
-function textsBeside(
+/** Returns each text that users did not get, by id or by content, once; null if the store returned no text. */
+function pooledTexts(
   shown: PoolCandidate['shown'],
   chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks'],
 ): readonly StoredText[] | null {

@@ -1,4 +1,4 @@
-/** What was graded, as measures and pages read it, and of which queries the scores were sent to a tracing platform. */
+/** Graded queries as measures and pages read them, and the queries whose scores were sent to a tracing platform. */
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
@@ -7,7 +7,7 @@ import type { GradedQuery } from './rules/judged-measures.ts';
 
 export type GradedWindow = Awaited<ReturnType<typeof readGraded>>;
 
-/** A document of a drawn query, as `documentsSql` gives it. */
+/** A document of a drawn query, as `documentsSql` returns it. */
 interface StoredDocument {
   readonly hasText: boolean;
   readonly model: number | null;
@@ -22,7 +22,7 @@ type StoredQuery = Omit<GradedQuery, 'documents' | 'judges'> & {
   readonly documents: readonly StoredDocument[];
 };
 
-/** The documents of a drawn query `j` with the grades that they have. */
+/** The documents of a drawn query `j` with their grades. */
 const documentsSql = `
   coalesce((select jsonb_agg(jsonb_build_object(
                      'hasText', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
@@ -47,12 +47,12 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
   );
   const states: Record<string, number> = {};
   for (const { state } of rows) states[state] = (states[state] ?? 0) + 1;
-  const over = rows.filter(({ state, documents }) =>
+  const finished = rows.filter(({ state, documents }) =>
     state === 'expired' ? documents.some(({ person }) => person !== null) : state === 'graded' || state === 'known',
   );
   return {
-    queries: over.map(toGraded),
-    /** Drawn queries by state. */
+    queries: finished.map(toGraded),
+    /** Number of drawn queries by state. */
     states,
   };
 }
@@ -73,11 +73,12 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
-     * Queries of a trace that the model graded, or that had nothing to grade, whose scores were not sent; oldest first.
+     * Returns queries with a trace id that the model graded, or that had nothing to grade, and whose scores were not
+     * sent yet. Oldest first.
      *
-     * @param since only those that were received from then on
+     * @param since received at this time or later
      */
-    async unsent(pipeline: string, since: Date, most: number): Promise<EvaluatedQuery[]> {
+    async unsent(pipeline: string, since: Date, limit: number): Promise<EvaluatedQuery[]> {
       const rows = await queryRows<Omit<EvaluatedQuery, 'judge' | 'documents'> & Pick<StoredQuery, 'documents'>>(
         pool,
         `select j.query_id as id, lower(q.trace_id) as trace_id, j.outcome, ${documentsSql} as documents,
@@ -91,7 +92,7 @@ export function createEvaluationTable(pool: Pool) {
                   select from judgments m
                    where m.pipeline = j.pipeline and m.query_id = j.query_id and m.judge = 'model'))
           order by j.received_at, j.query_id limit $3::integer`,
-        [pipeline, since, most],
+        [pipeline, since, limit],
       );
       return rows.map(({ documents, ...query }) => ({
         ...query,

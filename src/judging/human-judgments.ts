@@ -1,4 +1,4 @@
-/** Grades of people in PostgreSQL: of one for each drawn document, and of a second one where two are asked. */
+/** Human judgments in PostgreSQL: one for each drawn document, and a second, independent one for a part of them. */
 import type { Pool } from 'pg';
 import { recordActs } from '../platform/access/audit-log.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
@@ -12,23 +12,23 @@ export interface HumanJudgment {
 }
 
 export interface Grader {
-  /** Who did it, for the audit log. */
+  /** Recorded in the audit log. */
   readonly by: string;
-  /** By what name people are told apart. */
+  /** Identifies the person. */
   readonly person: string;
 }
 
-/** `g`: what was given; `j`: its query, when it was drawn with that document. */
+/** `g`: a given judgment; `j`: its query, if it was drawn with that document. */
 const givenOf = (columns: string): string => `
   unnest(${columns}) with ordinality as g (query_id, document_id, grade, place)
   join judged_queries j on j.pipeline = $1::text and j.query_id = g.query_id
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)`;
 
 /**
- * Stores grades of a person; a later one takes the place of an earlier one, and null takes it back. Where two are asked,
- * what another one gave stays, and this is the second grade of the document.
+ * Stores the judgments of a person. A later grade replaces an earlier one, and null withdraws it. Where a query needs
+ * two people, the judgment of another person stays and this one is stored as the second.
  *
- * @returns for each whether its query was drawn with that document; what was not is left out
+ * @returns for each judgment, true if its query was drawn with that document; others are ignored
  */
 export function recordHumanJudgments(
   pool: Pool,
@@ -52,7 +52,7 @@ export function recordHumanJudgments(
         returning p.query_id, p.document_id, p.grade`,
       [pipeline, ...columns, person],
     );
-    // A second grade is never without a first one.
+    // There is never a second judgment without a first one.
     await client.query(
       `update judgments s set judge = 'person'
         where s.pipeline = $1::text and s.judge = 'second'

@@ -1,4 +1,4 @@
-/** Has fixed pairs graded again every day, so that a judge that changed behind its name is noticed and is called another. */
+/** Regrades fixed pairs every day to detect a judge that changed behind an unchanged name. */
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
@@ -10,22 +10,22 @@ import { type JudgeDrift, judgeDrift } from './rules/agreement.ts';
 
 export const JUDGE_DRIFT = 'judge_drift';
 
-/** A worker that has not come back by then is taken for dead. */
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** A judge as it grades since then. */
+/** The judge, and since when it grades as it does now. */
 export interface CurrentJudge {
-  /** Its fingerprint is another one after each change. */
+  /** Its fingerprint changes with each detected change. */
   readonly judge: Judge;
   readonly since: Date;
 }
 
 /**
- * One round: fills the panel, grades what is due today and, once all of it is, holds it against the first grades. A judge
- * that grades otherwise than then is a deployment of kind `judge`; its grades are kept apart from those before. Money that
- * runs out and a judge that is not reached leave the rest to the next round; whoever is killed costs one call.
+ * Runs one round: fills the panel, grades the pairs due today and, once all are graded, compares them with their first
+ * grades. A changed judge is recorded as a deployment of kind `judge`, and its grades are kept apart from earlier ones.
+ * When the budget is spent or the judge is unreachable, the rest waits for the next round. A killed worker costs at
+ * most one call.
  *
- * @returns null where people alone grade
+ * @returns null if people alone grade
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function checkJudgeDrift(
@@ -37,16 +37,16 @@ export async function checkJudgeDrift(
   const { pipeline, judge, queriesPerDay, depth } = plan;
   if (judge === null) return null;
   const panel = await db.judging.panels.current(pipeline, judge.fingerprint, clock.now());
-  await noteJudge(context, pipeline, judge, panel);
+  await recordJudgeDeployment(context, pipeline, judge, panel);
   await db.judging.panels.fill(pipeline, panel.identity, queriesPerDay * depth, clock.now());
-  if (panel.isJudged || !(await gradeAgain(context, plan, judge, signal))) return asOf(judge, panel);
+  if (panel.isCompared || !(await regradePanel(context, plan, judge, signal))) return asOf(judge, panel);
   const now = clock.now();
   const drift = judgeDrift((await db.judging.panels.gradedToday(pipeline, now)) ?? []);
   if (drift === null) return asOf(judge, panel);
   await recordDrift(context, pipeline, panel, drift, now);
   await db.judging.panels.finalizeDay(pipeline, drift.verdict === 'changed', now);
   const seen = await db.judging.panels.current(pipeline, judge.fingerprint, now);
-  await noteJudge(context, pipeline, judge, seen);
+  await recordJudgeDeployment(context, pipeline, judge, seen);
   return asOf(judge, seen);
 }
 
@@ -55,8 +55,8 @@ const asOf = (judge: Judge, { identity, since }: JudgePanel): CurrentJudge => ({
   since,
 });
 
-/** Another judge than was last seen is a deployment; done again, it says nothing new. */
-async function noteJudge(
+/** Records a deployment if the judge differs from the last one seen. Idempotent. */
+async function recordJudgeDeployment(
   { db, clock, logger }: Context,
   pipeline: string,
   { name, fingerprint }: Judge,
@@ -66,14 +66,15 @@ async function noteJudge(
     pipeline,
     part: 'judge',
     fingerprint: identity,
-    traits: { judge: `${name} ${fingerprint}`, grades: `as on ${since.toISOString().slice(0, 10)}` },
+    traits: { judge: `${name} ${fingerprint}`, grades: `as of ${since.toISOString().slice(0, 10)}` },
     at: clock.now(),
   });
-  if (deployment !== null) logger.warn('another judge grades', { pipeline, changes: deployment.changes });
+  if (deployment !== null)
+    logger.warn('the judge has changed: recorded a deployment', { pipeline, changes: deployment.changes });
 }
 
-/** @returns whether nothing is left to grade today */
-async function gradeAgain(context: Context, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
+/** @returns true when all pairs due today are graded */
+async function regradePanel(context: Context, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
   const { db, clock } = context;
   for (;;) {
     signal.throwIfAborted();
@@ -81,10 +82,10 @@ async function gradeAgain(context: Context, plan: JudgingPlan, judge: Judge, sig
     const pair = await db.judging.panels.claim(plan.pipeline, now, new Date(now.getTime() + LEASE_MS));
     if (pair === null) return (await db.judging.panels.gradedToday(plan.pipeline, clock.now())) !== null;
     const answer = await askJudge(context, plan, judge, pair, signal);
-    const isLeft = answer === 'no_money' || answer === 'unreachable';
-    const grade = isLeft ? null : answer.kind === 'grade' ? answer.grade : 0;
+    const isDeferred = answer === 'over_budget' || answer === 'unreachable';
+    const grade = isDeferred ? null : answer.kind === 'grade' ? answer.grade : 0;
     await db.judging.panels.record(plan.pipeline, pair, grade, clock.now());
-    if (isLeft) return false;
+    if (isDeferred) return false;
   }
 }
 
@@ -96,7 +97,8 @@ async function recordDrift(
   now: Date,
 ): Promise<void> {
   const hasChanged = verdict === 'changed';
-  if (hasChanged) logger.warn('the judge does not grade as it did', { pipeline, shift, differing, pairs });
+  if (hasChanged)
+    logger.warn('judge drift detected: fixed pairs now get different grades', { pipeline, shift, differing, pairs });
   const today = new Date(now.getTime() - (now.getTime() % DAY_MS));
   await db.measurements.record([
     {
@@ -104,7 +106,7 @@ async function recordDrift(
       pipeline,
       segment: ALL_SEGMENT,
       measure: JUDGE_DRIFT,
-      // Of a whole day, so that a repeat takes its place.
+      // The window is a whole day, so that a repeat replaces it.
       windowStart: new Date(today.getTime() - DAY_MS),
       windowEnd: today,
       measuredAt: now,

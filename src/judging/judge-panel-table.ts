@@ -1,20 +1,20 @@
-/** The panel of a judge in PostgreSQL: pairs that it grades again every day, and since when it grades as it does. */
+/** The drift panel of a judge in PostgreSQL: fixed query-document pairs that it grades again every day. */
 import type { Pool } from 'pg';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { judgePanelSize, type PanelPair } from './rules/agreement.ts';
 
 export interface JudgePanel {
-  /** Names the judge as it grades since `since`, by its config and by how often it was seen to change behind it. */
+  /** Fingerprint of the judge, with a counter of the changes detected under it. */
   readonly identity: string;
   readonly since: Date;
-  /** When the panel last showed a change; null: never. */
+  /** Time of the last detected change; null if there was none. */
   readonly changedAt: Date | null;
-  /** Whether the grades of that day were held against the first ones already. */
-  readonly isJudged: boolean;
+  /** True once today's grades have been compared with the first ones. */
+  readonly isCompared: boolean;
 }
 
-/** A pair that is to be graded again. */
+/** A pair that is due to be graded again. */
 export interface DuePair {
   readonly queryId: string;
   readonly documentId: string;
@@ -22,9 +22,9 @@ export interface DuePair {
   readonly document: string;
 }
 
-const columns = `fingerprint || case when changes = 0 then '' else '.' || changes end as identity, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_judged`;
+const columns = `fingerprint || case when changes = 0 then '' else '.' || changes end as identity, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_compared`;
 
-/** Whether a pair `p` can still be read. */
+/** Condition that the texts of a pair `p` are still stored. */
 const readable = `
   exists (select from judged_queries j join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
            where j.pipeline = p.pipeline and j.query_id = p.query_id and q.text is not null)
@@ -32,7 +32,7 @@ const readable = `
 
 export function createJudgePanelTable(pool: Pool) {
   return {
-    /** The panel of today (UTC). A judge with another fingerprint begins with an empty one. */
+    /** The panel as of today (UTC). A judge with a new fingerprint starts with an empty one. */
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
@@ -51,27 +51,28 @@ export function createJudgePanelTable(pool: Pool) {
            returning ${columns}`,
           [pipeline, fingerprint, now],
         );
-        if (begun === null) throw new Error('a panel was not given back by the database');
+        if (begun === null) throw new Error('The database returned no judge panel.');
         return begun;
       }),
 
     /**
-     * Lets pairs that cannot be read any more go, and others of the last day come in their place: one of each different
-     * question, in an order that has nothing to do with its grade.
+     * Replaces pairs whose texts are gone by pairs of the last day: one for each query text, in an order independent of
+     * the grade.
      */
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
-      const { pairs, joining } = judgePanelSize(gradesPerDay);
+      const { pairs, newPairs } = judgePanelSize(gradesPerDay);
       await inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
-        // What is asked already is one set: looked up for each grade, it is read anew for each where statistics are old.
+        // The texts on the panel are read as one set. With stale statistics, a look-up for each grade would read them
+        // once per grade.
         await client.query(
           `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
                 places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free
                              from judge_panel_pairs, today where pipeline = $1::text),
-                questions as (
+                candidates as (
                   select distinct on (text_hash) query_id, document_id, content_hash, coalesce(grade, 0) as grade,
                          md5(text_hash || content_hash) as place
                     from judgments
@@ -82,15 +83,15 @@ export function createJudgePanelTable(pool: Pool) {
                                             where p.pipeline = $1::text and o.judge = 'model' and o.text_hash is not null)
                    order by text_hash, md5(content_hash || query_id))
            insert into judge_panel_pairs (pipeline, query_id, document_id, content_hash, joined_on, first_grade, grade, graded_on)
-           select $1::text, query_id, document_id, content_hash, day, grade, grade, day from questions, today
+           select $1::text, query_id, document_id, content_hash, day, grade, grade, day from candidates, today
             order by place limit (select greatest(0, free) from places)
            on conflict do nothing`,
-          [pipeline, identity, now, pairs, joining],
+          [pipeline, identity, now, pairs, newPairs],
         );
       });
     },
 
-    /** Takes the next pair that was not graded today, for a while; null when there is none. */
+    /** Leases the next pair that was not graded today; null when there is none. */
     claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<DuePair | null> =>
       queryRow(
         pool,
@@ -109,7 +110,7 @@ export function createJudgePanelTable(pool: Pool) {
         [pipeline, now, leaseUntil],
       ),
 
-    /** Stores today's grade of a pair, 0 for none; null gives it back without one. */
+    /** Stores today's grade of a pair (0 if the judge gave none); null only ends the lease. */
     async record(pipeline: string, pair: DuePair, grade: number | null, now: Date): Promise<void> {
       await pool.query(
         `update judge_panel_pairs
@@ -120,7 +121,7 @@ export function createJudgePanelTable(pool: Pool) {
       );
     },
 
-    /** The pairs that were graded again today; null while one is not. */
+    /** Returns the pairs with today's grades; null while one is missing. */
     async gradedToday(pipeline: string, now: Date): Promise<PanelPair[] | null> {
       const rows = await queryRows<PanelPair & { readonly isOpen: boolean }>(
         pool,
@@ -134,7 +135,7 @@ export function createJudgePanelTable(pool: Pool) {
         : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
     },
 
-    /** Notes that the grades of today were looked at; after a change they are the first ones of another judge. */
+    /** Marks today's grades as compared. After a change they become the first grades of the new judge. */
     finalizeDay: (pipeline: string, hasChanged: boolean, now: Date): Promise<void> =>
       inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(

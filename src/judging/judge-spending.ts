@@ -1,4 +1,4 @@
-/** What the grades of the model cost in PostgreSQL: money is set aside before each call, so that the cap of a day holds. */
+/** Daily cost of model grades in PostgreSQL. Money is reserved before each call, so that the daily limit holds. */
 import type { Pool } from 'pg';
 
 export type JudgeSpending = ReturnType<typeof createJudgeSpending>;
@@ -6,23 +6,24 @@ export type JudgeSpending = ReturnType<typeof createJudgeSpending>;
 export function createJudgeSpending(pool: Pool) {
   return {
     /**
-     * Sets `dollars` aside of the day's money before a call; false when it would pass `most`. What a dead process set
-     * aside stays spent.
+     * Reserves `dollars` of the day's budget before a call.
+     *
+     * @returns false if the day's total would exceed `maxPerDay`. A reservation of a dead process stays spent.
      */
-    async reserve(pipeline: string, dollars: number, most: number, now: Date): Promise<boolean> {
-      if (dollars > most) return false;
+    async reserve(pipeline: string, dollars: number, maxPerDay: number, now: Date): Promise<boolean> {
+      if (dollars > maxPerDay) return false;
       const { rowCount } = await pool.query(
         `insert into judge_spending as s (pipeline, day, dollars)
          values ($1::text, ($2::timestamptz at time zone 'utc')::date, $3::double precision)
          on conflict (pipeline, day) do update set dollars = s.dollars + excluded.dollars
           where s.dollars + excluded.dollars <= $4::double precision`,
-        [pipeline, now, dollars, most],
+        [pipeline, now, dollars, maxPerDay],
       );
       return rowCount === 1;
     },
 
-    /** Makes of what was set aside what was spent. */
-    async settle(pipeline: string, reserved: number, spent: number, at: Date): Promise<void> {
+    /** Replaces a reservation by the actual cost. */
+    async recordCost(pipeline: string, reserved: number, spent: number, at: Date): Promise<void> {
       await pool.query(
         `update judge_spending set dollars = greatest(0, dollars - $3::double precision + $4::double precision)
           where pipeline = $1::text and day = ($2::timestamptz at time zone 'utc')::date`,
@@ -30,7 +31,10 @@ export function createJudgeSpending(pool: Pool) {
       );
     },
 
-    /** US dollars of the day, and the mean cost of a graded query of the last week; null before the first. */
+    /**
+     * Cost of the day (UTC), and the mean cost of a graded query over the last 7 days (null before the first), in US
+     * dollars.
+     */
     async spent(pipeline: string, now: Date): Promise<{ today: number; perQuery: number | null }> {
       const { rows } = await pool.query<{ today: number; week: number; graded: number }>(
         `select coalesce(sum(dollars) filter (where day = ($2::timestamptz at time zone 'utc')::date), 0) as today,

@@ -1,4 +1,4 @@
-/** Who grades a document for a query: a chat model or a cross-encoder. */
+/** Judges that grade a document for a query: a chat model or a cross-encoder. */
 import { hash } from 'node:crypto';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../connectors/models/chat-model.ts';
 import type { Reranker } from '../connectors/models/reranker.ts';
@@ -19,35 +19,34 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-/** US dollars that a call cost, and whether something in the texts speaks to the model, so that the grade is to be reviewed. */
-interface Asked {
+/** Cost of a call in US dollars, and whether a text addresses the model, so that a person must review the grade. */
+interface CallResult {
   readonly cost: number;
   readonly isFlagged: boolean;
 }
 
-/** What asking came to. `failed` is for good, with the reason; `unreachable`: another time. */
+/** Outcome of one call. `failed` is final, with the reason; `unreachable` is retried later. */
 export type JudgeAnswer =
-  | (Asked & { readonly kind: 'grade'; readonly grade: number })
-  | (Asked & { readonly kind: 'failed'; readonly problem: 'malformed' | 'refused' })
+  | (CallResult & { readonly kind: 'grade'; readonly grade: number })
+  | (CallResult & { readonly kind: 'failed'; readonly problem: 'malformed' | 'refused' })
   | { readonly kind: 'unreachable'; readonly message: string };
 
 export interface Judge {
-  /** What people call it. */
   readonly name: string;
-  /** Names what grades: model, prompt and all that is the same for each document. */
+  /** Identifies the model, the prompt and every setting that is the same for all documents. */
   readonly fingerprint: string;
-  /** US dollars that a call may come to at most, its repair included. */
-  dearest(request: JudgeRequest): number;
-  /** US dollars of a call that is answered by a grade at once. */
-  usual(request: JudgeRequest): number;
-  /** Gives connections back; there is none where none are held. */
+  /** Upper bound of the cost of one call, its repair included, in US dollars. */
+  maxCost(request: JudgeRequest): number;
+  /** Cost in US dollars of a call whose first answer is a valid grade. */
+  typicalCost(request: JudgeRequest): number;
+  /** Releases its connections. Absent for a judge that holds none. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
   grade(request: JudgeRequest, signal: AbortSignal): Promise<JudgeAnswer>;
 }
 
 const MAX_OUTPUT_TOKENS = 300;
-/** Of `{"grade": 3}`, with some to spare. */
+/** Tokens of `{"grade": 3}`, with a margin. */
 const USUAL_OUTPUT_TOKENS = 10;
 
 function requestFor({ query, document }: JudgeRequest): ChatRequest {
@@ -61,17 +60,17 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest {
   };
 }
 
-/** A chat model with the rubric, at temperature 0; an answer that is no grade is asked for once more. */
+/** Judges with a chat model and the rubric, at temperature 0. An invalid answer is repaired once. */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
     name: model.model,
     fingerprint: fingerprintOf(['llm', address, model.model, promptIdentity()]),
-    dearest(request) {
+    maxCost(request) {
       const input = inputTokens(requestFor(request));
-      // The repair sends everything again, and the answer with it.
+      // The repair sends the whole request again, and the first answer with it.
       return costOf({ input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS }, prices);
     },
-    usual: (request) => costOf({ input: inputTokens(requestFor(request)), output: USUAL_OUTPUT_TOKENS }, prices),
+    typicalCost: (request) => costOf({ input: inputTokens(requestFor(request)), output: USUAL_OUTPUT_TOKENS }, prices),
     close: () => model.close?.(),
     async grade(asked, signal) {
       const request = requestFor(asked);
@@ -83,7 +82,7 @@ export function createChatJudge(model: ChatModel, address: string, prices: Token
       if (first.kind === 'refused' || read.kind === 'grade') return read;
       const repair = { ...request, messages: repairMessages(request.messages, first.text) };
       const second = await model.answer(repair, signal);
-      // What was paid for the first answer counts, also when the repair does not come.
+      // The first answer is paid for even if the repair fails.
       if (second.kind === 'failed') return read;
       return readAnswer(second, isFlagged, spent + costOf(tokensOf(repair, second), prices));
     },
@@ -99,20 +98,24 @@ function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: 
 
 const inputTokens = ({ messages }: ChatRequest): number => estimateTokens(messages.map(({ content }) => content));
 
-/** What the service counted, else an estimate. */
+/** Token counts reported by the service, else an estimate. */
 function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
   if (answer.usage !== null) return answer.usage;
   const input = inputTokens(request);
   return { input, output: answer.kind === 'text' ? estimateTokens([answer.text]) : 0 };
 }
 
-/** @param limits rising scores from which the grades 1, 2 and 3 are given */
+/**
+ * Judges with a cross-encoder.
+ *
+ * @param limits ascending scores from which the grades 1, 2 and 3 are given
+ */
 export function createRerankerJudge(reranker: Reranker, identity: string, limits: readonly number[]): Judge {
   return {
     name: 'reranker',
     fingerprint: fingerprintOf(['reranker', identity, JSON.stringify(limits)]),
-    dearest: () => 0,
-    usual: () => 0,
+    maxCost: () => 0,
+    typicalCost: () => 0,
     close: () => void reranker.close?.(),
     async grade({ query, document }, signal) {
       const isFlagged = isSuspect(query, document);

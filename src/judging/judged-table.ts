@@ -1,4 +1,4 @@
-/** Drawn live queries in PostgreSQL: what is to be graded, what the documents said, what was graded, what it cost. */
+/** Drawn live queries in PostgreSQL: what to grade, the texts of the documents, and the grades. */
 
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../core/model.ts';
@@ -11,12 +11,12 @@ import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-j
 import { insertJudgmentPools } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
-/** A kept live query that may be drawn. */
+/** A sampled live query that may be drawn for judging. */
 export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
-  /** The draw of its session at sampling. */
+  /** The sampling draw of its session, which identifies the cluster. */
   readonly cluster: number;
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;
@@ -24,30 +24,30 @@ export interface SampledQuery {
   /** Inclusion probability. */
   readonly probability: number;
   readonly hasText: boolean;
-  /** Users were unhappy with it, or it is unlike what the store holds. */
+  /** It has negative feedback, or is unlike the content of the store. */
   readonly isSuspect: boolean;
-  /** Best first, at most as many as are graded. */
+  /** Best first, at most `depth`. */
   readonly documentIds: readonly string[];
 }
 
 export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
-  /** Chance of being kept and drawn. */
+  /** Probability of being sampled and drawn. */
   readonly drawnProbability: number;
-  /** Chance of being kept, drawn and held beside shadows; null where it is not. */
+  /** Probability of being sampled, drawn and compared with shadows; null if it is not compared. */
   readonly shadowProbability: number | null;
-  /** Chance of being kept, drawn and searched deeper; null where it is not. */
+  /** Probability of being sampled, drawn and pooled; null if it is not pooled. */
   readonly poolProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;
-  /** A second person is asked to grade it too. */
+  /** A second person grades it as well. */
   readonly needsSecondHuman: boolean;
 }
 
-/** A drawn query whose documents are to be read and graded. */
+/** A drawn query whose documents still have to be read and graded. */
 export interface OpenQuery {
   readonly id: string;
   readonly receivedAt: Date;
-  /** Null when the query has gone since. */
+  /** Null if the live query has been erased or has expired. */
   readonly text: string | null;
   readonly embedding: Float32Array | null;
   readonly segments: Readonly<Record<string, string>>;
@@ -62,18 +62,18 @@ export interface ModelGrade {
   readonly contentHash: string;
 }
 
-/** What is the same of all grades that a judge gives a query. */
+/** Identifies the query text and the judge of a grade. */
 export interface GradedBy {
   readonly textHash: string;
   readonly fingerprint: string;
 }
 
-/** Of the queries of a round, those that are farthest from what the store holds. */
-const NOVEL = 0.1;
+/** Share of a round's queries that counts as unlike the store: those with the lowest similarity. */
+const NOVEL_SHARE = 0.1;
 
-const keptSql = `
+const samplesSql = `
   select q.id, q.received_on::text, q.received_at, q.unit_hash as cluster, q.session_hash, q.outcome, q.segments, q.probability,
-         -- Of a document that is known by its rank alone nothing can be said.
+         -- A document known only by its rank cannot be judged.
          q.text is not null
            and not exists (select from jsonb_array_elements(q.results) with ordinality e (document, rank)
                             where e.rank <= $4::integer and e.document ->> 0 like 'unidentified:%') as has_text,
@@ -81,7 +81,7 @@ const keptSql = `
            or exists (select from feedback f where f.pipeline = q.pipeline and f.query_id = q.id and f.sentiment = 'negative'
                          and f.counted and f.received_on >= q.received_on)
            or (c.nearest -> 0 is not null
-               and percent_rank() over (order by (c.nearest -> 0 ->> 1)::double precision) < ${NOVEL}) as is_suspect,
+               and percent_rank() over (order by (c.nearest -> 0 ->> 1)::double precision) < ${NOVEL_SHARE}) as is_suspect,
          array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
                 where e.rank <= 4 * $4::integer order by e.rank) as document_ids
     from live_queries q
@@ -114,15 +114,15 @@ export type JudgedTable = ReturnType<typeof createJudgedTable>;
 export function createJudgedTable(pool: Pool) {
   return {
     /**
-     * Draws from what was kept since the last round, once, however many replicas try: the rows and how far was drawn are
-     * committed together. The first round only begins.
+     * Draws from the queries sampled since the last round. Several replicas may try; only one draws each round, since
+     * the rows and the end of the round are committed together. The first round draws nothing.
      *
-     * @param draw decides on all of the round
-     * @returns how many were drawn; null when nothing was due
+     * @param draw chooses among all queries of the round
+     * @returns the number of drawn queries; null if no round is due
      */
     drawRound: (
-      { pipeline, until, depth, leastMs }: { pipeline: string; until: Date; depth: number; leastMs: number },
-      draw: (kept: readonly SampledQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
+      { pipeline, until, depth, minRoundMs }: { pipeline: string; until: Date; depth: number; minRoundMs: number },
+      draw: (sampled: readonly SampledQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
     ): Promise<number | null> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
@@ -132,11 +132,11 @@ export function createJudgedTable(pool: Pool) {
           [pipeline, until],
         );
         const from = rounds[0]?.drawn_until ?? until;
-        if (until.getTime() - from.getTime() < leastMs) return null;
-        const kept = await queryRows<SampledQuery>(client, keptSql, [pipeline, from, until, depth]);
+        if (until.getTime() - from.getTime() < minRoundMs) return null;
+        const sampled = await queryRows<SampledQuery>(client, samplesSql, [pipeline, from, until, depth]);
         const { drawn, unaffordable } = draw(
-          // A document that came in several pieces is graded once, at its best place.
-          kept.map((one) => ({ ...one, documentIds: [...new Set(one.documentIds)].slice(0, depth) })),
+          // A document returned in several chunks is graded once, at its best rank.
+          sampled.map((one) => ({ ...one, documentIds: [...new Set(one.documentIds)].slice(0, depth) })),
           from,
         );
         const rows = drawn.map(({ id: queryId, drawnProbability: probability, documentIds, ...one }) => ({
@@ -158,7 +158,7 @@ export function createJudgedTable(pool: Pool) {
         return drawn.length;
       }),
 
-    /** Takes the next open query for a while; who dies leaves it to the next. Null when none is due. */
+    /** Leases the next open query; another worker takes it when the lease ends. Null when none is due. */
     async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
       const row = await queryRow<Omit<OpenQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -179,7 +179,7 @@ export function createJudgedTable(pool: Pool) {
       return row && { ...row, embedding: row.embedding && vectorOfBytes(row.embedding) };
     },
 
-    /** Stores what the documents said. */
+    /** Stores the texts of the documents. */
     recordTexts: (pipeline: string, id: string, texts: ReadonlyMap<string, StoredText>, now: Date): Promise<void> =>
       inTransaction(pool, async (client) => {
         const hashes = [...texts.values()];
@@ -199,7 +199,7 @@ export function createJudgedTable(pool: Pool) {
         );
       }),
 
-    /** A grade that the same judge gave the same texts before; null when there is none. */
+    /** Returns a grade that the same judge gave the same texts before; null if there is none. */
     gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
     ): Promise<{ grade: number; isFlagged: boolean } | null> =>
@@ -215,7 +215,7 @@ export function createJudgedTable(pool: Pool) {
         [by.textHash, by.contentHash, by.fingerprint],
       ),
 
-    /** Documents of a query that a model graded already. */
+    /** Ids of the documents that a model has already graded for a query. */
     async gradedDocuments(pipeline: string, id: string): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ document_id: string }>(
         `select document_id from judgments where pipeline = $1::text and query_id = $2::text and judge = 'model'`,
@@ -224,7 +224,7 @@ export function createJudgedTable(pool: Pool) {
       return new Set(rows.map((row) => row.document_id));
     },
 
-    /** Stores a grade of the model; one that is there stays. A query that was erased meanwhile gets none. */
+    /** Stores a model grade, unless there is one already or the query has been erased. */
     async recordGrade(pipeline: string, id: string, grade: ModelGrade, by: GradedBy, now: Date): Promise<void> {
       await pool.query(
         `insert into judgments (pipeline, query_id, document_id, judge, grade, problem, is_flagged, text_hash, content_hash,
@@ -247,7 +247,7 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Stores a grade of a document that users did not get; one that is there stays. */
+    /** Stores a grade of a document that users did not get, unless there is one already. */
     async recordPoolJudgment(
       pipeline: string,
       id: string,
@@ -278,7 +278,7 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Gives a query back, to be taken again from then on. */
+    /** Returns a query to the queue, due at `dueAt`. */
     async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
       await pool.query(
         `update judged_queries set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
@@ -286,7 +286,7 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Gives up on open queries that were received before then. */
+    /** Expires open queries received before `before`. */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update judged_queries set state = 'expired'
@@ -296,16 +296,19 @@ export function createJudgedTable(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** How far was drawn; null before the first round. */
+    /** The state of the drawing rounds; null before the first. */
     round: (pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> =>
       queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
         pipeline,
       ]),
 
-    /** The drawn queries of a window whose turn is over, and how many there are of each state. */
+    /** Reads the finished queries of a window, and the number of drawn queries by state. */
     graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
 
-    /** Forgets drawn queries received before then, texts that were not seen since, and grades of what users did not get. */
+    /**
+     * Deletes drawn queries received before `before`, texts not seen since, and grades of pooled documents from before
+     * it.
+     */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [
         pipeline,

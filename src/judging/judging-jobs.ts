@@ -1,11 +1,11 @@
-/** The job that has live traffic graded. */
+/** Job that judges live traffic. */
 import type { Context } from '../core/context.ts';
 import { defineCronJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { judgeLiveTraffic } from './judge-live-traffic.ts';
 
 const judgeLiveTrafficJob = defineCronJob({
   name: 'judge-live-traffic',
-  does: 'Draws live queries, has what they were answered with graded, and measures what was graded.',
+  does: 'Draws live queries, grades their documents, and measures judged live relevance.',
   cron: '7 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

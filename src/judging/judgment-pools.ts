@@ -1,32 +1,35 @@
-/** In PostgreSQL: drawn live queries of which the store is searched deeper than users saw, and what that came to. */
+/**
+ * Judgment pools in PostgreSQL: drawn live queries for which the store is searched beyond the documents that users got,
+ * and their scores.
+ */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { PooledQuery } from './rules/judged-measures.ts';
 
-/** A query whose shown documents were graded, and that the store is to be searched for. */
+/** A query whose returned documents are graded and for which the store is still to be searched. */
 export interface PoolCandidate {
   readonly id: string;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** What users got, best first. */
+  /** Documents that users got, best first. */
   readonly shown: readonly ShownDocument[];
 }
 
 export interface ShownDocument {
   readonly id: string;
-  /** Of its text; null where it had gone. */
+  /** Hash of its text; null if the document was gone. */
   readonly hash: string | null;
-  /** Null where the judge of now gave none. */
+  /** Null if the current judge gave none. */
   readonly grade: number | null;
 }
 
-/** What the scores of a pool depend on beside the query. */
+/** What pool scores depend on beside the query. */
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;
-  /** Chunks that the store is asked for. */
+  /** Number of chunks requested from the store. */
   readonly searched: number;
 }
 
@@ -35,7 +38,7 @@ export interface PoolScores {
   readonly pooled: number;
 }
 
-/** Those of the drawn queries that are to be searched deeper; within the transaction of the draw. */
+/** Inserts the pools of the drawn queries, within the transaction of the draw. */
 export async function insertJudgmentPools(
   client: PoolClient,
   pipeline: string,
@@ -63,7 +66,10 @@ export async function insertJudgmentPools(
 
 export function createJudgmentPools(pool: Pool) {
   return {
-    /** Takes the next whose shown documents are graded, for a while; who dies leaves it to the next. Null when none is due. */
+    /**
+     * Leases the next query whose returned documents are graded; another worker takes it when the lease ends. Null when
+     * none is due.
+     */
     async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<PoolCandidate | null> {
       const row = await queryRow<Omit<PoolCandidate, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -86,7 +92,7 @@ export function createJudgmentPools(pool: Pool) {
       return row && { ...row, embedding: row.embedding && vectorOfBytes(row.embedding) };
     },
 
-    /** Gives a query back, to be taken again from then on. */
+    /** Returns a query to the queue, due at `dueAt`. */
     async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
       await pool.query(
         `update judgment_pools set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
@@ -94,7 +100,7 @@ export function createJudgmentPools(pool: Pool) {
       );
     },
 
-    /** Ends the turn of a query. */
+    /** Finishes a query: graded with its scores, or ungraded for null. */
     async close(pipeline: string, id: string, found: (PoolScores & PoolKind) | null): Promise<void> {
       await pool.query(
         `update judgment_pools
@@ -113,7 +119,11 @@ export function createJudgmentPools(pool: Pool) {
       );
     },
 
-    /** Gives up on those that were received before then. @returns how many had grades of what users got */
+    /**
+     * Expires pools of queries received before `before`.
+     *
+     * @returns the number of expired pools whose returned documents had been graded
+     */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rows } = await pool.query<{ graded: number }>(
         `with gone as (
@@ -127,7 +137,10 @@ export function createJudgmentPools(pool: Pool) {
       return rows[0]?.graded ?? 0;
     },
 
-    /** Of a window: pools of this kind, with what failed or found nothing, and how many there are of each state. */
+    /**
+     * Reads the pools of this kind in a window, together with the failed and empty queries, and counts all pools by
+     * state.
+     */
     async searched(
       { pipeline, from, until }: LiveWindow,
       { fingerprint, k, searched }: PoolKind,

@@ -1,6 +1,6 @@
 /**
- * What was graded -> measurements of all live traffic: of the trailing window, and by how much it lies below the weeks
- * before.
+ * Computes measurements of all live traffic from graded queries: scores of the trailing window, and their drop below
+ * the preceding weeks.
  */
 
 import type { Context } from '../core/context.ts';
@@ -28,7 +28,7 @@ export const JUDGE_AGREEMENT = 'judge_agreement';
 export const HUMAN_AGREEMENT = 'human_agreement';
 export const POOL_GAP = 'live_ndcg_pool_gap';
 
-/** Measures the drawn queries of the trailing window, or of what has been drawn and is kept of it. */
+/** Measures the queries drawn in the trailing window, or in the part of it that is retained. */
 export async function measureJudged(
   { db, clock }: Context,
   plan: JudgingPlan,
@@ -37,7 +37,7 @@ export async function measureJudged(
   const { pipeline, depth, pooling, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
   const round = await db.judging.judged.round(pipeline);
-  // The first round only begins.
+  // The first round draws nothing.
   if (round === null || round.drawnUntil <= round.startedAt) return;
   const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
   const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - lengthMs));
@@ -127,7 +127,7 @@ export async function measureJudged(
   await db.measurements.record(outcomes.map(sameMinute));
 }
 
-/** An agreement as it was recorded; null where the latest window has none. */
+/** Returns the last recorded agreement; null if the latest window has none. */
 export function recordedAgreement(
   latest: readonly LatestMeasurement[],
   pipeline: string,
@@ -139,7 +139,7 @@ export function recordedAgreement(
   return { kappa, low: ciLow ?? kappa, high: ciHigh ?? kappa, pairs, sessions: Number(details['sessions']) };
 }
 
-/** Windows are named by whole minutes, so that a retry replaces what it repeats. */
+/** Rounds window ends down to whole minutes, so that a retry replaces its first attempt. */
 function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
   const minute = Math.floor(outcome.windowEnd.getTime() / MINUTE_MS) * MINUTE_MS;
   return { ...outcome, windowEnd: new Date(Math.max(outcome.windowStart.getTime(), minute)) };
@@ -148,14 +148,14 @@ function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
 const JUDGED_DAY = 'judged_day';
 export const LIVE_DROP = 'live_ndcg_drop';
 
-/** Days whose late grades may still have come. */
+/** Days that are measured again, because late grades may have arrived. */
 const LATE_DAYS = 2;
-/** As far back as days are held against, with some that are missing. */
-const REFERENCE_DAYS = 70;
+/** Days that are read as the baseline. Leaves room for missing days. */
+const BASELINE_DAYS = 70;
 
 /**
- * Measures the last whole days (UTC) by the judge of now, and holds them against those before. Nothing is said on a day on
- * which the panel did not show that the judge is what it was.
+ * Measures the last whole days (UTC) with the current judge and compares them with the days before. Records no value on
+ * a day when the drift panel has not confirmed the judge.
  */
 export async function measureDrop(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
   const { db, clock } = context;
@@ -169,7 +169,7 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
   const series = { pipeline: plan.pipeline, segment: ALL_SEGMENT };
   const judged = await db.measurements.series(
     { ...series, measure: JUDGED_DAY },
-    daysBefore(today, REFERENCE_DAYS),
+    daysBefore(today, BASELINE_DAYS),
     daysBefore(today, -1),
   );
   const days = judged.flatMap(({ windowStart: start, value, n, details }): JudgedDay[] =>
@@ -179,12 +179,12 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
   );
   const drop = largestDrop(days);
   if (drop === null) return gap('no_baseline');
-  const looked = await db.measurements.series({ ...series, measure: JUDGE_DRIFT }, today, daysBefore(today, -1));
-  if (looked.at(-1)?.details['verdict'] !== 'steady') return gap('judge_in_doubt');
-  const people = dropState(drop, null) === 'detected' ? await askPeople(context, plan, drop, today) : null;
-  const state = dropState(drop, people);
-  // What people say takes the place of what the model said.
-  const by = state === 'detected' || people === null ? drop : people;
+  const driftToday = await db.measurements.series({ ...series, measure: JUDGE_DRIFT }, today, daysBefore(today, -1));
+  if (driftToday.at(-1)?.details['verdict'] !== 'steady') return gap('judge_drift_suspected');
+  const human = dropState(drop, null) === 'detected' ? await readHumanDrop(context, plan, drop, today) : null;
+  const state = dropState(drop, human);
+  // Human judgments replace the model's result.
+  const by = state === 'detected' || human === null ? drop : human;
   await db.measurements.record([
     {
       ...about,
@@ -196,7 +196,7 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
       ciHigh: by.high,
       ciMethod: by === drop ? 'continuous' : 'welch',
       n: drop.n,
-      details: { state, k: plan.depth, days: drop.days, by: by === drop ? 'model' : 'people', called: drop.drop },
+      details: { state, k: plan.depth, days: drop.days, by: by === drop ? 'model' : 'human', detected: drop.drop },
     },
   ]);
 }
@@ -235,8 +235,11 @@ async function measureDay(
   ]);
 }
 
-/** Whoever the judge was: people correct each. */
-async function askPeople(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
+/**
+ * Compares human judgments before and since the drop. Uses queries of every judge, since human judgments correct each
+ * of them.
+ */
+async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([
     readWindow(context, plan, daysBefore(today, plan.retentionDays), since, null),
     readWindow(context, plan, since, context.clock.now(), null),

@@ -1,4 +1,4 @@
-/** The metrics of judges, as part of the catalogue; judged scores are rows of the measure table. */
+/** Metrics of judges. Judged scores are rows of the measure table instead. */
 import { type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const pipeline = ['pipeline'] as const;
@@ -9,20 +9,20 @@ export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'with
 
 export const judgingMetrics = {
   recalld_live_judged_queries: storedGauge(
-    'Live queries of the trailing window that were graded: by a model, by a person, or by a second person as well.',
+    'Live queries of the trailing window that were graded by a model, by a person, or also by a second person.',
     ['pipeline', 'judge'],
   ),
-  recalld_live_judged_open_queries: storedGauge('Drawn live queries that wait for their grades.', pipeline),
+  recalld_live_judged_open_queries: storedGauge('Live queries drawn for judging that are not graded yet.', pipeline),
   recalld_live_judged_human_sessions: storedGauge(
-    'Sessions of the trailing window that people graded; with fewer than 8, scores are of the model alone and called uncorrected.',
+    'Sessions of the trailing window with human judgments. With fewer than 8, scores come from the model alone and are exported as uncorrected.',
     pipeline,
   ),
   recalld_live_judged_last_success_timestamp_seconds: storedGauge(
-    'When what was graded was last measured; values older than 3 hours are withheld.',
+    'Time of the last measurement of judged live relevance. Values older than 3 hours are withheld.',
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
-    'Live queries of the last days behind recalld_live_ndcg_drop (its n).',
+    'Live queries of the compared days (n of recalld_live_ndcg_drop).',
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
@@ -30,11 +30,11 @@ export const judgingMetrics = {
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(
-    'Live queries of the trailing window that the store was searched deeper for, and graded (n of recalld_live_ndcg_pool_gap).',
+    'Live queries of the trailing window with graded pools (n of recalld_live_ndcg_pool_gap).',
     pipeline,
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions of the trailing window that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
+    'Sessions of the trailing window that both the current judge and people graded (n of recalld_judge_agreement). From 40 sessions on, a low agreement fires an alert.',
     pipeline,
   ),
   recalld_human_agreement_sessions: storedGauge(
@@ -42,48 +42,48 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_min_agreement: storedGauge(
-    'Weighted kappa that the lower bound of recalld_judge_agreement is to reach, as the config has it.',
+    'Configured minimum of the lower bound of recalld_judge_agreement (judged.min_agreement).',
     pipeline,
   ),
   recalld_judge_info: storedGauge(
-    'Who grades live queries, as a fingerprint of the model and its prompt, with how often it was seen to grade otherwise since; always 1.',
+    'The current judge: the fingerprint of its model and prompt, with a counter of detected changes. The value is always 1.',
     ['pipeline', 'fingerprint'],
   ),
   recalld_judge_panel_pairs: storedGauge(
-    'Pairs that the judge grades again every day (n of recalld_judge_drift).',
+    'Query-document pairs that the judge grades again every day (n of recalld_judge_drift).',
     pipeline,
   ),
   recalld_judge_changed_timestamp_seconds: storedGauge(
-    'When the judge was last seen to grade otherwise than before, although the config names the same.',
+    'Time of the last detected change of the judge under an unchanged config.',
     pipeline,
   ),
   recalld_judge_cost_dollars_total: {
     type: 'counter',
-    help: 'US dollars that grades of the model cost, by the prices of the config.',
+    help: 'Cost of model grades in US dollars, at the configured prices.',
     labels: pipeline,
     source: 'process',
   },
   recalld_judge_failures_total: {
     type: 'counter',
-    help: 'Grades that did not come: the judge, retriever or store was not reached (tried again), the answer was no grade twice, the model refused, no document had a text, or a day went by.',
+    help: 'Failed grades by reason: the judge, retriever or store was unreachable (retried), the answer was malformed twice, the model refused, no document had a text, or the query expired after a day.',
     labels: ['pipeline', 'reason'],
     source: 'process',
   },
   recalld_judge_flagged_total: {
     type: 'counter',
-    help: 'Graded documents in which something spoke to the judge; people are to review these grades.',
+    help: 'Graded documents with text that addresses the judge (possible prompt injection). Review these grades.',
     labels: pipeline,
     source: 'process',
   },
   recalld_judge_unaffordable_queries_total: {
     type: 'counter',
-    help: 'Live queries that were not drawn because max_cost_per_day would not pay for their grades.',
+    help: 'Live queries that were not drawn because judged.max_cost_per_day was too low.',
     labels: pipeline,
     source: 'process',
   },
   recalld_evaluation_requests_total: {
     type: 'counter',
-    help: 'Requests with the scores of single live queries that were sent by OTLP: sent, refused (a part of it, for good) or failed (tried again in the next round).',
+    help: 'OTLP requests with scores of single live queries: sent, refused (rejected at least in part, not retried) or failed (retried in the next round).',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },

@@ -1,4 +1,4 @@
-/** How the live traffic of a pipeline is judged, and what that works with. */
+/** How to judge the live traffic of a pipeline, with the connectors it needs. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Embedder } from '../connectors/embedders/embedder.ts';
 import { createChatModel } from '../connectors/models/chat-model.ts';
@@ -11,22 +11,22 @@ import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
 export interface JudgingPlan {
   readonly pipeline: string;
-  /** Null: people alone. */
+  /** Null if people alone grade. */
   readonly judge: Judge | null;
   readonly queriesPerDay: number;
   readonly depth: number;
-  /** Of live traffic, that scores are of. */
+  /** Length of the trailing window of scores. */
   readonly windowMs: number;
-  /** Share of the drawn queries that the store is searched deeper for, and chunks that it is asked for; null: none. */
+  /** Share of the drawn queries with a judgment pool, and chunks per pool; null without pooling. */
   readonly pooling: { readonly share: number; readonly documents: number } | null;
-  /** Shadows that are asked each drawn query too, and whose documents are graded beside. */
+  /** Shadows that also answer each drawn query and whose documents are graded. */
   readonly shadowLists: number;
-  /** US dollars. */
+  /** In US dollars. */
   readonly maxCostPerDay: number;
   readonly humanShare: number;
-  /** Of the queries for people, those that two of them are asked to grade. */
+  /** Share of the queries for people that two people grade. */
   readonly secondReviewerShare: number;
-  /** Weighted kappa of the judge with people, below whose lower bound there is an alarm. */
+  /** An alert fires when the lower bound of the judge's weighted kappa with people is below it. */
   readonly minAgreement: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
@@ -36,13 +36,12 @@ export interface JudgingPlan {
   readonly embedder: Embedder | null;
 }
 
-/** What a pipeline is made of, with the name that finds its config. */
 type Parts = Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'> & { readonly name: string };
 
 /**
- * Of the pipelines whose config has `judged`. Judges open connections when they are first asked.
+ * Creates a plan for each pipeline with `judged`. Judges open connections on their first call.
  *
- * @throws RecalldError config_invalid for an address or file of a judge that cannot be used
+ * @throws RecalldError config_invalid for an unusable address or file of a judge
  */
 export function createJudgingPlans(config: Config, pipelines: readonly Parts[]): JudgingPlan[] {
   return config.pipelines.flatMap(({ name, judged, segments, privacy, shadow, vector_store: store }) => {
@@ -60,7 +59,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         pooling: isSearchable ? judged.pooling : null,
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
-        // Nobody but them grades.
+        // Without a model, people grade every drawn query.
         humanShare: judge === null ? 1 : judged.human_share,
         secondReviewerShare: judged.second_reviewer_share,
         minAgreement: judged.min_agreement,

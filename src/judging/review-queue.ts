@@ -1,4 +1,4 @@
-/** What people are to grade: drawn queries with their documents, without the grades of the model. */
+/** Queries for people to grade, with their documents and without the model's grades. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';
@@ -9,13 +9,13 @@ import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
-  /** Null when the document has gone, or its text is not known. */
+  /** Null if the document is gone or its text is unknown. */
   readonly text: string | null;
-  /** What a person gave before, where two are asked this one; null for none. */
+  /** Grade of an earlier person, or this person's own where the query needs two; null for none. */
   readonly grade: number | null;
-  /** Whether this person is asked for a grade. */
+  /** True if this person is asked to grade it. */
   readonly isOpen: boolean;
-  /** Whether query or document speaks to a grading model. */
+  /** True if the query or the document addresses the grading model. */
   readonly isFlagged: boolean;
 }
 
@@ -23,25 +23,24 @@ export interface ReviewedQuery {
   readonly id: string;
   readonly askedAt: Date;
   readonly text: string;
-  /** In an order that says nothing of ranks, the same each time. */
+  /** In a fixed order that does not reveal ranks. */
   readonly documents: readonly ReviewedDocument[];
 }
 
 export interface ReviewProgress {
-  /** Drawn for people, with something to read. */
+  /** Queries drawn for people that have a readable document. */
   readonly drawn: number;
-  /** Of these, with nothing left to ask this person. */
+  /** Of these, queries with nothing left for this person to grade. */
   readonly graded: number;
   /** Queries that people graded in the last 24 hours. */
   readonly lately: number;
 }
 
-/** `second`: what a second person gave. */
+/** `second`: the independent judgment of a second person. */
 export const listedJudges = ['model', 'person', 'second'] as const;
 
 type ListedJudge = (typeof listedJudges)[number];
 
-/** A stored judgment, as it is listed. */
 export interface ListedJudgment {
   readonly queryId: string;
   readonly documentId: string;
@@ -53,8 +52,8 @@ export interface ListedJudgment {
 }
 
 /**
- * Queries of people that can be read: `j` with its live query `q`, each looked up by its key. Those that were received
- * before $3, the start of the longest window, count in no score any more.
+ * Readable queries for people: `j` with its live query `q`, looked up by key. Queries received before $3, the start of
+ * the longest window, no longer count in any score.
  */
 const readable = `
   judged_queries j
@@ -69,7 +68,7 @@ const grades = `
   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
-/** Whether the person $2 may see no other's grade of the document, and give a second one; null is nobody. */
+/** True if person $2 gives the second judgment and must not see the first. Null stands for no particular person. */
 const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
@@ -106,11 +105,10 @@ export function createReviewQueue(pool: Pool) {
   };
   return {
     /**
-     * The next that nobody has graded whole, or a second person is to, in the random order of their draw, so that those
-     * who stop early have graded a random part.
+     * The next queries to grade, in their random draw order, so that a person who stops early has graded a random part.
      *
-     * @param person who is asked
-     * @param skipped ids that are left for later
+     * @param person who grades
+     * @param skipped ids of queries that this person postponed
      */
     next: (
       pipeline: string,
@@ -127,13 +125,13 @@ export function createReviewQueue(pool: Pool) {
         [skipped, limit],
       ),
 
-    /** One query that was drawn for people, graded or not; null when it is none. */
+    /** Finds a query drawn for people, graded or not; null if it was not drawn. */
     async find(pipeline: string, person: string, now: Date, id: string): Promise<ReviewedQuery | null> {
       const [found] = await read(pipeline, person, now, 'and j.query_id = $4::text', [id]);
       return found ?? null;
     },
 
-    /** @param person who is asked; null for a first person, whoever it is */
+    /** @param person who grades; null for any first person */
     async progress(pipeline: string, person: string | null, now: Date): Promise<ReviewProgress> {
       const { rows } = await pool.query<{ drawn: number; open: number; lately: number }>(
         `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open,
@@ -146,7 +144,7 @@ export function createReviewQueue(pool: Pool) {
       return { drawn, graded: drawn - open, lately };
     },
 
-    /** Counts grades of the model since a time, and of these the flagged ones. */
+    /** Counts model grades since `since`, and the flagged ones among them. */
     async flagged(pipeline: string, since: Date): Promise<FlaggedGrades> {
       const rows = await queryRows<FlaggedGrades>(
         pool,
@@ -157,7 +155,7 @@ export function createReviewQueue(pool: Pool) {
       return rows[0] ?? { graded: 0, flagged: 0 };
     },
 
-    /** Judgments of a pipeline, newest first, from the place `offset` on; of flagged texts alone, where asked. */
+    /** Judgments of a pipeline, newest first, starting at `offset`; only those of flagged texts if `isFlaggedOnly`. */
     list: (pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> =>
       queryRows(
         pool,
@@ -169,7 +167,6 @@ export function createReviewQueue(pool: Pool) {
   };
 }
 
-/** Documents in an order that says nothing of their rank. */
 function shuffled({ id, documents, ...query }: ReviewedQuery): ReviewedQuery {
   const place = ({ id: document }: ReviewedDocument): string => hash('sha256', JSON.stringify([id, document]), 'hex');
   return { id, ...query, documents: documents.toSorted((a, b) => (place(a) < place(b) ? -1 : 1)) };

@@ -1,4 +1,7 @@
-/** Alerts on judges: one that is not reached, gives no grades, disagrees with people, or is no longer measured. */
+/**
+ * Alerts on judges: unreachable, failing, disagreeing with people, changed, or no longer measured; and on drops of
+ * judged relevance.
+ */
 import {
   type AlertRule,
   asked,
@@ -8,7 +11,7 @@ import {
   type RuleGroup,
   type RuleSettings,
 } from '../../platform/metrics/alert-rules.ts';
-import { ENOUGH_SESSIONS } from '../rules/agreement.ts';
+import { MIN_AGREEMENT_SESSIONS } from '../rules/agreement.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
@@ -16,7 +19,7 @@ const name = '{{ $labels.pipeline }}';
 const limit = maxBy(pipeline, 'recalld_judge_min_agreement');
 const disagrees = [
   `${maxBy(pipeline, 'recalld_judge_agreement_ci_low')} < on (pipeline) ${limit}`,
-  `and on (pipeline) (${maxBy(pipeline, 'recalld_judge_agreement_sessions')} >= ${ENOUGH_SESSIONS}`,
+  `and on (pipeline) (${maxBy(pipeline, 'recalld_judge_agreement_sessions')} >= ${MIN_AGREEMENT_SESSIONS}`,
   `or on (pipeline) ${maxBy(pipeline, 'recalld_judge_agreement_ci_high')} < on (pipeline) ${limit})`,
 ].join('\n');
 
@@ -24,14 +27,14 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   {
     alert: 'RecalldJudgeNotReached',
     severity: 'warning',
-    // A round gives up after three queries, and there is one an hour.
+    // An hourly round ends after three unreachable queries.
     expr: `${increaseBy(pipeline, 'recalld_judge_failures_total', '3h', { reason: ['unreachable'] })} >= 6`,
     for: '10m',
     keepFiringFor: '1h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} was not reached.`,
-    description: `Live queries of ${name} could not be graded {{ $value | humanize }} times within three hours, because the judge, the retriever or the store did not answer. They wait, and are given up after a day.`,
+    summary: `${name}: judge unreachable`,
+    description: `The judge, the retriever or the store did not answer {{ $value | humanize }} times within 3 hours while live queries of ${name} were graded. The queries are retried every hour and expire after a day.`,
   },
   {
     alert: 'RecalldJudgeFailing',
@@ -41,8 +44,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '1h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} gave no grades.`,
-    description: `{{ $value | humanize }} documents of ${name} got no grade within six hours: the judge refused, or answered twice with no grade. Each counts as grade 0 in what the model says.`,
+    summary: `${name}: judge returns no grades`,
+    description: `The judge refused or gave a malformed answer twice for {{ $value | humanize }} documents of ${name} within 6 hours. Each of them counts as grade 0 in uncorrected scores.`,
   },
   {
     alert: 'RecalldJudgeDisagrees',
@@ -52,7 +55,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} did not grade as people do.`,
+    summary: `${name}: judge disagrees with people`,
     description: agreementText(groupLabels),
   },
   {
@@ -63,8 +66,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `Live queries of ${name} were answered worse than before.`,
-    description: `The nDCG of live queries of ${name} lies {{ $value | printf "%.2f" }} below that of the weeks before, by the grades of people and, beyond chance, by those of the model too. The judge is what it was.`,
+    summary: `${name}: judged live nDCG dropped`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks. Model grades show it beyond chance, and human judgments confirm it. The judge itself has not changed.`,
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -74,8 +77,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `By the judge, live queries of ${name} were answered worse than before.`,
-    description: `The nDCG of live queries of ${name} lies {{ $value | printf "%.2f" }} below that of the weeks before by the grades of the model, which is what it was. People have not graded enough of these days to say whether it is so.`,
+    summary: `${name}: judged live nDCG dropped, not confirmed by people yet`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks, by model grades. The judge itself has not changed. People have graded too few of these queries to confirm it.`,
   },
   {
     alert: 'RecalldJudgeChanged',
@@ -83,8 +86,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     expr: `time() - ${maxBy(pipeline, 'recalld_judge_changed_timestamp_seconds')} < 86400`,
     by: pipeline,
     dashboard: 'live',
-    summary: `The judge of ${name} grades otherwise than it did.`,
-    description: `Fixed pairs that the judge of ${name} graded again got other grades than at first, by more than chance, {{ $value | humanizeDuration }} ago. What the model says alone begins anew; scores that people correct still hold.`,
+    summary: `${name}: judge changed`,
+    description: `The judge of ${name} gave fixed query-document pairs different grades than before, beyond chance, {{ $value | humanizeDuration }} ago. Uncorrected scores start over; scores corrected by people remain valid.`,
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',
@@ -93,8 +96,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     for: '10m',
     by: pipeline,
     dashboard: 'itself',
-    summary: `Judged live relevance of ${name} is no longer measured.`,
-    description: `What was graded of the live traffic of ${name} was last measured {{ $value | humanizeDuration }} ago; its scores are withheld.`,
+    summary: `${name}: judged live relevance no longer measured`,
+    description: `Judged live relevance of ${name} was last measured {{ $value | humanizeDuration }} ago, so its scores are withheld.`,
   },
 ];
 
@@ -103,11 +106,11 @@ const read = (metric: string, places: number): string =>
 
 function agreementText(groupLabels: readonly string[]): string {
   const kappa = read('recalld_judge_agreement', 2);
-  const bounds = `95 % ${read('recalld_judge_agreement_ci_low', 2)} to ${read('recalld_judge_agreement_ci_high', 2)}`;
+  const interval = `95 % CI ${read('recalld_judge_agreement_ci_low', 2)}-${read('recalld_judge_agreement_ci_high', 2)}`;
   const sessions = `n = ${read('recalld_judge_agreement_sessions', 0)} sessions`;
-  return `${ofAlert('$of', groupLabels, pipeline)}The agreement of the judge of ${name} with people (weighted kappa) is ${kappa} (${bounds}, ${sessions}); its lower bound is to be at least ${read('recalld_judge_min_agreement', 2)}. Judged live scores still hold, but are less well known than they could be.`;
+  return `${ofAlert('$of', groupLabels, pipeline)}The judge of ${name} agrees with people at a weighted kappa of ${kappa} (${interval}, ${sessions}); the lower bound is below the minimum of ${read('recalld_judge_min_agreement', 2)}. Corrected scores remain valid, but their confidence intervals are wider than necessary.`;
 }
 
-export function judgingGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>): RuleGroup {
+export function judgingGroup({ groupLabels }: RuleSettings): RuleGroup {
   return { name: 'recalld-judging', recordings: [], alerts: alertsFor(groupLabels) };
 }

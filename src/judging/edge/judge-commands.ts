@@ -1,4 +1,4 @@
-/** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
+/** Command `recalld judge`: shows judged live relevance, runs a round now, and exports and imports human judgments. */
 
 import { type Command } from 'commander';
 import { z } from 'zod';
@@ -30,7 +30,7 @@ import { judgePipeline } from '../judge-live-traffic.ts';
 import { HUMAN_AGREEMENT, JUDGE_AGREEMENT, JUDGED_QUERIES, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
 import { createJudgingPlans } from '../plan.ts';
 import type { ReviewedQuery } from '../review-queue.ts';
-import { type Agreement, agreementWords } from '../rules/agreement.ts';
+import { type Agreement, formatAgreement } from '../rules/agreement.ts';
 import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
 import { measuresOfScore } from '../rules/judged-measures.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
@@ -50,36 +50,36 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     judgeSubcommand(
       'status',
-      'What was graded in the trailing window, and what it says of all live traffic.',
+      'Show graded queries of the trailing window, and the scores that they give for all live traffic.',
       'recalld judge status --pipeline support-docs',
     ).action((options: JudgeOptions) => withJudged(options, signal, showStatus)),
   );
   command.addCommand(
     judgeSubcommand(
       'run',
-      'Draw, grade and measure now, in place of waiting for the hour.',
+      'Draw, grade and measure now instead of at the next full round.',
       'recalld judge run --pipeline support-docs',
     ).action((options: JudgeOptions) => withJudged(options, signal, runRound)),
   );
   command.addCommand(
     judgeSubcommand(
       'review',
-      'Write the queries that people are to grade next to a file, without the grades of the model.',
+      'Write the next queries for people to grade to a file, without the grades of the model.',
       'recalld judge review --pipeline support-docs --out review.jsonl',
     )
-      .requiredOption('--out <file>', 'file to write, a line of JSON for each query')
-      .option('--queries <n>', 'at most so many', parseCount, 20)
-      .option('--force', 'replace the file if it is there', false)
+      .requiredOption('--out <file>', 'file to write, one JSON line per query')
+      .option('--queries <n>', 'maximum number of queries', parseCount, 20)
+      .option('--force', 'overwrite an existing file', false)
       .action((options: JudgeOptions & { readonly out: string; readonly queries: number; readonly force: boolean }) =>
         withJudged(options, signal, async ({ store }) => {
           const { pipeline, out, queries, force } = options;
           const next = await store.db.judging.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
           if (options.json === true) printJson({ file: out, queries: next.length });
-          else if (next.length === 0) printLine('There is nothing to grade now.');
+          else if (next.length === 0) printLine('No queries to grade.');
           else
             printLine(
-              `${plural(next.length, 'query', 'queries')}; set each grade in ${out} from 0 to 3, then: recalld judge import ${out} --pipeline ${pipeline}`,
+              `Wrote ${plural(next.length, 'query', 'queries')} to ${out}. Set each grade from 0 to 3, then run: recalld judge import ${out} --pipeline ${pipeline}`,
             );
         }),
       ),
@@ -87,7 +87,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     judgeSubcommand(
       'import',
-      'Store the grades of a file of `judge review`.',
+      'Store the grades of a file written by `judge review`.',
       'recalld judge import review.jsonl --pipeline support-docs',
     )
       .argument('<file>', 'file with grades')
@@ -106,10 +106,13 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
           if (options.json === true) printJson({ accepted, rejected });
           else
             printLine(
-              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} left out: their queries were not drawn, or not with that document`}.`,
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected: the query was not drawn for judging, or not with that document`}.`,
             );
           if (known.length > 0 && accepted === 0)
-            throw new RecalldError('judgment_unknown', `No query of ${file} was drawn of ${options.pipeline}.`);
+            throw new RecalldError(
+              'judgment_unknown',
+              `No query in ${file} was drawn for judging in ${options.pipeline}.`,
+            );
         }),
       ),
   );
@@ -134,7 +137,7 @@ async function withJudged(
   if (pipeline?.judged === undefined) {
     throw new RecalldError(
       'config_invalid',
-      `The pipeline "${options.pipeline}" is not judged; add \`judged: {judge: {kind: llm}}\` to it, or {kind: none} for people alone.`,
+      `The pipeline "${options.pipeline}" is not judged. Add \`judged: {judge: {kind: llm}}\` to its config, or {kind: none} to let people grade alone.`,
     );
   }
   await withCommandStore(settings, (store) => work({ settings, store, options }));
@@ -146,10 +149,10 @@ async function runRound({ settings, store, options }: JudgedWork): Promise<void>
   const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
     const [plan] = createJudgingPlans(config, [pipeline]);
     if (plan === undefined) return null;
-    // What a command counts is shown by nobody.
+    // Nothing reads the metrics of a command.
     const meter = { increment: () => undefined, set: () => undefined, observe: () => undefined };
     try {
-      // Scores go to the tracing platform with the next round of the daemon.
+      // The daemon's next round sends scores to the tracing platform.
       return await judgePipeline({ ...store, otlp: null, meter, hashKey }, plan, signal, 0);
     } finally {
       plan.judge?.close?.();
@@ -208,21 +211,22 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
   const shown: Content = [
     flagged.graded > 0 && paragraph(flaggedSentence(pipeline, flagged)),
     scores.length === 0
-      ? paragraph('Nothing is measured yet; the first hour after the start only begins.')
+      ? paragraph('No scores yet. The first round draws no queries; scores follow within two hours of the start.')
       : table('Scores of live traffic', scores, [
           ['Score', ({ measure, k }) => `${measureRow(measure).title} @${k}`],
-          ['Value, 95 % bounds', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
+          ['Value (95 % CI)', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
           ['n', ({ n }) => n, 'number'],
         ]),
-    judge !== null && paragraph(`The judge is ${judge.fingerprint}, since ${judge.since}.`),
-    drift !== null &&
-      paragraph('It grades ', bounded(drift, 'difference'), ` higher than at first, over ${drift.n} pairs.`),
-    agreement !== null && paragraph(`Agreement of the judge with people: ${agreementWords(agreement)}.`),
+    judge !== null && paragraph(`Judge: ${judge.fingerprint}, since ${judge.since}.`),
+    drift !== null && paragraph('Judge drift: ', bounded(drift, 'difference'), ` grades, over ${drift.n} pairs.`),
+    agreement !== null && paragraph(`Agreement of judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
     humanAgreement !== null &&
       paragraph(
-        `Agreement of two people: ${agreementWords(humanAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
+        `Agreement of two people (weighted kappa): ${formatAgreement(humanAgreement)}. Both graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
       ),
-    paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: ${dollars(today)}.`),
+    paragraph(
+      `People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(today)}.`,
+    ),
   ];
   printLine(terminalText(shown, now));
 }
@@ -232,7 +236,7 @@ function agreementJson(agreement: Agreement | null) {
   return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
 }
 
-/** Since when who grades; null where people alone do. */
+/** The current judge, and since when it grades; null if people alone grade. */
 function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
   return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
 }
@@ -256,16 +260,16 @@ export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): str
 }
 
 /**
- * The grades of a file: lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A grade of null is
- * none, and leaves what is there.
+ * Reads the judgments of a file with lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A
+ * null grade is skipped.
  *
- * @throws RecalldError file_malformed with the line and what is wrong
+ * @throws RecalldError file_malformed with the line and the problem
  */
 export function readGrades(text: string, file: string): HumanJudgment[] {
   const refuse = (line: number, problem: string): RecalldError =>
     new RecalldError(
       'file_malformed',
-      `${file}, line ${line}: ${problem}; write {"query_id", "documents": [{"id", "grade"}]} with grades from 0 to ${MAX_GRADE}.`,
+      `${file}, line ${line}: ${problem}. Expected {"query_id", "documents": [{"id", "grade"}]} with grades from 0 to ${MAX_GRADE}.`,
     );
   return text.split('\n').flatMap((line, index): HumanJudgment[] => {
     if (line.trim() === '') return [];
@@ -273,14 +277,14 @@ export function readGrades(text: string, file: string): HumanJudgment[] {
     try {
       value = parseBoundedJson(line);
     } catch {
-      throw refuse(index + 1, 'this is no JSON');
+      throw refuse(index + 1, 'invalid JSON');
     }
     const one = single.safeParse(value);
     if (one.success) return given(one.data.query_id, [{ id: one.data.document_id, grade: one.data.grade }]);
     const query = reviewed.safeParse(value);
     if (query.success) return given(query.data.query_id, query.data.documents);
     const path = query.error.issues[0]?.path.join('.') ?? '';
-    throw refuse(index + 1, path === '' ? 'this is no judgment' : `${path} is missing or not what it should be`);
+    throw refuse(index + 1, path === '' ? 'not a judgment' : `${path} is missing or invalid`);
   });
 }
 

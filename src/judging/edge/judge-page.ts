@@ -1,4 +1,4 @@
-/** The page *Judge*: what it shows, how it is made, and what its forms do. */
+/** The console page *Judge*: its data, its content and its forms. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { dollars } from '../../core/format.ts';
@@ -20,7 +20,7 @@ import {
 import type { Grader } from '../human-judgments.ts';
 import { HUMAN_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
 import type { ReviewedDocument, ReviewedQuery } from '../review-queue.ts';
-import { agreementWords } from '../rules/agreement.ts';
+import { formatAgreement } from '../rules/agreement.ts';
 import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
 import { gradeMeanings } from '../rules/judge-prompt.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
@@ -37,12 +37,12 @@ export function judgePage(data: JudgePageData): PageContent {
     content: [
       section(
         'judge',
-        'How well do these documents answer?',
-        { lead: 'Live queries that were drawn at random. The order of the documents says nothing of their rank.' },
+        'How well do these documents answer the query?',
+        { lead: 'Randomly drawn live queries. The order of the documents does not show their rank.' },
         progress.drawn > 0 &&
           paragraph(
             { kind: 'progress', value: progress.graded, of: progress.drawn, label: 'Queries graded' },
-            ` ${progress.graded} of ${progress.drawn} queries graded; ${progress.lately} were graded in the last 24 hours`,
+            ` ${progress.graded} of ${progress.drawn} queries graded, ${progress.lately} in the last 24 hours`,
           ),
         query === null ? nothing(data) : queryOf(data, query),
         last !== null &&
@@ -51,14 +51,14 @@ export function judgePage(data: JudgePageData): PageContent {
             text: 'Undo the last grade',
             attributes: { class: 'quiet', name: 'grade', value: 'none', accessKey: 'u' },
           }),
-        skipped.length > 0 && paragraph(link('Back to what was left for later', pipelinePath(pipeline, 'judge'))),
+        skipped.length > 0 && paragraph(link('Back to postponed queries', pipelinePath(pipeline, 'judge'))),
       ),
       section(
         'grades',
         'Grades',
-        { lead: 'A model that grades goes by the same words.' },
+        { lead: 'A grading model uses the same definitions.' },
         table(
-          'Grades and what they mean',
+          'Meaning of the grades',
           [...gradeMeanings.entries()],
           [
             ['Grade', ([grade]) => grade, 'number'],
@@ -68,24 +68,24 @@ export function judgePage(data: JudgePageData): PageContent {
         ),
         humanAgreement !== null &&
           lead(
-            `Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(humanAgreement)}.`,
+            `A second person grades some queries independently. Their agreement (weighted kappa) is ${formatAgreement(humanAgreement)}.`,
           ),
         flagged.graded > 0 && lead(flaggedSentence(pipeline, flagged)),
-        costToday > 0 && lead(`The grades of the model cost ${dollars(costToday)} today (UTC).`),
+        costToday > 0 && lead(`Model grades cost ${dollars(costToday)} today (UTC).`),
       ),
     ],
   };
 }
 
 function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
-  if (!isJudged) return empty('This pipeline is not judged.', 'Add `judged` to it in the config.');
+  if (!isJudged) return empty('This pipeline is not judged.', 'Add `judged` to its config.');
   return empty(
     progress.drawn === 0
       ? 'No live query has been drawn for people yet.'
       : skipped.length > 0
-        ? 'The rest was left for later.'
-        : 'All that was drawn for people is graded.',
-    'A few are drawn every hour.',
+        ? 'All remaining queries are postponed.'
+        : 'All drawn queries are graded.',
+    'New queries are drawn every hour.',
   );
 }
 
@@ -98,14 +98,14 @@ function queryOf(data: JudgePageData, query: ReviewedQuery): Content {
       'judged',
       query.documents.map((document) => documentOf(data, query.id, document, document === open)),
     ),
-    paragraph({ ...link('Leave it for later', pipelinePath(data.pipeline, 'judge'), { skip }), key: 's' }),
+    paragraph({ ...link('Postpone', pipelinePath(data.pipeline, 'judge'), { skip }), key: 's' }),
   ];
 }
 
-/** @param isNext whether it is the first without a grade, which keys go to */
+/** @param isNext true for the first document without a grade, which gets the access keys */
 function documentOf(data: JudgePageData, query: string, document: ReviewedDocument, isNext: boolean): Content {
   const { id, text, grade, isFlagged } = document;
-  if (text === null) return paragraph('This document has gone.');
+  if (text === null) return paragraph('This document is no longer available.');
   const typed: Content = isNext && [
     {
       kind: 'input',
@@ -133,7 +133,7 @@ function documentOf(data: JudgePageData, query: string, document: ReviewedDocume
     isFlagged &&
       paragraph(
         badge('flagged', 'warning'),
-        ' The query or this document speaks to a model that grades. Grade what else it says.',
+        ' The query or this document addresses a grading model. Ignore that part when you grade.',
       ),
     styledParagraph('document', verbatim(text)),
     gradeForm(
@@ -141,7 +141,7 @@ function documentOf(data: JudgePageData, query: string, document: ReviewedDocume
       query,
       id,
       [typed, { kind: 'group', style: 'grades', label: 'Grade', content: buttons }],
-      paragraph('To grade it takes an API key with the scope admin.'),
+      paragraph('Grading needs an API key with the scope admin.'),
     ),
   ];
 }
@@ -159,14 +159,17 @@ function gradeForm(
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** An address of more is refused by some servers. */
+/** Some servers refuse longer addresses. */
 const MAX_SKIPPED = 50;
 
 function skippedOf(text = ''): string[] {
   return text.split(' ').filter(Boolean).slice(-MAX_SKIPPED);
 }
 
-/** @param query `person`: who looks; `query`: the one to show while it has something open; `skip`: those left for later; `last`: what to take back */
+/**
+ * @param query `person`: the reader; `query`: the query to show while it has an open document; `skip`: postponed
+ * queries; `last`: the document graded last
+ */
 export async function readJudgePage(
   { db, reads, clock }: Context,
   pipeline: string,
@@ -184,25 +187,25 @@ export async function readJudgePage(
   return {
     pipeline,
     isJudged,
-    /** Null: there is nothing to grade. */
+    /** Null if there is nothing to grade. */
     query: next,
     progress: await reviews.progress(pipeline, person, now),
     flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
-    /** Of two people in the trailing window; null where too little is known. */
+    /** Null with too little data in the trailing window. */
     humanAgreement: recordedAgreement(await reads.measurements.latest(now), pipeline, HUMAN_AGREEMENT),
-    /** US dollars that the judge has cost today (UTC). */
+    /** Cost of the judge today (UTC), in US dollars. */
     costToday: (await spending.spent(pipeline, now)).today,
     skipped,
-    /** What was graded last, to be taken back. */
+    /** The last grade, for undo. */
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };
 }
 
 /**
- * Stores or takes back a grade.
+ * Stores or withdraws a grade.
  *
- * @returns where to go on
- * @throws RecalldError body_unreadable for what is no grade, judgment_unknown for a query that was not drawn
+ * @returns the address to redirect to
+ * @throws RecalldError body_unreadable for an invalid grade, judgment_unknown for a query that was not drawn
  */
 export async function storeGrade(
   { db, clock }: Context,
@@ -214,14 +217,18 @@ export async function storeGrade(
   const given = fields['grade'] ?? typed;
   const grade = given === 'none' ? null : Number(given);
   if (given === '' || (grade !== null && !(Number.isInteger(grade) && grade >= 0 && grade <= MAX_GRADE)))
-    throw new RecalldError('body_unreadable', `A grade is a number from 0 to ${MAX_GRADE}; go back and choose one.`);
+    throw new RecalldError(
+      'body_unreadable',
+      `A grade must be a number from 0 to ${MAX_GRADE}. Go back and choose one.`,
+    );
   const [isKnown] = await db.judging.judged.recordHumanJudgments(
     pipeline,
     [{ queryId, documentId, grade }],
     grader,
     clock.now(),
   );
-  if (isKnown !== true) throw new RecalldError('judgment_unknown', 'This query was not drawn, or has been erased.');
+  if (isKnown !== true)
+    throw new RecalldError('judgment_unknown', 'This query was not drawn for judging, or has been erased.');
   const last = grade === null ? null : documentId;
   return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });
 }

@@ -1,4 +1,4 @@
-/** Panels of judged live relevance, on the dashboard of live traffic. */
+/** Panels of judged live relevance on the live traffic dashboard. */
 
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -20,36 +20,36 @@ const scores: readonly MeasurePanel[] = [
 
 const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
-  { metric: 'recalld_live_drop_state', title: 'What is said of the fall', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the fall (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
+  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries in the drop (n)', unit: 'short', min: 0 },
   { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
-  { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries behind the pool gap (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries in the pool gap (n)', unit: 'short', min: 0 },
   'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
-    title: 'Sessions behind the agreement (n)',
+    title: 'Sessions in the agreement (n)',
     unit: 'short',
     min: 0,
   },
   'recalld_human_agreement',
   {
     metric: 'recalld_human_agreement_sessions',
-    title: 'Sessions that two people graded (n)',
+    title: 'Sessions graded by two people (n)',
     unit: 'short',
     min: 0,
   },
-  { metric: 'recalld_judge_min_agreement', title: 'Agreement that is asked for', unit: 'none', min: 0, max: 1 },
+  { metric: 'recalld_judge_min_agreement', title: 'Minimum agreement', unit: 'none', min: 0, max: 1 },
   'recalld_judge_drift',
-  { metric: 'recalld_judge_panel_pairs', title: 'Pairs that are graded again (n)', unit: 'short', min: 0 },
-  { metric: 'recalld_live_judged_queries', title: 'Queries graded in the window (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_judge_panel_pairs', title: 'Drift panel pairs (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_judged_queries', title: 'Graded queries in the window (n)', unit: 'short', min: 0 },
   {
     metric: 'recalld_live_judged_human_sessions',
-    title: 'Sessions that people graded',
+    title: 'Human-graded sessions',
     unit: 'short',
     min: 0,
     note: 'With fewer than 8, scores are uncorrected.',
   },
-  { metric: 'recalld_live_judged_open_queries', title: 'Queries that wait for grades', unit: 'short', min: 0 },
+  { metric: 'recalld_live_judged_open_queries', title: 'Queries waiting for grades', unit: 'short', min: 0 },
 ];
 
 export function judgedPanels(): Builder<Panel>[] {
@@ -57,15 +57,15 @@ export function judgedPanels(): Builder<Panel>[] {
     ...measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }),
     ...measureGraphs(behind, { width: 6 }),
     metricTable({
-      title: 'Who grades',
-      description: `${metricCatalogue.recalld_judge_info.help} Another fingerprint is noted as a deployment.`,
+      title: 'Current judge',
+      description: `${metricCatalogue.recalld_judge_info.help} A new fingerprint is recorded as a deployment.`,
       width: 6,
       height: 4,
       queries: [{ expr: maxBy(['pipeline', 'fingerprint'], 'recalld_judge_info') }],
       show: { pipeline: 'Pipeline', fingerprint: 'Fingerprint' },
     }),
     graph({
-      title: 'Since the judge changed',
+      title: 'Time since the judge changed',
       description: metricCatalogue.recalld_judge_changed_timestamp_seconds.help,
       unit: 's',
       min: 0,
@@ -73,43 +73,42 @@ export function judgedPanels(): Builder<Panel>[] {
       queries: [{ expr: `time() - ${maxBy([], 'recalld_judge_changed_timestamp_seconds')}`, legend: 'age' }],
     }),
     graph({
-      title: 'Cost of the judge',
-      description: 'US dollars between two points of the graph.',
+      title: 'Judge cost',
+      description: 'US dollars per graph interval.',
       unit: 'currencyUSD',
       min: 0,
       width: 6,
       queries: [{ expr: increaseBy([], 'recalld_judge_cost_dollars_total'), legend: 'cost' }],
     }),
     graph({
-      title: 'Grades that did not come',
-      description: 'Of all replicas, between two points of the graph, and why.',
+      title: 'Failed grades',
+      description: 'Failed grades of all replicas by reason, per graph interval.',
       unit: 'short',
       min: 0,
       width: 6,
       queries: [{ expr: increaseBy(['reason'], 'recalld_judge_failures_total'), legend: '{{reason}}' }],
     }),
     graph({
-      title: 'Not drawn, and taken out',
-      description:
-        'Queries that the money of the day would not pay for, and documents in which something spoke to the judge.',
+      title: 'Unaffordable queries and flagged documents',
+      description: 'Queries beyond the daily budget, and documents with text that addresses the judge.',
       unit: 'short',
       min: 0,
       width: 6,
       queries: [
-        { expr: increaseBy([], 'recalld_judge_unaffordable_queries_total'), legend: 'not affordable' },
-        { expr: increaseBy([], 'recalld_judge_flagged_total'), legend: 'spoke to the judge' },
+        { expr: increaseBy([], 'recalld_judge_unaffordable_queries_total'), legend: 'unaffordable queries' },
+        { expr: increaseBy([], 'recalld_judge_flagged_total'), legend: 'flagged documents' },
       ],
     }),
     graph({
       title: 'Scores sent to the tracing platform',
-      description: 'Requests of all replicas, between two points of the graph, and what became of them.',
+      description: 'Requests of all replicas by outcome, per graph interval.',
       unit: 'short',
       min: 0,
       width: 6,
       queries: [{ expr: increaseBy(['outcome'], 'recalld_evaluation_requests_total'), legend: '{{outcome}}' }],
     }),
     graph({
-      title: 'Since what was graded was measured',
+      title: 'Time since the last measurement',
       description: 'Values older than 3 hours are withheld.',
       unit: 's',
       min: 0,

@@ -1,4 +1,4 @@
-/** `/v1/judgments`: grades of live queries, by the model and by people. */
+/** Routes of `/v1/judgments`: model and human judgments of live queries. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
@@ -12,11 +12,11 @@ import { listedJudges } from '../review-queue.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
 
 const newJudgment = z.strictObject({
-  query_id: identifier.describe('A live query that was drawn to be judged.'),
+  query_id: identifier.describe('Id of a live query that was drawn for judging.'),
   pipeline: identifier.describe('Pipeline of the config.'),
-  document_id: identifier.describe('One of its documents.'),
-  grade: z.int().min(0).max(MAX_GRADE).describe('0 to 3; a later grade takes the place of an earlier one.'),
-  judge: z.literal('person').default('person').describe('Grades of the model are its own.'),
+  document_id: identifier.describe('Id of one of its documents.'),
+  grade: z.int().min(0).max(MAX_GRADE).describe('0 to 3. A later grade replaces an earlier one.'),
+  judge: z.literal('person').default('person').describe('Only `person`: model grades cannot be posted.'),
 });
 
 const newJudgments = z.union([newJudgment, z.array(newJudgment).min(1).max(1000)]);
@@ -29,16 +29,16 @@ const recorded = z.object({
 const judgmentSchema = z.object({
   query_id: z.string(),
   document_id: z.string(),
-  judge: z.enum(listedJudges).describe('`second`: a second person, who did not see the grade of the first.'),
-  grade: z.int().nullable().describe('Null where the model gave none, with the problem.'),
+  judge: z.enum(listedJudges).describe('`second`: independent judgment of a second person.'),
+  grade: z.int().nullable().describe('Null if the model gave none; see `problem`.'),
   problem: z.string().nullable(),
-  flagged: z.boolean().describe('Something in the texts speaks to the model that graded them; review the grade.'),
+  flagged: z.boolean().describe('A text addresses the grading model; review the grade.'),
   judged_at: z.iso.datetime(),
 });
 
 const judgmentListQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
-  flagged: z.enum(['true', 'false']).default('false').describe('`true`: those of texts that speak to the model alone.'),
+  flagged: z.enum(['true', 'false']).default('false').describe('`true` returns only flagged judgments.'),
   ...numberedPageShape,
 });
 
@@ -47,25 +47,25 @@ export const judgingEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/judgments',
     tag: 'judging',
-    summary: 'Store grades of people for documents of drawn live queries: one, or a list of up to 1,000.',
+    summary: 'Store human judgments of documents of drawn live queries: one, or a list of up to 1,000.',
     scope: 'admin',
     body: newJudgments,
-    responses: { '201': { description: 'What was stored.', body: recorded } },
+    responses: { '201': { description: 'The number of stored judgments, and the rejected ones.', body: recorded } },
   },
   {
     method: 'get',
     path: '/v1/judgments',
     tag: 'judging',
-    summary: 'Grades of a pipeline, newest first.',
+    summary: 'Judgments of a pipeline, newest first.',
     scope: 'read',
     query: judgmentListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(judgmentSchema) } },
+    responses: { '200': { description: 'A page of judgments.', body: pageOf(judgmentSchema) } },
   },
 ];
 
 const NOT_DRAWN =
-  'The query was not drawn to be judged, or not with this document; `recalld judge review` gives those that were.';
+  'This query was not drawn for judging, or not with this document. List the drawn ones with `recalld judge review`.';
 
 export function addJudgments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
   const { clock, pipelines } = context;

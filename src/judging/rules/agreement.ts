@@ -1,6 +1,6 @@
 /**
- * How well two grade alike: a model and people, two people, or a judge and itself on the pairs that it grades again
- * every day.
+ * Agreement of two graders (a model and people, two people), and drift of a judge on the pairs that it regrades every
+ * day.
  */
 
 import { decimal, interval } from '../../core/format.ts';
@@ -10,11 +10,11 @@ import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-n
 import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
-/** One document of one query that both graded. */
+/** One document of one query, graded by both. */
 export interface GradedPair {
-  /** Names what was drawn together: the session. */
+  /** Identifies the session, the cluster of the draw. */
   readonly cluster: string | number;
-  /** Inverse of the chance of being graded by both; any positive number. */
+  /** Inverse probability of being graded by both; any positive number. */
   readonly weight: number;
   /** Grades 0 to 3. */
   readonly first: number;
@@ -22,9 +22,9 @@ export interface GradedPair {
 }
 
 export interface Agreement {
-  /** 1: the same grades; 0: as by chance; negative: worse than that. */
+  /** 1 for identical grades, 0 for chance agreement, negative for less than chance. */
   readonly kappa: number;
-  /** 95 % bounds. */
+  /** 95 % confidence interval. */
   readonly low: number;
   readonly high: number;
   readonly sessions: number;
@@ -32,29 +32,31 @@ export interface Agreement {
 }
 
 /**
- * From so many sessions on, a lower bound that is too low says something of the judge, and not of how few people graded:
- * that of a judge whose kappa is 0.6 then lies below 0.4 in at most one week of twenty, with half as many in every third.
+ * Number of sessions from which a low lower bound says something about the judge rather than about the sample size: for
+ * a judge with kappa 0.6, the bound then lies below 0.4 in at most 1 of 20 weeks; with half as many sessions, in 1 of
+ * 3.
  */
-export const ENOUGH_SESSIONS = 40;
+export const MIN_AGREEMENT_SESSIONS = 40;
 
 const TAIL = 0.025;
 const MIN_SESSIONS = 2;
 
 /**
- * Cohen's kappa with quadratic weights (Cohen 1968) of weighted pairs: 1 - sum w (a - b)^2 / sum w of the squared
- * differences that the margins give by chance. Null where those are all 0: both always gave the same one grade.
+ * Cohen's kappa with quadratic weights (Cohen 1968) of weighted pairs: 1 minus the weighted squared differences over
+ * those expected from the margins by chance. Null if the expected ones are 0, because both always gave the same single
+ * grade.
  */
 export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): number | null {
   return kappaOf(momentsOf(pairs));
 }
 
 /**
- * Kappa with bounds: Fisher's z, which makes the spread of an agreement about normal (quadratic kappa is an intraclass
- * correlation, Fleiss and Cohen 1973), -+ t times the standard error of a jackknife that leaves out one session at a time,
- * with Kish's degrees of freedom. Where not one pair differs, one pair more that differs by a grade is thought added, so
- * that agreement on a few is not taken for certain.
+ * Kappa with a 95 % confidence interval: Fisher's z, which makes the distribution about normal (quadratic kappa is an
+ * intraclass correlation, Fleiss and Cohen 1973), plus or minus t standard errors of a jackknife over sessions, with
+ * Kish's degrees of freedom. If no pair differs, a pseudo-pair that differs by one grade is added, so that agreement on
+ * a few pairs does not count as certain.
  *
- * @returns null for fewer than 2 sessions, and where kappa is not defined
+ * @returns null for fewer than 2 sessions, or where kappa is undefined
  */
 export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   const kappa = weightedKappa(pairs);
@@ -67,8 +69,8 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   if (kappa === null || sessions.size < MIN_SESSIONS) return null;
   const bySession = [...sessions.values()].map(momentsOf);
   const whole = sumOf(bySession);
-  if (whole.difference === 0) addDoubt(whole, pairs.length, bySession[0]);
-  const replicates = bySession.map((left) => zOf(minus(whole, left)));
+  if (whole.difference === 0) addPseudoPair(whole, pairs.length, bySession[0]);
+  const replicates = bySession.map((session) => zOf(minus(whole, session)));
   const error = Math.sqrt(jackknifeVariance(replicates));
   const effective = effectiveNumber(bySession.map(({ weight }) => weight));
   const reach = studentTQuantile(1 - TAIL, Math.max(2, effective - 1)) * error;
@@ -82,17 +84,17 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   };
 }
 
-/** Such as `0.62 (95 % 0.41 to 0.77, 45 sessions)`. */
-export function agreementWords({ kappa, low, high, sessions }: Omit<Agreement, 'pairs'>): string {
+/** Formats an agreement: `0.62 (95 % CI 0.41-0.77, 45 sessions)`. */
+export function formatAgreement({ kappa, low, high, sessions }: Omit<Agreement, 'pairs'>): string {
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
-/** Sums from which kappa follows, so that a session can be taken away. */
+/** Sums that determine kappa and from which a session can be subtracted. */
 interface Moments {
   weight: number;
-  /** Of weight times squared difference. */
+  /** Sum of weight times squared difference. */
   difference: number;
-  /** Of the weights by grade. */
+  /** Sums of the weights by grade. */
   first: number[];
   second: number[];
 }
@@ -138,70 +140,70 @@ function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): 
   };
 }
 
-/** A pair of the mean weight that differs by one grade, counted to the first session. */
-function addDoubt(whole: Moments, pairs: number, first: Moments | undefined): void {
-  const doubt = whole.weight / pairs;
-  whole.difference += doubt;
-  if (first !== undefined) first.difference += doubt;
+/** Adds a pseudo-pair of mean weight that differs by one grade to the first session. */
+function addPseudoPair(whole: Moments, pairs: number, first: Moments | undefined): void {
+  const weight = whole.weight / pairs;
+  whole.difference += weight;
+  if (first !== undefined) first.difference += weight;
 }
 
-/** Kappa as near to 1 or -1 as this has no Fisher z. */
+/** Limit of kappa's absolute value, beyond which Fisher's z is undefined. */
 const EDGE = 1 - 1e-9;
 
 function zOf(moments: Moments): number {
   return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
 }
 
-/** Grades 0 to 3 of one pair, each of another query; 0 where the judge gave none, as in the scores. */
+/** Grades 0 to 3 of one pair, each pair of a different query; 0 if the judge gave none, as in the scores. */
 export interface PanelPair {
   readonly first: number;
-  /** When it was first asked again; null before. */
+  /** Grade at the first repetition; null before it. */
   readonly repeat: number | null;
   readonly now: number;
 }
 
 export interface JudgeDrift {
-  /** Grades that it gives more than at first, mean over the pairs. */
+  /** Mean difference between the current grade and the first. */
   readonly shift: number;
-  /** 95 % bounds. */
+  /** 95 % confidence interval. */
   readonly low: number;
   readonly high: number;
   readonly pairs: number;
-  /** Share of the pairs with another grade than at first. */
+  /** Share of the pairs whose current grade differs from the first. */
   readonly differing: number;
-  /** `changed`: another judge grades; `in_doubt`: chance would seldom show so much; `steady`: neither. */
-  readonly verdict: 'steady' | 'in_doubt' | 'changed';
+  /** `changed`: the judge has changed; `suspected`: chance rarely shows so much; `steady`: neither. */
+  readonly verdict: 'steady' | 'suspected' | 'changed';
 }
 
-/** Changes a year that are called although none came, of one pipeline. */
+/** False change detections per year and pipeline. */
 const FALSE_CHANGES_PER_YEAR = 0.2;
 const TESTS = 2;
-/** Level of each test of a day. */
+/** Level of each daily test. */
 const ALPHA = FALSE_CHANGES_PER_YEAR / 365 / TESTS;
-const DOUBT = 0.02;
+const SUSPICION_LEVEL = 0.02;
 const CONFIDENCE = 0.95;
-/** Fewer say next to nothing. */
+/** Minimum number of pairs for a test. */
 const MIN_PANEL_PAIRS = 20;
 const MAX_PANEL_PAIRS = 150;
-/** What the panel may take of the grades of a day. */
+/** Size of the panel as a share of the daily grades. */
 const PANEL_SHARE = 0.15;
-/** Of the panel a day, so that pairs of one day do not all leave on one day. */
+/** Share of the panel that may join per day, so that pairs of one day do not all expire on one day. */
 const FILL_SHARE = 1 / 5;
 
-/** Pairs of the panel of a judge that grades so many documents a day, and how many may join it a day. */
-export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; readonly joining: number } {
+/** Returns the size of the panel for a judge with this many grades per day, and how many pairs may join per day. */
+export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; readonly newPairs: number } {
   const pairs = Math.round(Math.min(MAX_PANEL_PAIRS, Math.max(MIN_PANEL_PAIRS, PANEL_SHARE * gradesPerDay)));
-  return { pairs, joining: Math.ceil(FILL_SHARE * pairs) };
+  return { pairs, newPairs: Math.ceil(FILL_SHARE * pairs) };
 }
 
 /**
- * Two sign-flip tests over the pairs, exact in finite samples: while the judge stays the same, the grades of a pair are
- * draws from one distribution, so that any two of them may change places. `now` and `first` show a judge that grades
- * higher or lower; the distances of `now` and `repeat` from `first` show one that grades otherwise without that. Each day
- * has its level, so that all the looks of a year together call 0.2 changes that are none (union bound).
+ * Tests a judge for drift with two sign-flip tests over the pairs, which are exact in finite samples: while the judge
+ * is unchanged, the grades of a pair are draws from one distribution and therefore exchangeable. `now` against `first`
+ * detects a judge that grades higher or lower; the distances of `now` and `repeat` from `first` detect one that grades
+ * differently without a shift. The daily level keeps false detections of all tests of a year at 0.2 (union bound).
  *
- * The bounds are Student's; one pair more that differs by a grade is thought added, so that pairs which all came out the
- * same do not claim certainty.
+ * The bounds are Student's with a pseudo-pair that differs by one grade, so that identical pairs do not claim
+ * certainty.
  *
  * @returns null for fewer than 20 pairs
  */
@@ -219,6 +221,6 @@ export function judgeDrift(pairs: readonly PanelPair[]): JudgeDrift | null {
     high: Math.min(MAX_GRADE, meanInterval([...shifts, 1], CONFIDENCE).high),
     pairs: pairs.length,
     differing: shifts.filter((one) => one !== 0).length / pairs.length,
-    verdict: p < ALPHA ? 'changed' : p < DOUBT ? 'in_doubt' : 'steady',
+    verdict: p < ALPHA ? 'changed' : p < SUSPICION_LEVEL ? 'suspected' : 'steady',
   };
 }

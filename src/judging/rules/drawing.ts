@@ -1,39 +1,39 @@
-/** Which of the kept live queries a judge grades, and with which probability. */
+/** Draws sampled live queries for judging, with known probabilities. */
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 
-/** A kept live query that has something to grade. */
+/** A sampled live query with something to grade. */
 export interface Drawable {
-  /** Live queries that it stands for: 1 / its inclusion probability. */
-  readonly standsFor: number;
-  /** Its segment; segments with little traffic are drawn more often. */
+  /** Number of live queries that it represents: 1 / its inclusion probability. */
+  readonly represents: number;
+  /** Its segment. Small segments are oversampled. */
   readonly segment: string;
-  /** Whether something that costs nothing says that it was answered badly; such are drawn more often. */
+  /** True if a cheap signal suggests a bad answer. Suspect queries are oversampled. */
   readonly isSuspect: boolean;
 }
 
-/** A suspect query is drawn so many times as often as another. */
+/** Oversampling factor of suspect queries. */
 const SUSPECT = 2;
 const MAX_ROUNDS = 50;
 
 /**
- * Probabilities that add up to `expected`, or 1 for all where there are no more.
+ * Returns probabilities that add up to `expected`, or 1 for all if there are fewer queries.
  *
- * A query is drawn in proportion to what it stands for, so that the final weights within a stratum are equal, which
- * keeps bounds narrow (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 3.6.1). A suspect
- * query, where scores differ most, is drawn twice as often (Neyman's allocation with a spread of two). Segments get parts
- * in proportion to the square root of their traffic (power allocation, Bankier 1988): a small one is seen as well, and the
- * whole still is.
+ * A query is drawn in proportion to the queries that it represents, so that the final weights within a stratum are
+ * equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
+ * section 3.6.1). A suspect query, where scores vary most, is drawn twice as often (Neyman's allocation with twice the
+ * spread). Segments get shares in proportion to the square root of their traffic (power allocation, Bankier 1988),
+ * which covers small segments without giving up precision for the whole.
  *
- * What is asked of a query never depends on its own draw, nor on its grades.
+ * A probability never depends on the query's own draw or its grades.
  *
  * @param expected number of queries, >= 0
  */
 export function drawingProbabilities(queries: readonly Drawable[], expected: number): number[] {
   const traffic = new Map<string, number>();
-  for (const { segment, standsFor } of queries) traffic.set(segment, (traffic.get(segment) ?? 0) + standsFor);
+  for (const { segment, represents } of queries) traffic.set(segment, (traffic.get(segment) ?? 0) + represents);
   const sizes = queries.map(
-    ({ segment, standsFor, isSuspect }) =>
-      ((isSuspect ? SUSPECT : 1) * standsFor) / Math.sqrt(traffic.get(segment) ?? 1),
+    ({ segment, represents, isSuspect }) =>
+      ((isSuspect ? SUSPECT : 1) * represents) / Math.sqrt(traffic.get(segment) ?? 1),
   );
   let certain = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -47,10 +47,10 @@ export function drawingProbabilities(queries: readonly Drawable[], expected: num
 }
 
 /**
- * The draw of a session for a judge, or for the deeper search, in [0, 1): its queries are taken where it is below their
- * probability. The same on every replica, independent of the draw that kept the session and of the other draws.
+ * The draw of a session in [0, 1) for a purpose; its queries are drawn if it is below their probability. The same on
+ * every replica, and independent of the sampling draw and of the other draws.
  *
- * @param sessionHash names the session; the session id is not stored
+ * @param sessionHash identifies the session; the session id itself is not stored
  */
 export function judgeDraw(
   pipeline: string,

@@ -1,7 +1,7 @@
 /**
- * What the model's grades of one live query come to, as events `gen_ai.evaluation.result` on the span that it was.
+ * The model's scores of one live query, as `gen_ai.evaluation.result` events on its span.
  *
- * Source: docs/gen-ai/gen-ai-events.md of github.com/open-telemetry/semantic-conventions-genai. Who judged is
+ * Source: docs/gen-ai/gen-ai-events.md of github.com/open-telemetry/semantic-conventions-genai. The kind of judge is
  * `annotation.annotator_kind` of OpenInference, since the event has no field for it.
  */
 
@@ -11,15 +11,15 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { GradedDocument } from './judged-measures.ts';
 import { judgedScores, scoredMeasures } from './judged-scores.ts';
 
-/** A drawn query whose turn is over. */
+/** A drawn query whose judging is finished. */
 export interface EvaluatedQuery {
   readonly id: string;
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   readonly outcome: QueryOutcome;
-  /** Names the judge; null where nobody was asked, since there was nothing to grade. */
+  /** Fingerprint of the judge; null if there was nothing to grade. */
   readonly judge: string | null;
-  /** When the last grade was given. */
+  /** Time of the last grade. */
   readonly at: Date;
   /** Best first; empty for a query that failed or found nothing. */
   readonly documents: readonly Pick<GradedDocument, 'model'>[];
@@ -34,9 +34,9 @@ const withoutDocuments: Record<Exclude<QueryOutcome, 'ok'>, string> = {
 };
 
 /**
- * One event for each judged score, as `judgedScores` computes it; a document that the judge failed on or that had gone
- * counts 0, as in the estimate of all traffic. Only hit_rate has a label: whether a document among the first `depth` is
- * relevant. No text of the query or of a document is in them.
+ * Returns one event for each score, as `judgedScores` computes it. A document that is gone or that the judge failed on
+ * counts 0, as in the estimate of all traffic. Only hit_rate has a label: whether one of the first `depth` documents is
+ * relevant. Events hold no text of queries or documents.
  */
 export function evaluationsOf(query: EvaluatedQuery, pipeline: string, depth: number) {
   const { id, traceId, outcome, judge, at, documents } = query;

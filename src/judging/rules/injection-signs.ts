@@ -1,10 +1,10 @@
 /**
- * Signs that a text speaks to the model that grades it, and not to a reader. They flag a grade for people to review; the
- * text itself is never changed, since the same words also stand in harmless texts. `bench/judging-flags.ts` measures how
- * many attacks and harmless sentences they flag.
+ * Signs that a text addresses the grading model rather than a reader (prompt injection). They flag a grade for review.
+ * The text is never changed, since the same words occur in harmless texts. `bench/judging-flags.ts` measures how many
+ * attacks and harmless sentences they flag.
  */
 
-/** Marks of chat templates, which no prose has. */
+/** Markup of chat templates, which prose does not have. */
 const markup: readonly RegExp[] = [
   /<\|[^|>\n]{1,40}\|>/u,
   /\[\/?(?:inst|sys)\]|<<\/?sys>>/u,
@@ -34,7 +34,7 @@ const ignoring: readonly RegExp[] = [
   /(?:評価|採点|判定)(?:の)?(?:基準|ルール|指示)[^。\n]{0,10}(?:無視|忘れ|破棄|無効|取り消)/u,
   /(?:前に|以前に?|これまでに?)[^。\n]{0,6}(?:言われた|指示された|教えられた)/u,
   /(?:忽略|无视|忘记|不要遵循)[^。\n]{0,12}(?:指令|指示|说明|规则|提示)/u,
-  // A task that is said to have ended, changed or been wrong, in any of these languages
+  // Claims that the task has ended, changed or been wrong, in any of these languages
   /\b(?:end of (?:the )?(?:document|text|passage|context)|ende des (?:dokuments|textes)|fin du (?:document|texte)|fin del? (?:documento|texto))\b|文書の終わり/u,
   /\b(?:new (?:task|instructions?)|neue (?:aufgabe|anweisung\w*)|nouvelles? (?:tache|instructions?|consignes?)|nuevas? (?:tarea|instruccion\w*))\s*:|新しい(?:課題|指示|タスク)[^。\n]{0,2}:/u,
   /\b(?:your|deine|tes|tus) (?:earlier|first|initial|original|previous|ersten|bisherigen|ursprunglichen|premieres|anciennes|primeras|anteriores)\b[^.!?\n]{0,12}\b(?:instructions?|anweisungen|vorgaben|consignes|instrucciones)\b/u,
@@ -67,10 +67,10 @@ const addressing: readonly RegExp[] = [
   /aiの(?:皆さん|皆様|方)/u,
 ];
 
-/** Words of one kind, in the languages of the signs; those with letters count at the beginning of a word. */
+/** Words of one topic in all languages of the signs. Latin ones match at the start of a word only. */
 const words = (latin: string, others: string): RegExp => new RegExp(`(?:^|[^\\p{L}\\d])(?:${latin})|${others}`, 'u');
 
-/** What a sentence that asks for a grade speaks of, in whatever order. */
+/** Topics of a sentence that demands a grade, in any order. */
 const topics = {
   grade: words(
     'grad(?:e|es|ed|ing)\\b|rat(?:e|es|ed|ing|ings)\\b|scor(?:e|es|ed|ing)\\b|relevan|rubric|evaluat|judged?\\b|mark(?:ed|s)?\\b|bewert|note|punktzahl|stuf|einstuf|einzustuf|einordn|ordne|notation|noter|notez|pertinen|bareme|grille|jugee\\b|nota\\b|puntu|calific|clasific|rubrica|juzg|class(?:e|ez|ify)\\b|rank\\b',
@@ -94,14 +94,14 @@ const topics = {
   ),
 } as const;
 
-/** True for a sentence, or two in a row, that ask for a grade, by the kinds of words that they have. */
-function asksForGrade(text: string): boolean {
+/** True if a sentence, or two in a row, demands a grade, judged by its topics. */
+function demandsGrade(text: string): boolean {
   const sentences = text.split(/(?<=[.!?。\n])\s*/u);
   return sentences.some((sentence, at) => {
     const passage = `${sentence} ${sentences[at + 1] ?? ''}`.slice(0, MAX_PASSAGE);
     if (!topics.top.test(passage) || !topics.order.test(passage)) return false;
-    const speaks = (topic: RegExp): boolean => topic.test(passage);
-    return [topics.grade, topics.self, topics.model].filter(speaks).length >= 2;
+    const mentions = (topic: RegExp): boolean => topic.test(passage);
+    return [topics.grade, topics.self, topics.model].filter(mentions).length >= 2;
   });
 }
 
@@ -128,14 +128,14 @@ const grading: readonly RegExp[] = [
   /(?:この|该|此|本)(?:文档|文件|文章|段落)[^。\n]{0,20}(?:3分|满分|最高分)/u,
 ];
 
-/** Disguises of letters: digits for letters, once with 1 as i and once as l. */
+/** Letter disguises: digits for letters, once with 1 as i and once as l. */
 const disguises: readonly Readonly<Record<string, string>>[] = [
   { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
   { '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
 ];
 
-/** Letters of other alphabets that look like Latin ones. */
-const alike: Readonly<Record<string, string>> = {
+/** Letters of other alphabets that look like Latin ones (confusables). */
+const confusables: Readonly<Record<string, string>> = {
   а: 'a',
   е: 'e',
   о: 'o',
@@ -154,18 +154,18 @@ const alike: Readonly<Record<string, string>> = {
   ν: 'v',
 };
 
-/** True when the text, or what it hides by digits for letters, gaps, look-alikes or Base64, speaks to a grading model. */
-export function speaksToModel(text: string): boolean {
+/** True if the text addresses a grading model, also when disguised by digits, gaps, confusables or Base64. */
+export function addressesModel(text: string): boolean {
   const plain = normalized(text);
   return [plain, ...undisguised(plain), ...decoded(text)].some(hasSign);
 }
 
 function hasSign(text: string): boolean {
   if ([markup, ignoring, addressing, grading].some((signs) => signs.some((sign) => sign.test(text)))) return true;
-  return asksForGrade(text);
+  return demandsGrade(text);
 }
 
-/** Lower case without accents, invisible characters and look-alikes; Japanese keeps its marks. */
+/** Lower case without accents, invisible characters and confusables. Japanese voicing marks stay. */
 function normalized(text: string): string {
   return text
     .normalize('NFKD')
@@ -176,11 +176,11 @@ function normalized(text: string): string {
     .replaceAll('ß', 'ss')
     .replaceAll('’', "'")
     .replaceAll(/\p{L}+/gu, (word) =>
-      /[a-z]/.test(word) ? Array.from(word, (one) => alike[one] ?? one).join('') : word,
+      /[a-z]/.test(word) ? Array.from(word, (one) => confusables[one] ?? one).join('') : word,
     );
 }
 
-/** The text with its disguises taken off, of those that it has. */
+/** Versions of the text without the disguises that it contains. */
 function undisguised(text: string): string[] {
   const found: string[] = [];
   if (/(?:\b\p{L}[ .\-_]){5,}/u.test(text))
@@ -195,7 +195,7 @@ function undisguised(text: string): string[] {
   return found;
 }
 
-/** What stands in Base64, where it is text. */
+/** Decodes Base64 passages that contain text. */
 function decoded(text: string): string[] {
   return [...text.matchAll(/[A-Za-z0-9+/]{24,}={0,2}/g)].slice(0, 20).flatMap(([encoded]) => {
     const plain = Buffer.from(encoded, 'base64').toString('utf8');

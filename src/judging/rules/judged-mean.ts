@@ -1,22 +1,25 @@
 /**
- * The mean of live relevance over all sessions, from the few that were graded; and whether live queries are answered worse
- * than in the weeks before: called by the model's grades, settled by people.
+ * Mean live relevance over all sessions, estimated from the few graded ones, and drops of it: detected by model grades,
+ * confirmed or rejected by human judgments.
  */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** A query that was drawn, with what its grades come to. */
+/** A drawn query with its scores. */
 export interface JudgedQuery {
-  /** Names what was drawn together: its session. */
+  /** Identifies the session, the cluster of the draw. */
   readonly cluster: string | number;
-  /** Chance of being kept and given to the model, pi p1; more than 1 only where weights are held to known counts. */
+  /**
+   * Probability of being sampled and graded by the model, pi p1. Above 1 only where weights are calibrated to known
+   * counts.
+   */
   readonly modelProbability: number;
-  /** Chance of being kept, given to the model and then to people, pi p1 p2; likewise. */
+  /** Probability of being sampled and graded by the model and then by people, pi p1 p2. Above 1 as above. */
   readonly humanProbability: number;
-  /** The measure by the grades of the model; null where it gave none. */
+  /** Score from model grades; null if the model gave none. */
   readonly model: number | null;
-  /** The measure by the grades of people; null where they gave none. */
+  /** Score from human judgments; null if there are none. */
   readonly people: number | null;
 }
 
@@ -24,41 +27,41 @@ export interface JudgedMean {
   readonly value: number;
   readonly standardError: number;
   readonly degreesOfFreedom: number;
-  /** Third moment of the estimate over the third power of its standard error, by the jackknife; 0 without any spread. */
+  /** Third moment of the estimate over its standard error cubed, from the jackknife; 0 without spread. */
   readonly skewness: number;
-  /** Share of the model's difference that was used: 0 is people alone, 1 the whole of it. */
+  /** Share of the model's difference that is used: 0 uses human judgments alone, 1 all of the difference. */
   readonly lambda: number;
-  /** Sessions that people graded. */
+  /** Number of sessions with human judgments. */
   readonly humanSessions: number;
-  /** The means by people alone and by the model alone; null without a grade of the model. */
+  /** Means from human judgments alone and from model grades alone; `modelOnly` is null without model grades. */
   readonly humanOnly: number;
   readonly modelOnly: number | null;
 }
 
 const TAIL = 0.025;
-/** The sessions that only the model graded are left out of the estimate in so many parts at most. */
+/** Maximum number of jackknife groups for the sessions that only the model graded. */
 const MAX_PARTS = 30;
-/** The spread of one session is not known. */
+/** One session has no spread. */
 const MIN_SESSIONS = 2;
 
 /**
- * Mean of a measure over all live queries by what people would grade:
+ * Mean over all live queries of the score that people would give:
  *
- *     theta(lambda) = Y + lambda (F1 - F2)
+ * theta(lambda) = Y + lambda (F1 - F2)
  *
- * with Y the weighted mean of people, F1 that of the model over all that it graded, F2 that of the model where people
- * graded too; weights are inverse probabilities. F1 and F2 estimate the same, whatever the bias of the model, so that
- * their difference moves theta by chance alone, and takes away chance that Y shares with F2. This is the difference
- * estimator of two phases (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 9), and
- * prediction-powered inference with a tuned lambda (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
+ * Y is the weighted mean of human judgments, F1 that of the model over all queries that it graded, and F2 that of the
+ * model where people graded too. Weights are inverse probabilities. F1 and F2 estimate the same quantity, whatever the
+ * bias of the model, so their difference adds no bias to theta and removes noise that Y shares with F2. This is the
+ * difference estimator of two-phase sampling (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
+ * chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
  *
- * lambda makes the linearised variance least, clipped to [0, 1]. The standard error is that of a jackknife that leaves out
- * one session that people graded at a time, and the sessions of the model alone in up to 30 parts, **lambda tuned again
- * each time**: tuned once on the same few labels, bounds would be too short. Degrees of freedom are Kish's effective
- * number of the sessions that people graded, less one, and at least 2.
+ * lambda minimizes the linearized variance, clipped to [0, 1]. The standard error comes from a jackknife that leaves
+ * out one human-graded session at a time, and the model-only sessions in up to 30 groups, and **tunes lambda again each
+ * time**: tuned once on the same few labels, intervals would be too narrow. Degrees of freedom are Kish's effective
+ * number of human-graded sessions minus 1, and at least 2.
  *
- * @param queries those of the sessions of the model alone are taken in their order
- * @returns null when people graded fewer than 2 sessions
+ * @param queries the order determines the groups of model-only sessions
+ * @returns null for fewer than 2 human-graded sessions
  * @throws RangeError for a probability that is not positive
  */
 export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
@@ -76,27 +79,31 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
   return { ...whole, standardError, degreesOfFreedom, skewness, humanSessions: graded.length };
 }
 
-/** The value -+ t standard errors: 95 % bounds of an estimate that is about normal. */
+/** 95 % confidence interval of an about normal estimate: the value plus or minus t standard errors. */
 export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Interval {
   const reach = studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   return { low: value - reach, high: value + reach };
 }
 
-/** A spread so small is rounding, or chance: no more is claimed than from the sessions that people graded. */
+/**
+ * A spread this small is rounding or coincidence. The interval then relies on the number of human-graded sessions
+ * alone.
+ */
 const NO_SPREAD = 1e-9;
-/** Below it the transformation is the identity but for rounding. */
+/** Below it, Hall's transformation is the identity up to rounding. */
 const NO_SKEW = 1e-6;
 
 /**
- * 95 % bounds of a mean of scores in [0, 1], which pile up at one end: on each side the farthest of
+ * 95 % confidence interval of a mean of scores in [0, 1], which cluster at one end. Takes the widest bound on each side
+ * of:
  *
  * - `studentBounds`;
- * - those of Hall (On the removal of skewness by transformation, 1992), which invert T + g T^2 / 3 + g^2 T^3 / 27 + g / 6
- *   with g the skewness, where the labels are skewed;
- * - Wilson's interval of the number of yes and no that would spread as much (Korn and Graubard 1998), or of as many as there
- *   are sessions where all labels say the same.
+ * - Hall's interval for skewed data (On the removal of skewness by transformation, 1992), which inverts T + g T^2 / 3 +
+ *   g^2 T^3 / 27 + g / 6 with skewness g;
+ * - Wilson's interval for the number of yes/no trials with the same spread (Korn and Graubard 1998), or for the number
+ *   of sessions if all labels agree.
  *
- * Each by itself held too seldom in some world of bench/judging-coverage.ts.
+ * Each of them alone covered too rarely in some world of bench/judging-coverage.ts.
  */
 export function scoreBounds(mean: JudgedMean): Interval {
   const { value, standardError, degreesOfFreedom, skewness } = mean;
@@ -113,15 +120,14 @@ export function scoreBounds(mean: JudgedMean): Interval {
   };
 }
 
-/** The inverse of Hall's transformation. */
 function untransformed(t: number, skewness: number): number {
   if (Math.abs(skewness) < NO_SKEW) return t;
   return (3 / skewness) * (Math.cbrt(1 + skewness * (t - skewness / 6)) - 1);
 }
 
 /**
- * Weighted sums over the queries of one session: of the weights where people graded and of those times their measure, the
- * same of the model over all that it graded, and the same of the model with the weights of people where both graded.
+ * Weighted sums over the queries of one session: weights and weighted scores of human judgments, the same for all model
+ * grades, and the same for model grades with human weights where both graded.
  */
 type SessionSums = [
   people: number,
@@ -134,7 +140,7 @@ type SessionSums = [
 
 const SUMS = 6;
 
-/** In the order in which sessions first come. */
+/** Sessions keep the order of their first query. */
 function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
   const sessions = new Map<string | number, SessionSums>();
   for (const { cluster, modelProbability, humanProbability, model, people } of queries) {
@@ -158,10 +164,10 @@ function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
 
 function checkProbability(probability: number): void {
   if (probability > 0 && Number.isFinite(probability)) return;
-  throw new RangeError(`The chance of being graded must be positive, not ${probability}.`);
+  throw new RangeError(`The probability of being graded must be positive, not ${probability}.`);
 }
 
-/** Sums over sessions of their sums, and of the products of these: all that an estimate needs. */
+/** Sums over sessions of their sums and of the products of these: sufficient for the estimate. */
 interface Moments {
   readonly total: Float64Array;
   readonly products: Float64Array;
@@ -184,7 +190,7 @@ function without({ total, products }: Moments, part: readonly SessionSums[], sig
 
 type Estimate = Pick<JudgedMean, 'value' | 'lambda' | 'humanOnly' | 'modelOnly'>;
 
-/** Scores lie in [0, 1], so that sums of squares below this are rounding. */
+/** Scores lie in [0, 1], so sums of squares below this are rounding. */
 const NOTHING = 1e-24;
 
 function estimateOf({ total, products }: Moments): Estimate {
@@ -193,7 +199,7 @@ function estimateOf({ total, products }: Moments): Estimate {
   const modelOnly = model === 0 ? null : modelTimes / model;
   if (modelOnly === null || both <= 0) return { value: humanOnly, lambda: 0, humanOnly, modelOnly };
   const modelOnBoth = bothTimes / both;
-  // u and v of a session are these times its sums.
+  // Coefficients of u and v over the sums of a session.
   const u = [-humanOnly / people, 1 / people, 0, 0, 0, 0];
   const v = [0, 0, -modelOnly / model, 1 / model, modelOnBoth / both, -1 / both];
   const product = form(u, products, v);
@@ -210,7 +216,7 @@ function form(a: readonly number[], products: Float64Array, b: readonly number[]
   return sum;
 }
 
-/** In their order, as equal in size as possible, the larger ones first. */
+/** Splits sessions in order into groups of nearly equal size, larger ones first. */
 function partsOf<Session>(sessions: readonly Session[]): Session[][] {
   const count = Math.min(MAX_PARTS, sessions.length);
   const parts: Session[][] = [];
@@ -223,84 +229,84 @@ function partsOf<Session>(sessions: readonly Session[]): Session[][] {
   return parts;
 }
 
-/** Sum of the cubes of what each session adds to the estimate. */
+/** Sum of the cubed contributions of the sessions to the estimate. */
 function thirdMoment(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   return values.reduce((sum, value) => sum + (mean - value) ** 3, 0);
 }
 
-/** What the model says of the live queries of one day (UTC). */
+/** Model-graded mean of the live queries of one day (UTC). */
 export interface JudgedDay {
   readonly start: Date;
   /** Mean nDCG. */
   readonly value: number;
   readonly standardError: number;
-  /** Queries. */
+  /** Number of queries. */
   readonly n: number;
 }
 
-/** How far the days since a day lie below those before; negative where they lie above. */
+/** Drop of recent days below the days before; negative for a rise. */
 export interface RelevanceDrop {
   readonly drop: number;
   readonly low: number;
   readonly high: number;
-  /** Start of the first day that is held against those before. */
+  /** Start of the first recent day. */
   readonly since: Date;
-  /** Days since then. */
+  /** Number of recent days. */
   readonly days: number;
-  /** Queries of these days. */
+  /** Number of queries in the recent days. */
   readonly n: number;
 }
 
 /**
- * `none`: within chance, or too little to matter. `called`: by the model, and people have not graded enough yet.
- * `confirmed`: by people. `rejected`: people do not bear it out.
+ * `none`: within chance, or too small to matter. `detected`: by the model, with too few human judgments yet.
+ * `confirmed` or `rejected`: by human judgments.
  */
 export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
 
 export type DropState = (typeof dropStates)[number];
 
 const FALSE_DROPS_PER_YEAR = 0.5;
-/** Last days that are held against those before. */
+/** Numbers of recent days that are compared with the days before. */
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
-/** One look a day at each span. */
+/** One test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
-/** Two weeks, so that each day of the week is among them. */
-const MIN_REFERENCE_DAYS = 14;
-const MAX_REFERENCE_DAYS = 42;
-/** A smaller one matters to nobody, however certain it is. */
+/** Two weeks, so that each weekday is included. */
+const MIN_BASELINE_DAYS = 14;
+const MAX_BASELINE_DAYS = 42;
+/** A smaller drop is not reported, however certain. */
 const MIN_DROP = 0.02;
-/** From so many days on people have graded enough to tell: what they bound below the call is none. */
-const PATIENCE_DAYS = 10;
-/** Sessions of people on each side. */
+/** After this many days, human judgments that exclude the detected drop reject it. */
+const MAX_UNDECIDED_DAYS = 10;
+/** Human-graded sessions needed on each side. */
 const MIN_DROP_SESSIONS = 8;
-/** With fewer since then, bounds of what they do not see are too short by themselves. */
-const SESSIONS_TO_TAKE_BACK = 40;
-/** Below half of what was called, the model saw something else than people. */
-const BORNE_OUT = 0.5;
+/** With fewer sessions since the drop, the interval is too narrow to reject it. */
+const MIN_SESSIONS_TO_REJECT = 40;
+/** If people see less than this share of the detected drop, the model measured something else. */
+const MIN_CONFIRMED_SHARE = 0.5;
 
 /**
- * Holds the last 1, 2, 3, 5, 7, 10 and 14 days against up to 42 days before them, and takes the span that shows most. A
- * day counts once; its standard deviation is the larger of what sampling alone would give and of how far the days of the
- * reference lie apart, so that good and bad weekdays are no drop. Student's t with the days of the reference less one.
- * The bounds hold for all spans and all looks of a year together (union bound), with half a call by chance.
+ * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant span.
+ * Each day counts once; its standard deviation is the larger of the sampling error and the spread between baseline
+ * days, so that good and bad weekdays are not a drop. Student's t with the number of baseline days minus 1. The bounds
+ * hold for all spans and all daily tests of a year together (union bound), with 0.5 false detections per year.
  *
- * @param days rising, all of one judge
- * @returns null with fewer than two weeks to hold against
+ * @param days ascending, all of one judge
+ * @returns null with fewer than two weeks of baseline days
  */
 export function largestDrop(days: readonly JudgedDay[]): RelevanceDrop | null {
   const drops = spans.flatMap((span) => dropOf(days, span) ?? []);
   const [first, ...others] = drops;
   if (first === undefined) return null;
-  const { evidence: _, ...largest } = others.reduce((a, b) => (b.evidence > a.evidence ? b : a), first);
+  const { t: _, ...largest } = others.reduce((a, b) => (b.t > a.t ? b : a), first);
   return largest;
 }
 
-function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { readonly evidence: number }) | null {
-  const before = days.slice(Math.max(0, days.length - span - MAX_REFERENCE_DAYS), days.length - span);
+function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { readonly t: number }) | null {
+  const before = days.slice(Math.max(0, days.length - span - MAX_BASELINE_DAYS), days.length - span);
   const after = days.slice(-span);
   const since = after[0]?.start;
-  if (before.length < MIN_REFERENCE_DAYS || since === undefined) return null;
+  if (before.length < MIN_BASELINE_DAYS || since === undefined) return null;
   const usual = meanOf(before.map(({ value }) => value));
   const apart = before.reduce((sum, { value }) => sum + (value - usual) ** 2, 0) / (before.length - 1);
   const sampled = meanOf([...before, ...after].map(({ standardError }) => standardError ** 2));
@@ -309,21 +315,21 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
   const reach = studentTQuantile(1 - ALPHA, before.length - 1) * error;
   const n = after.reduce((sum, one) => sum + one.n, 0);
   const bounds = { low: Math.max(-1, drop - reach), high: Math.min(1, drop + reach) };
-  return { drop, ...bounds, since, days: span, n, evidence: error === 0 ? 0 : drop / error };
+  return { drop, ...bounds, since, days: span, n, t: error === 0 ? 0 : drop / error };
 }
 
-/** What people make of a drop. */
+/** A drop according to human judgments. */
 interface HumanDrop extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
-  /** Sessions that they graded since. */
+  /** Human-graded sessions since the drop. */
   readonly sessions: number;
 }
 
 /**
- * The same as people would grade, by the estimate of judged live relevance before and since that day, whoever the judge
- * was. Bounds of the difference come from those of both sides (Zou and Donner 2008), which know that scores pile up at one
- * end: of a fault of few queries a small sample may hold none.
+ * Estimates the drop from human judgments, with the estimator of judged live relevance before and since the drop,
+ * whatever the judge. The interval of the difference combines those of both sides (Zou and Donner 2008), which allow
+ * for scores clustered at one end: a small sample may miss a fault that affects few queries.
  *
- * @returns null while people have graded fewer than 8 sessions of either
+ * @returns null with fewer than 8 human-graded sessions on either side
  */
 export function humanDrop(before: readonly JudgedQuery[], after: readonly JudgedQuery[]): HumanDrop | null {
   const [was, is] = [judgedMean(before), judgedMean(after)];
@@ -338,7 +344,7 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
   };
 }
 
-/** What is to be said of a drop, by what people make of it; null while they have graded too little. */
+/** Classifies a drop, given its estimate from human judgments (null with too few of them). */
 export function dropState(
   { drop, low, days }: RelevanceDrop,
   people: Pick<HumanDrop, 'low' | 'high' | 'sessions'> | null,
@@ -346,8 +352,8 @@ export function dropState(
   if (low <= 0 || drop < MIN_DROP) return 'none';
   if (people === null) return 'detected';
   if (people.low > 0) return 'confirmed';
-  const isRefuted = people.high < BORNE_OUT * drop && people.sessions >= SESSIONS_TO_TAKE_BACK;
-  return isRefuted || (days >= PATIENCE_DAYS && people.high < drop) ? 'rejected' : 'detected';
+  const isRefuted = people.high < MIN_CONFIRMED_SHARE * drop && people.sessions >= MIN_SESSIONS_TO_REJECT;
+  return isRefuted || (days >= MAX_UNDECIDED_DAYS && people.high < drop) ? 'rejected' : 'detected';
 }
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

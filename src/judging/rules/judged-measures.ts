@@ -1,6 +1,7 @@
 /**
- * Graded queries of a window -> what all live traffic comes to, by people where they graded, else by the model alone;
- * and how much of nDCG is owed to an ideal order that knows no document but those which users got.
+ * Estimates scores of all live traffic from the graded queries of a window: from human judgments where there are
+ * enough, else from the model alone. Also estimates how much of nDCG is due to an ideal order that contains only the
+ * documents that users got.
  */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
@@ -13,38 +14,38 @@ import { judgedScores, RELEVANT_GRADE, type ScoredMeasure, scoredMeasures } from
 
 /** A document of a drawn query. */
 export interface GradedDocument {
-  /** Whether anybody can read it: it was there when it was looked for. */
+  /** True if its text was found. */
   readonly hasText: boolean;
-  /** `failed`: the judge was asked and gave no grade; null: it was not asked. */
+  /** `failed` if the judge gave no grade; null if it was not asked. */
   readonly model: number | 'failed' | null;
   readonly person: number | null;
-  /** By another person, who did not see that of the first. */
+  /** Independent judgment of another person. */
   readonly second: number | null;
 }
 
-/** A drawn query whose turn is over. */
+/** A drawn query whose judging is finished. */
 export interface GradedQuery {
-  /** Names its session. */
+  /** Identifies its session. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
   readonly tags: Readonly<Record<string, string>>;
-  /** Chance of being kept and drawn. */
+  /** Probability of being sampled and drawn. */
   readonly probability: number;
-  /** Whether it was drawn for people; what they grade beyond it is no random part of the traffic. */
+  /** True if it was drawn for people. Human judgments of other queries are not a random part of the traffic. */
   readonly needsHuman: boolean;
-  /** The judges that graded its documents; more than one when the judge changed meanwhile. */
+  /** Judges that graded its documents; several if the judge changed meanwhile. */
   readonly judges: readonly string[];
-  /** Best first; empty for a query that failed or found nothing. */
+  /** Best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
 }
 
 export interface JudgedWindow {
   readonly depth: number;
-  /** Live queries of the window, sampled or not, by outcome. */
+  /** Live queries of the window by outcome, sampled or not. */
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Who grades now; null where people alone do. */
+  /** Fingerprint of the current judge; null if people alone grade. */
   readonly judge: string | null;
 }
 
@@ -54,14 +55,14 @@ type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasure
       readonly value: number;
       readonly ciLow: number;
       readonly ciHigh: number;
-      /** Queries that anybody graded. */
+      /** Number of graded queries. */
       readonly n: number;
       readonly details: Readonly<Record<string, number>>;
     }
   | { readonly kind: 'no_data'; readonly reason: 'too_few_judgments' | 'too_few_queries' | 'judge_failing' }
 );
 
-/** What each score is stored as: by people, and by the model alone. */
+/** Measures of each score: corrected by human judgments, and from the model alone. */
 export const measuresOfScore = {
   ndcg: ['live_ndcg', 'live_ndcg_uncorrected'],
   precision: ['live_precision', 'live_precision_uncorrected'],
@@ -71,12 +72,12 @@ export const measuresOfScore = {
 
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
-/** Until people have graded so many sessions, what the model says stands alone, and is called uncorrected. */
+/** Human-graded sessions that a corrected score needs. With fewer, the model's score is published as uncorrected. */
 const MIN_HUMAN_SESSIONS = 8;
-/** Of more failures than this the model's mean says more of the judge than of the retriever. */
+/** Above this share of failures, the model's mean says more about the judge than about the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
-/** All drawn queries with their weights and what a score of them comes to, by the model and by people. */
+/** Returns all drawn queries with their weights and scores, from the model and from people. */
 export function judgedQueriesOf(
   queries: readonly GradedQuery[],
   window: JudgedWindow,
@@ -87,7 +88,7 @@ export function judgedQueriesOf(
   return scored.map((query) => judgedQuery(query, measure, weigh));
 }
 
-/** What the judge of now says by itself; null where it has graded too little, or failed too often. */
+/** Mean score from the current judge alone; null if it has graded too little or failed too often. */
 export function modelMean(
   queries: readonly GradedQuery[],
   window: JudgedWindow,
@@ -98,27 +99,27 @@ export function modelMean(
   const failed = own.filter(({ hasFailed }) => hasFailed).length;
   if (own.length === 0 || failed > MAX_FAILED_SHARE * own.length) return null;
   const weigh = weightsOf(scored, window);
-  const mean = judgedMean(scored.map((query) => asItsOwnPeople(query, measure, weigh.now)));
+  const mean = judgedMean(scored.map((query) => modelAsHuman(query, measure, weigh.now)));
   return mean === null ? null : { ...mean, ...scoreBounds(mean), n: own.length };
 }
 
-/** A query with its scores by each judge; null where that judge did not grade all of it. */
+/** A query with its scores by each kind of judge; null where that judge did not grade all of its documents. */
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
-  /** Those of the model, where the judge of now gave all of its grades. */
+  /** Model scores, if the current judge gave all grades. */
   readonly now: Readonly<Record<ScoredMeasure, number>> | null;
-  /** The judge failed on a document of it. */
+  /** True if the judge failed on one of its documents. */
   readonly hasFailed: boolean;
 }
 
 /**
- * The measures of all traffic and of each segment. Weights are inverse probabilities, held to the counted arrivals of each
- * outcome, both of the queries that the model graded and of those that people did: what nobody could grade is taken to be
- * as the rest of its outcome. A document that the judge failed on, or that had gone, has grade 0.
+ * Estimates the measures of all traffic and of each segment. Weights are inverse probabilities, calibrated to the
+ * counted arrivals of each outcome, separately for model-graded and human-graded queries: an ungradable query is
+ * assumed to be like the others of its outcome. A document that is gone or that the judge failed on has grade 0.
  *
- * Corrected scores take the grades of every judge of the window, since they hold whatever the judge's bias is; what the
- * model says alone is of the judge of now, so that a change of the judge is no change of the score.
+ * Corrected scores use the grades of every judge of the window, since they hold whatever the judge's bias. Uncorrected
+ * scores use the current judge only, so that a change of the judge does not look like a change of the score.
  */
 export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
   const scored = queries.map((query) => scoredQuery(query, window));
@@ -157,15 +158,15 @@ function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'd
 
 type Factors = Readonly<Partial<Record<QueryOutcome, number>>>;
 
-/** What the weights of queries are multiplied by, by outcome: counted over what they stand for. */
+/** Calibration factors of the weights by outcome: counted arrivals over the sum of weights. */
 function factorsOf(
   queries: readonly Pick<GradedQuery, 'outcome' | 'probability'>[],
   counted: JudgedWindow['counted'],
 ): Factors {
-  const standsFor: Partial<Record<QueryOutcome, number>> = {};
-  for (const { outcome, probability } of queries) standsFor[outcome] = (standsFor[outcome] ?? 0) + 1 / probability;
+  const sums: Partial<Record<QueryOutcome, number>> = {};
+  for (const { outcome, probability } of queries) sums[outcome] = (sums[outcome] ?? 0) + 1 / probability;
   return Object.fromEntries(
-    Object.entries(standsFor).map(([outcome, sum]) => [outcome, (counted[outcome as QueryOutcome] || sum) / sum]),
+    Object.entries(sums).map(([outcome, sum]) => [outcome, (counted[outcome as QueryOutcome] || sum) / sum]),
   );
 }
 
@@ -199,33 +200,33 @@ function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh:
   const byPeople = asked.filter(({ people }) => people !== null);
   const byModel = asked.filter(({ model }) => model !== null);
   const sessions = new Set(byPeople.map(({ cluster }) => cluster)).size;
-  const byNow = asked.filter(({ now }) => now !== null);
-  const failed = byNow.filter(({ hasFailed }) => hasFailed).length;
+  const byCurrent = asked.filter(({ now }) => now !== null);
+  const failed = byCurrent.filter(({ hasFailed }) => hasFailed).length;
   const n = asked.filter(({ people, model }) => people !== null || model !== null).length;
   const counts = { model: byModel.length, people: byPeople.length, human_sessions: sessions, failed };
   const isCorrected = sessions >= MIN_HUMAN_SESSIONS;
   return scoredMeasures.flatMap((measure): JudgedOutcome[] => {
     const judged = queries.map((query) => judgedQuery(query, measure, weigh));
-    const [byPeopleToo, byModelAlone] = measuresOfScore[measure];
-    const corrected = { segment, measure: byPeopleToo };
+    const [correctedMeasure, uncorrectedMeasure] = measuresOfScore[measure];
+    const corrected = { segment, measure: correctedMeasure };
     if (isCorrected) {
       const mean = judgedMean(judged);
       if (mean !== null) return [{ ...corrected, ...valueOf(mean, n, { ...counts, lambda: mean.lambda }) }];
     }
     const gap = { ...corrected, kind: 'no_data', reason: 'too_few_judgments' } as const;
     if (byModel.length === 0) return [gap];
-    const uncorrected = { segment, measure: byModelAlone };
-    if (failed > MAX_FAILED_SHARE * byNow.length)
+    const uncorrected = { segment, measure: uncorrectedMeasure };
+    if (failed > MAX_FAILED_SHARE * byCurrent.length)
       return [gap, { ...uncorrected, kind: 'no_data', reason: 'judge_failing' }];
-    const own = queries.map((query) => asItsOwnPeople(query, measure, weigh.now));
-    const mean = byNow.length === 0 ? null : judgedMean(own);
+    const own = queries.map((query) => modelAsHuman(query, measure, weigh.now));
+    const mean = byCurrent.length === 0 ? null : judgedMean(own);
     if (mean === null) return [gap, { ...uncorrected, kind: 'no_data', reason: 'too_few_queries' }];
-    return [gap, { ...uncorrected, ...valueOf(mean, byNow.length, counts) }];
+    return [gap, { ...uncorrected, ...valueOf(mean, byCurrent.length, counts) }];
   });
 }
 
-/** The mean of the model by itself is that of people who grade as it does. */
-function asItsOwnPeople(
+/** Treats model grades as human ones, so that `judgedMean` estimates the model's mean. */
+function modelAsHuman(
   { cluster, outcome, probability, now }: ScoredQuery,
   measure: ScoredMeasure,
   weigh: Factors,
@@ -239,7 +240,7 @@ function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, n
   return { kind: 'value', value: Math.min(1, Math.max(0, mean.value)), ciLow: low, ciHigh: high, n, details } as const;
 }
 
-/** Sessions of which people graded a query that was drawn for them. */
+/** Number of sessions with a human-graded query that was drawn for people. */
 export function humanSessions(queries: readonly GradedQuery[]): number {
   const graded = queries.filter(
     (query) => query.outcome === 'ok' && scoredQuery(query, { depth: 1, judge: null }).people !== null,
@@ -247,20 +248,20 @@ export function humanSessions(queries: readonly GradedQuery[]): number {
   return new Set(graded.map(({ cluster }) => cluster)).size;
 }
 
-/** How well the judge of now grades as people do, over the documents that both graded; null where too little is known. */
+/** Agreement of the current judge with people over the documents that both graded; null with too little data. */
 export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
   const own = queries.filter(({ judges }) => judges.every((one) => one === judge));
   return agreementOf(pairsOf(own, ({ model, person }) => (typeof model === 'number' ? [model, person] : [null, null])));
 }
 
-/** How well two people grade alike, who did not see each other's grades; null where too little is known. */
+/** Agreement of two people who graded independently; null with too little data. */
 export function humanAgreement(queries: readonly GradedQuery[]): Agreement | null {
   return agreementOf(pairsOf(queries, ({ person, second }) => [person, second]));
 }
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Of what was drawn for people, the documents with both grades. */
+/** Pairs both grades of the documents drawn for people. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -272,13 +273,13 @@ function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDoc
 }
 
 /**
- * nDCG of what users got, by two ideal orders: of these documents alone, and of these with what a deeper search of the
- * store brought.
+ * nDCG of the documents that users got, with two ideal orders: of these documents alone, and of these with the pooled
+ * ones.
  *
  * @param shown grades, best document first
- * @param deeper grades of documents that are not among them
+ * @param pooled grades of documents that are not among `shown`
  * @param depth >= 1
- * @returns `deeper` <= `shown`, both 0 to 1 and 0 where all that was shown has grade 0
+ * @returns `pooled` <= `shown`, both 0 to 1, and both 0 if all shown documents have grade 0
  */
 export function poolScores(shown: readonly number[], pooled: readonly number[], depth: number) {
   const ranking = shown.slice(0, depth).map((_, rank) => `${rank}`);
@@ -289,23 +290,23 @@ export function poolScores(shown: readonly number[], pooled: readonly number[], 
   return { shown: ndcg(known), pooled: ndcg([...known, ...others]) };
 }
 
-/** A drawn query that was searched deeper, or that failed or found nothing. */
+/** A drawn query with a judgment pool, or one that failed or was empty. */
 export interface PooledQuery {
-  /** Names its session. */
+  /** Identifies its session. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
-  /** Chance of being kept, drawn and searched deeper; of being kept and drawn where there was nothing to search for. */
+  /** Probability of being sampled, drawn and pooled; for a failed or empty query, of being sampled and drawn. */
   readonly probability: number;
-  /** nDCG by what was shown alone, less that by the deeper pool; 0 where it failed or found nothing. */
+  /** nDCG without the pool minus nDCG with it; 0 for a failed or empty query. */
   readonly gap: number;
 }
 
 /**
- * Mean over all live queries of what nDCG falls by, once its ideal order knows what a deeper search brings. By the model
- * alone. Weights are inverse probabilities, held to the counted arrivals of each outcome.
+ * Mean over all live queries of the nDCG lost when the ideal order includes the pool. From model grades alone. Weights
+ * are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
- * @param counted live queries of the window, sampled or not, by outcome
- * @returns null when fewer than 2 sessions were searched; `n`: queries that were
+ * @param counted live queries of the window by outcome, sampled or not
+ * @returns null with fewer than 2 pooled sessions; `n` is the number of pooled queries
  */
 export function poolGap(
   queries: readonly PooledQuery[],

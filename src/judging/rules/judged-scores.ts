@@ -1,10 +1,10 @@
-/** What the grades of the best documents of a query come to. */
+/** Scores of a query from the grades of its best documents. */
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import type { MetricKey } from '../../math/ir/metric-key.ts';
 
-/** Grades that a judge may give: off the subject, on the subject, answers in part, answers. */
+/** Highest grade: 0 off topic, 1 on topic, 2 partly answers, 3 answers. */
 export const MAX_GRADE = 3;
-/** From this grade on a document counts as relevant: it holds an answer, or a part of one. */
+/** Lowest grade that counts as relevant: the document holds at least a part of the answer. */
 export const RELEVANT_GRADE = 2;
 
 /** In the order of `judgedScores`. */
@@ -15,11 +15,11 @@ export type ScoredMeasure = (typeof scoredMeasures)[number];
 export type JudgedScores = Readonly<Record<ScoredMeasure, number>>;
 
 /**
- * Scores of one query by the grades of its best `depth` documents, as of a golden query that has these judgments:
- * relevant from grade 2 on, linear gains, precision over `depth` however few came back. The ideal order of nDCG is that of
- * the graded documents, since nobody graded any other; it is 0 where all grades are 0.
+ * Scores of one query from the grades of its best `depth` documents, computed as for a golden query with these
+ * judgments: relevant from grade 2 on, linear gains, precision over `depth` however few documents were returned. The
+ * ideal order of nDCG contains the graded documents only; nDCG is 0 if all grades are 0.
  *
- * @param grades best document first, 0 to 3; empty for a query that failed or found nothing: all scores are 0
+ * @param grades best document first, 0 to 3; empty for a failed or empty query, whose scores are 0
  * @param depth >= 1
  */
 export function judgedScores(grades: readonly number[], depth: number): JudgedScores {

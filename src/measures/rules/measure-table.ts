@@ -77,7 +77,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   embedder_failed: 'the embedder did not answer',
   too_few_judgments: 'too few sessions with human judgments',
   judge_failing: 'the judge fails too often',
-  judge_in_doubt: 'the judge may have changed',
+  judge_drift_suspected: 'the judge may have changed',
   no_judge: 'no judge model configured',
   store_slow: 'the store is too slow',
   retriever_failed: 'the retriever did not answer',

@@ -1,4 +1,4 @@
-/** A judge that is asked the same again every day: it is noticed when its model changes behind its name. */
+/** Daily regrading of fixed pairs detects a judge whose model changes behind an unchanged name. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DAY_MS } from '../../../src/core/time.ts';
 import { judgingGauges } from '../../../src/judging/gauges.ts';
@@ -31,7 +31,7 @@ const samples = async (name: string) => {
   );
 };
 
-it('the same pairs are graded again once a day, and a judge that stays the same is called steady', async () => {
+it('grades the same pairs once a day, and reports an unchanged judge as steady', async () => {
   const joined = await pairs();
   expect(joined).toBe(30);
   const asked = world.judge.requests.length;
@@ -46,7 +46,7 @@ it('the same pairs are graded again once a day, and a judge that stays the same 
   expect(await samples('recalld_judge_changed_timestamp_seconds')).toEqual([]);
 });
 
-it('a judge that changed behind its name is a deployment, once, and its grades are kept apart', async () => {
+it('records a changed judge as one deployment, and keeps its grades apart', async () => {
   world.judge.respondWith(judgeWithBias(1));
   days(1);
   await world.round();
@@ -55,26 +55,26 @@ it('a judge that changed behind its name is a deployment, once, and its grades a
   expect(found?.details).toMatchObject({ verdict: 'changed' });
   expect(found?.ciLow).toBeGreaterThan(0.3);
   expect(await changes()).toMatchObject([
-    { kind: 'judge', source: 'detected', changes: [{ trait: 'grades', before: 'as on 2026-11-20' }] },
+    { kind: 'judge', source: 'detected', changes: [{ trait: 'grades', before: 'as of 2026-11-20' }] },
   ]);
   expect(await samples('recalld_judge_changed_timestamp_seconds')).toHaveLength(1);
-  // Nothing that the model said before stands beside what it says now.
+  // Grades of the old judge are not mixed with those of the new one.
   expect((await world.latest('live_ndcg_uncorrected'))?.gap).not.toBeNull();
-  // The grades of that day are the first ones of the new judge.
+  // The grades of that day are the new judge's first ones.
   days(1);
   await world.round();
   expect(await drift()).toMatchObject({ value: 0, details: { verdict: 'steady' } });
   expect(await changes()).toHaveLength(1);
 });
 
-it('a judge that comes to fail counts as one that gives grade 0, as in the scores', async () => {
+it('counts a failing judge as grade 0, as in the scores', async () => {
   world.judge.respondWith(chatAnswer('I would rather not say.'));
   days(1);
   await world.round();
   expect(await drift()).toMatchObject({ details: { verdict: 'changed' } });
 });
 
-it('a worker killed among the pairs loses none and has none graded twice', async () => {
+it('loses no pair and grades none twice after a worker is killed', async () => {
   const asked = world.judge.requests.length;
   const stop = new AbortController();
   world.judge.respondWith((request, response) => {
@@ -87,12 +87,12 @@ it('a worker killed among the pairs loses none and has none graded twice', async
   world.judge.respondWith(judgeWithBias(0));
   world.clock.set(new Date(world.clock.now().getTime() + 20 * 60_000));
   await world.round();
-  // The one call that was under way is made again.
+  // The call in flight is repeated.
   expect(world.judge.requests.length).toBe(asked + 31);
   expect(await drift()).toMatchObject({ n: 30 });
 });
 
-it('a judge that is down, or money that runs out, leaves the rest of the pairs to the next round', async () => {
+it('defers the remaining pairs when the judge is down or the budget is spent', async () => {
   world.judge.respondWith(status(503));
   days(1);
   await world.round();
@@ -111,7 +111,7 @@ it('a judge that is down, or money that runs out, leaves the rest of the pairs t
   expect(await drift()).toMatchObject({ n: 30 });
 });
 
-it('another model in the config begins with an empty panel, and is a deployment too', async () => {
+it('starts an empty panel and records a deployment for a new model in the config', async () => {
   const judge = world.plan.judge;
   if (judge === null) throw new Error('the world has a judge');
   const other = { ...judge, fingerprint: 'another', name: 'another' };
@@ -120,7 +120,7 @@ it('another model in the config begins with an empty panel, and is a deployment 
   expect(await changes()).toMatchObject([{ kind: 'judge', changes: [{ trait: 'judge', after: 'another another' }] }]);
 });
 
-it('erasure takes the pairs of a query with it', async () => {
+it('deletes the pairs of an erased query', async () => {
   const { rows } = await database.pool.query<{ query_id: string }>('select query_id from judge_panel_pairs limit 1');
   await world.eraseQuery(rows[0]?.query_id ?? '');
   expect(await pairs()).toBe(29);

@@ -1,4 +1,4 @@
-/** A store that holds better documents than users got is searched deeper for some of the drawn queries. */
+/** Judgment pools measure better documents of the store that users did not get. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';
 import { startPglite } from '../../../src/demo/rag/store.ts';
@@ -10,11 +10,11 @@ import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '.
 import type { Outage } from '../../support/outage.ts';
 import { pgvectorService } from '../../support/pgvector.ts';
 
-/** What the store holds beside what users got: of what quality, near to the question. */
+/** Documents of the store that users did not get: their quality, and whether they are near the query. */
 const BETTER = 3;
 const SEARCHED = 8;
 const QUESTION = 'question 3';
-/** Along the axis of the question. */
+/** Vectors along the axis of the query. */
 const near = Float32Array.of(1, 0.1, 0, 0);
 const far = Float32Array.of(0, 0, 0, 1);
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const shown = [1, 2, 3].map((rank) => documentOf(QUESTION, rank));
   await index.add([
     ...shown.map(({ id, text }) => ({ id, vector: near, content: text, fields })),
-    // The same text under another name is nothing new.
+    // The same text under another id adds nothing.
     { id: 'a copy', vector: near, content: shown[0]?.text ?? '', fields },
     ...Array.from({ length: BETTER }, (_, i) => ({
       id: `better ${i}`,
@@ -68,7 +68,7 @@ const grades = [1, 2, 3].map((rank) => documentOf(QUESTION, rank).quality);
 const ideal = (of: readonly number[]) => dcg(of.toSorted((a, b) => b - a).slice(0, grades.length));
 const trueGap = dcg(grades) / ideal(grades) - dcg(grades) / ideal([...grades, 3, 3, 3]);
 
-it('says what nDCG owes to an ideal that knows only what users got', async () => {
+it('measures the nDCG lost to better documents of the store', async () => {
   expect(trueGap).toBeGreaterThan(0.05);
   await world.hourOf(asked(80));
   await world.round();
@@ -79,12 +79,12 @@ it('says what nDCG owes to an ideal that knows only what users got', async () =>
   expect(found?.details).toMatchObject({ k: 3, searched: SEARCHED, graded: found?.n });
   expect(found?.ciLow).toBeLessThan(trueGap);
   expect(found?.ciHigh).toBeGreaterThan(trueGap);
-  // Three that users got and three better ones, once each: all else was known.
+  // Three returned documents and three better ones, once each; the rest was cached.
   expect(world.judge.requests.length).toBe(3 + BETTER + SEARCHED - (3 + 1 + BETTER));
   expect((await world.latest('live_ndcg_uncorrected'))?.newest?.value).toBeCloseTo(dcg(grades) / ideal(grades), 12);
 });
 
-it('searches for a random part of whole sessions, and weighs it by its chance', async () => {
+it('pools a random share of whole sessions, and weights it by its probability', async () => {
   await world.hourOf(asked(600));
   await world.round(undefined, searchesPool(0.3));
   const drawn = await world.count('judged_queries');
@@ -98,7 +98,7 @@ it('searches for a random part of whole sessions, and weighs it by its chance', 
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });
 
-it('what failed or found nothing has no gap, and its share of all traffic', async () => {
+it('counts failed and empty queries without a gap, by their share of traffic', async () => {
   const failed = world.samples(100, { outcome: 'error', results: [], probability: 1 }).map((one, i) => ({
     ...one,
     id: `failed ${i}`,
@@ -110,7 +110,7 @@ it('what failed or found nothing has no gap, and its share of all traffic', asyn
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo((160 / 260) * trueGap, 12);
 });
 
-it('a store that is down keeps no score back, and is searched when it is there again', async () => {
+it('publishes scores while the store is down, and searches it once it is back', async () => {
   await outage.refuse();
   await world.hourOf(asked(60));
   await world.round();
@@ -126,7 +126,7 @@ it('a store that is down keeps no score back, and is searched when it is there a
   expect(await world.count("judgment_pools where state = 'graded'")).toBe(open);
 });
 
-it('gives up after a day, and counts what it gave up', async () => {
+it('expires pools after a day, and counts them', async () => {
   await outage.refuse();
   await world.hourOf(asked(60));
   await world.round();
@@ -137,7 +137,7 @@ it('gives up after a day, and counts what it gave up', async () => {
   expect(world.total('recalld_judge_failures_total', { reason: 'expired' })).toBe(open);
 });
 
-it('a worker that dies has nothing graded twice, and another goes on', async () => {
+it('grades nothing twice after a worker is killed, and another worker continues', async () => {
   const stop = new AbortController();
   let answers = 0;
   world.judge.respondWith((request, response) => {
@@ -153,12 +153,12 @@ it('a worker that dies has nothing graded twice, and another goes on', async () 
   later(20);
   await Promise.all([world.round(), world.round()]);
   expect(await world.count("judgment_pools where state = 'open'")).toBe(0);
-  // Each document once more at most in each of the two that ran at the same time; the one that was stored, by neither.
+  // At most once more for each document in each of the two concurrent workers, and never for the stored grade.
   expect(world.judge.requests.length - before).toBeLessThanOrEqual(2 * (BETTER + 1 - 1));
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });
 
-it('a judge that fails on a document leaves the query out, and counts it', async () => {
+it('leaves out a query when the judge fails on a document, and counts it', async () => {
   world.judge.respondWith(
     when((request) => promptOf(request).includes('answers in full'), chatAnswer('no'), judgeWithBias(0)),
   );
@@ -169,14 +169,14 @@ it('a judge that fails on a document leaves the query out, and counts it', async
   expect(gap?.details).toMatchObject({ ungraded: await world.count('judged_queries') });
 });
 
-it('grades what users got first, and spends no more than the day has', async () => {
+it('grades returned documents first, and stays within the daily budget', async () => {
   world.judge.respondWith(status(503));
   await world.hourOf(world.samples(40, { embedding: near }));
   await world.round();
   world.judge.respondWith(judgeWithBias(0));
   later(20);
   const drawn = await world.count('judged_queries');
-  // At 510e-6 dollars a call, before each of which the dearest is set aside.
+  // At 510e-6 dollars per call; the upper bound is reserved before each.
   const maxCostPerDay = 3 * drawn * 510e-6 + 0.01;
   await world.round(undefined, { maxCostPerDay });
   expect(await world.count("judged_queries where state = 'graded'")).toBe(drawn);
@@ -188,7 +188,7 @@ it('grades what users got first, and spends no more than the day has', async () 
   expect(await world.count("judgment_pools where state = 'graded'")).toBe(drawn);
 });
 
-it('erasure takes the pool of a query with it', async () => {
+it('deletes the pool of an erased query', async () => {
   await world.hourOf(asked(60));
   await world.round();
   const { rows } = await database.pool.query<{ query_id: string }>(

@@ -1,4 +1,4 @@
-/** Live queries that are answered worse than before: called by the model, and settled by people. */
+/** A drop of live relevance is detected by the model and confirmed by people. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/core/time.ts';
 import { judgingGauges } from '../../../src/judging/gauges.ts';
@@ -16,7 +16,7 @@ afterEach(() => world.close());
 
 const midnight = (): number => Math.floor(world.clock.now().getTime() / DAY_MS) * DAY_MS;
 
-/** With their documents best first, or last. */
+/** Samples with their best documents first or last. */
 function answered(name: string, order: 1 | -1): LiveSample[] {
   return world.samples(200).map((one, i) => ({
     ...one,
@@ -31,12 +31,12 @@ function qualityOf(id: string): number {
   return documentOf(question, Number(rank)).quality;
 }
 
-/** A day well answered, that people graded too, three weeks like it before the next, and then one with the best documents last. */
+/** One good day that people graded too, three equally good weeks, and then a day with the best documents last. */
 async function weeksAndABadDay(): Promise<void> {
   await world.hourOf(answered('good', 1));
   await world.round();
   await world.peopleGrade();
-  // The pairs of the panel join.
+  // The panel is filled.
   await world.round();
   world.clock.set(new Date(midnight() + 2 * DAY_MS + 10 * HOUR_MS));
   await world.round();
@@ -71,7 +71,7 @@ const states = async () => {
   );
 };
 
-it('is called by the model while the panel shows that the judge is what it was, and confirmed by people', async () => {
+it('is detected by the model while the judge is unchanged, and confirmed by people', async () => {
   await weeksAndABadDay();
   const called = await fall();
   expect(called?.newest).toMatchObject({ details: { state: 'detected', by: 'model', days: 1 } });
@@ -86,10 +86,10 @@ it('is called by the model while the panel shows that the judge is what it was, 
   expect(await states()).toEqual(['confirmed']);
 });
 
-it('is not called while the judge may have changed', async () => {
+it('is not detected while the judge may have changed', async () => {
   let moved = 0;
   world.judge.respondWith((request, response) => {
-    // Of the pairs of the last morning nine come out a grade higher.
+    // Nine of the last day's pairs get a higher grade.
     const isMoved = isLast && moved < 9 && !promptOf(request).includes('quality 3');
     if (isMoved) moved += 1;
     judgeWithBias(isMoved ? 1 : 0)(request, response);
@@ -101,11 +101,11 @@ it('is not called while the judge may have changed', async () => {
     return round(...given);
   };
   await weeksAndABadDay();
-  expect((await fall())?.gap?.reason).toBe('judge_in_doubt');
+  expect((await fall())?.gap?.reason).toBe('judge_drift_suspected');
   expect(await states()).toEqual([]);
 });
 
-it('is not known before there are two weeks to hold a day against, nor where people alone grade', async () => {
+it('is unknown without two weeks of baseline days, or when people alone grade', async () => {
   await world.hourOf(answered('good', 1));
   await world.round();
   world.clock.set(new Date(midnight() + DAY_MS + HOUR_MS));

@@ -1,4 +1,4 @@
-/** The scores of judged live queries, as events on the spans that they were. */
+/** Scores of judged live queries are sent as events on their spans. */
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { readLogs } from '../../../src/live/otlp/extraction.ts';
@@ -18,7 +18,7 @@ afterEach(() => world.close());
 const hex = (value: number, digits: number): string => (value + 1).toString(16).padStart(digits, '0');
 const traceOf = (i: number): string => hex(i, 32);
 
-/** `count` queries that came as spans, then one that came with a trace alone, and one of no trace. */
+/** `count` queries that arrived as spans, then one with only a trace id, and one without a trace. */
 function traced(count: number) {
   return world.samples(count + 2).map((one, i) => {
     if (i === count) return { ...one, traceId: traceOf(i) };
@@ -44,7 +44,7 @@ const sent = async (): Promise<number> => {
   return rows[0]?.count ?? 0;
 };
 
-it('go to the platform that has the trace, once, with what they are made of and no text', async () => {
+it('are sent once to the platform that has the trace, with grades and without text', async () => {
   const receiver = await sendingTo();
   const found = traced(20);
   const [empty] = world.samples(1, { outcome: 'empty', results: [] });
@@ -56,7 +56,7 @@ it('go to the platform that has the trace, once, with what they are made of and 
   expect(receiver.paths).toEqual(['POST /otlp/v1/logs undefined']);
   expect(attributesOf(decodeLogs(receiver.bodies[0] ?? '').resource)).toMatchObject({ 'service.name': 'recalld' });
   const records = recordsOf(receiver.bodies);
-  // Of 20 queries and the one with a trace alone and the one that found nothing; four scores each.
+  // 20 queries, the one with only a trace id and the empty one, with four scores each.
   expect(records).toHaveLength(4 * 22);
   expect(new Set(records.map(({ eventName }) => eventName))).toEqual(new Set(['gen_ai.evaluation.result']));
   const of = (trace: string) => records.filter(({ traceId }) => traceId === trace);
@@ -88,14 +88,14 @@ it('go to the platform that has the trace, once, with what they are made of and 
   await world.round();
   expect(receiver.paths).toHaveLength(1);
 
-  // A collector that hands them back makes no opinion of users of them.
+  // Events that a collector forwards back are not counted as user feedback.
   const body = Buffer.from(receiver.bodies[0] ?? '');
   const pipelines = [{ name: 'docs', serviceNames: [], segmentKeys: [] }];
   const back = readLogs(contentOf(body, 'application/json'), pipelines);
   expect(back).toMatchObject({ feedback: [], machineJudgments: records.length });
 });
 
-it('that do not arrive are sent with the next round, and those that are refused are not', async () => {
+it('are retried in the next round after a failure, but not after a refusal', async () => {
   const refused = '{"partialSuccess": {"rejectedLogRecords": "4", "errorMessage": "no such trace"}}';
   const receiver = await sendingTo([503, '{}'], [200, refused]);
   await world.hourOf(traced(5));

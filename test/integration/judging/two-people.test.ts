@@ -1,4 +1,4 @@
-/** Two people who grade the same live queries, without seeing each other's grades. */
+/** Two people grade the same live queries independently. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createReviewQueue, type ReviewedQuery } from '../../../src/judging/review-queue.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -34,7 +34,7 @@ const stored = async (query: ReviewedQuery | undefined): Promise<string[]> => {
 };
 
 describe('queries for people', () => {
-  it('are for one person each, and a part of them for a second one, who sees none of the grades', async () => {
+  it('go to one person each, and a share of them also to a second one who does not see the grades', async () => {
     const drawn = await next('ann');
     expect(drawn.length).toBeGreaterThan(50);
     expect(await next('ben')).toHaveLength(drawn.length);
@@ -50,12 +50,12 @@ describe('queries for people', () => {
     expect(left.flatMap(({ documents }) => documents.filter(({ grade }) => grade !== null))).toEqual([]);
     expect(await progress('ben')).toMatchObject({ graded: drawn.length - forTwo });
 
-    // A third is not asked.
+    // A third person is not asked.
     await world.peopleGrade('ben');
     expect([await next('ben'), await next('carl')]).toEqual([[], []]);
   });
 
-  it('hold the grades of either: taken back, given anew, and never two of one person', async () => {
+  it('store withdrawn and changed grades of both, and never two of one person', async () => {
     const forTwo = (await next('ann'))[0];
     await database.pool.query('update judged_queries set needs_second_human = (query_id = $1)', [forTwo?.id]);
     await give('ann', forTwo, 3);
@@ -73,7 +73,7 @@ describe('queries for people', () => {
     expect(await stored(forOne)).toEqual(['person ben 1']);
   });
 
-  it('that two began go on with what each of them has not graded', async () => {
+  it('continue for each person with the documents that the person has not graded', async () => {
     const forTwo = (await next('ann'))[0];
     await database.pool.query('update judged_queries set needs_second_human = true');
     await give('ann', forTwo, 3, 1);
@@ -90,7 +90,7 @@ describe('queries for people', () => {
   });
 });
 
-it('how well two people agree is measured, of what both graded', async () => {
+it('measures the agreement of two people on the documents that both graded', async () => {
   await world.peopleGrade('ann');
   await world.round();
   expect((await world.latest('human_agreement'))?.gap?.reason).toBe('too_few_judgments');
@@ -98,7 +98,7 @@ it('how well two people agree is measured, of what both graded', async () => {
     const grades = query.documents.map(({ id: documentId }) => {
       const [question = '', rank] = documentId.split('/');
       const { quality } = documentOf(question, Number(rank));
-      // One grade too much for every document that has nothing to do with the question.
+      // One grade too high for every irrelevant document.
       return { queryId: query.id, documentId, grade: quality === 0 ? 1 : quality };
     });
     await world.deps.db.judging.judged.recordHumanJudgments(
@@ -115,6 +115,6 @@ it('how well two people agree is measured, of what both graded', async () => {
   expect(agreement?.ciLow).toBeLessThan(agreement?.value ?? 0);
   const forTwo = await world.count('judged_queries where needs_second_human');
   expect((await world.latest('judged_queries'))?.newest?.details).toMatchObject({ second: forTwo });
-  // Estimates are of what one person gave.
+  // Estimates use one person's judgments.
   expect((await world.latest('live_precision'))?.newest?.details).toMatchObject({ lambda: 0 });
 });

@@ -12,27 +12,27 @@ const query = {
   ],
 };
 
-describe('the file of a review', () => {
-  it('is read as it was written: what has no grade stays as it is', () => {
+describe('a review file', () => {
+  it('reads back what was written, and skips documents without a grade', () => {
     expect(readGrades(`${reviewLine(query)}\n\n`, 'review.jsonl')).toEqual([
       { queryId: 'q1', documentId: 'd2', grade: 2 },
     ]);
   });
 
-  it('may have a line for each grade', () => {
+  it('accepts one line per grade', () => {
     expect(readGrades('{"query_id": "q1", "document_id": "d1", "grade": 0}', 'f')).toEqual([
       { queryId: 'q1', documentId: 'd1', grade: 0 },
     ]);
   });
 
   it.each([
-    ['{"query_id"', 'review.jsonl, line 2: this is no JSON;'],
-    ['{"documents": []}', 'review.jsonl, line 2: query_id is missing or not what it should be;'],
+    ['{"query_id"', 'review.jsonl, line 2: invalid JSON.'],
+    ['{"documents": []}', 'review.jsonl, line 2: query_id is missing or invalid.'],
     [
       '{"query_id": "q", "documents": [{"id": "d", "grade": 4}]}',
-      'review.jsonl, line 2: documents.0.grade is missing or not what it should be;',
+      'review.jsonl, line 2: documents.0.grade is missing or invalid.',
     ],
-    ['7', 'review.jsonl, line 2: this is no judgment;'],
+    ['7', 'review.jsonl, line 2: not a judgment.'],
   ])('%s is refused with its line', (line, message) => {
     expect(() => readGrades(`\n${line}`, 'review.jsonl')).toThrow(message);
   });

@@ -20,7 +20,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_failures_total', failures('unreachable'), growing(1))],
     healthy: [signal('recalld_judge_failures_total', failures('without_text'), growing(1))],
     minutes: 240,
-    says: 'Live queries of docs could not be graded 360 times within three hours, because the judge, the retriever or the store did not answer. They wait, and are given up after a day.',
+    says: 'The judge, the retriever or the store did not answer 360 times within 3 hours while live queries of docs were graded. The queries are retried every hour and expire after a day.',
   },
   {
     alert: 'RecalldJudgeFailing',
@@ -28,25 +28,25 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_failures_total', failures('malformed'), growing(1))],
     healthy: [signal('recalld_judge_failures_total', failures('unreachable'), growing(1))],
     minutes: 420,
-    says: '720 documents of docs got no grade within six hours: the judge refused, or answered twice with no grade. Each counts as grade 0 in what the model says.',
+    says: 'The judge refused or gave a malformed answer twice for 720 documents of docs within 6 hours. Each of them counts as grade 0 in uncorrected scores.',
   },
   {
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
     breaching: agreement(0.31, 0.65, 40),
-    // As low, of a panel that is still young.
+    // As low, but with too few sessions.
     healthy: agreement(0.31, 0.65, 39),
     minutes: 240,
-    says: 'The agreement of the judge of docs with people (weighted kappa) is 0.48 (95 % 0.31 to 0.65, n = 40 sessions); its lower bound is to be at least 0.40. Judged live scores still hold, but are less well known than they could be.',
+    says: 'The judge of docs agrees with people at a weighted kappa of 0.48 (95 % CI 0.31-0.65, n = 40 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
   },
   {
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
-    // So low that few sessions tell.
+    // So low that few sessions are enough.
     breaching: agreement(0.1, 0.38, 12),
     healthy: agreement(0.42, 0.9, 60),
     minutes: 240,
-    says: 'The agreement of the judge of docs with people (weighted kappa) is 0.24 (95 % 0.10 to 0.38, n = 12 sessions); its lower bound is to be at least 0.40. Judged live scores still hold, but are less well known than they could be.',
+    says: 'The judge of docs agrees with people at a weighted kappa of 0.24 (95 % CI 0.10-0.38, n = 12 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
   },
   {
     alert: 'RecalldLiveRelevanceFell',
@@ -54,7 +54,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'confirmed' }, always(1))],
     healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'rejected' }, always(1))],
     minutes: 60,
-    says: 'The nDCG of live queries of docs lies 0.08 below that of the weeks before, by the grades of people and, beyond chance, by those of the model too. The judge is what it was.',
+    says: 'Judged nDCG of live queries of docs is 0.08 below the preceding weeks. Model grades show it beyond chance, and human judgments confirm it. The judge itself has not changed.',
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -62,7 +62,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'detected' }, always(1))],
     healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'none' }, always(1))],
     minutes: 60,
-    says: 'The nDCG of live queries of docs lies 0.08 below that of the weeks before by the grades of the model, which is what it was. People have not graded enough of these days to say whether it is so.',
+    says: 'Judged nDCG of live queries of docs is 0.08 below the preceding weeks, by model grades. The judge itself has not changed. People have graded too few of these queries to confirm it.',
   },
   {
     alert: 'RecalldJudgeChanged',
@@ -70,7 +70,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_changed_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_judge_changed_timestamp_seconds', docs, always(-90_000))],
     minutes: 60,
-    says: 'Fixed pairs that the judge of docs graded again got other grades than at first, by more than chance, 1h 0m 0s ago. What the model says alone begins anew; scores that people correct still hold.',
+    says: 'The judge of docs gave fixed query-document pairs different grades than before, beyond chance, 1h 0m 0s ago. Uncorrected scores start over; scores corrected by people remain valid.',
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',
@@ -78,6 +78,6 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_live_judged_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_live_judged_last_success_timestamp_seconds', docs, (minute) => 60 * minute)],
     minutes: 240,
-    says: 'What was graded of the live traffic of docs was last measured 4h 0m 0s ago; its scores are withheld.',
+    says: 'Judged live relevance of docs was last measured 4h 0m 0s ago, so its scores are withheld.',
   },
 ];

@@ -294,28 +294,28 @@ describe('judged live relevance', () => {
   it.each([
     [
       aJudged('judged: {}').replace(llm, ''),
-      'pipelines[0].judged.judge.kind is llm, but the config names no chat model; add llm: {base_url, model, api_key}.',
+      'pipelines[0].judged.judge.kind is llm, but no chat model is configured; add llm: {base_url, model, api_key}.',
     ],
     [
       aJudged('judged: {}').replace(', price_per_million_tokens: {input: 0, output: 0}', ''),
-      'pipelines[0].judged.judge.kind is llm, whose cost is capped by max_cost_per_day; add llm.price_per_million_tokens: {input, output}, 0 for a model of your own.',
+      'pipelines[0].judged.judge.kind is llm, but max_cost_per_day needs token prices; add llm.price_per_million_tokens: {input, output}, with 0 for a self-hosted model.',
     ],
     [
       aJudged('judged: {}, privacy: {text: hash}'),
-      'pipelines[0].judged.judge.kind is llm, but no text is kept (privacy.text: hash); set privacy.text: redact, or let people alone grade with judged.judge: {kind: none}.',
+      'pipelines[0].judged.judge.kind is llm, but query texts are not stored (privacy.text: hash); set privacy.text: redact, or let people grade alone with judged.judge: {kind: none}.',
     ],
     [
       aJudged('judged: {judge: {kind: reranker, reranker: {kind: tei, url: "http://r"}}}').replace(
         ', results: {text: text}',
         '',
       ),
-      'pipelines[0].judged needs the texts of documents; set retriever.results.text, or vector_store.content and an embedder.',
+      'pipelines[0].judged needs document texts; set retriever.results.text, or vector_store.content and an embedder.',
     ],
     [
       aJudged(
         'judged: {judge: {kind: reranker, grades_from: [0.5, 0.4, 0.8], reranker: {kind: tei, url: "http://r"}}}',
       ),
-      'pipelines[0].judged.judge.grades_from must rise.',
+      'pipelines[0].judged.judge.grades_from must be ascending.',
     ],
     [
       aJudged('checks: [{measure: live_ndcg@5, below: 0.7}]'),
@@ -331,7 +331,7 @@ describe('judged live relevance', () => {
     ],
     [
       `metrics: {otlp: {url: "http://c", send: [metrics, evaluations]}}\n${aJudged('judged: {judge: {kind: none}}')}`,
-      'metrics.otlp.send[1] is evaluations, but no pipeline has live queries judged by a model; add `judged` to one, or leave it out.',
+      'metrics.otlp.send[1] is evaluations, but no pipeline has a model judge; add `judged` to a pipeline, or remove evaluations.',
     ],
   ])('%s is refused', (text, problem) => {
     expect(problems(text)).toEqual([problem]);

@@ -4,15 +4,15 @@ import { drawingProbabilities, judgeDraw } from '../../../../src/judging/rules/d
 
 const queries = array(
   record({
-    standsFor: double({ min: 1, max: 1000, noNaN: true }),
+    represents: double({ min: 1, max: 1000, noNaN: true }),
     segment: constantFrom('course=maths', 'course=history', 'other'),
     isSuspect: boolean(),
   }),
   { minLength: 1, maxLength: 50 },
 );
 
-describe('the probabilities of being judged', () => {
-  it('add up to as many queries as are wanted, and are never beyond 1', () => {
+describe('drawing probabilities', () => {
+  it('add up to the expected number of queries and never exceed 1', () => {
     assert(
       property(queries, double({ min: 0.1, max: 60, noNaN: true }), (kept, expected) => {
         const found = drawingProbabilities(kept, expected);
@@ -23,31 +23,31 @@ describe('the probabilities of being judged', () => {
     );
   });
 
-  it('are twice as large for what is suspect, and in proportion to what a query stands for', () => {
+  it('are doubled for suspect queries and proportional to the queries that one represents', () => {
     const kept = [
-      { standsFor: 1, segment: 'all', isSuspect: false },
-      { standsFor: 1, segment: 'all', isSuspect: true },
-      { standsFor: 10, segment: 'all', isSuspect: false },
+      { represents: 1, segment: 'all', isSuspect: false },
+      { represents: 1, segment: 'all', isSuspect: true },
+      { represents: 10, segment: 'all', isSuspect: false },
     ];
     const [one = 0, suspect = 0, many = 0] = drawingProbabilities(kept, 0.13);
     expect([one, suspect / one, many / one].map((x) => Math.round(1e6 * x) / 1e6)).toEqual([0.01, 2, 10]);
   });
 
-  it('give a small segment more than its share, and a large one the most', () => {
+  it('oversample small segments while large ones still get most', () => {
     const of = (segment: string, count: number) =>
-      Array.from({ length: count }, () => ({ standsFor: 1, segment, isSuspect: false }));
+      Array.from({ length: count }, () => ({ represents: 1, segment, isSuspect: false }));
     const found = drawingProbabilities([...of('large', 900), ...of('small', 100)], 40);
     const large = found.slice(0, 900).reduce((sum, one) => sum + one, 0);
     expect(large).toBeCloseTo(30, 6);
   });
 
-  it('are none where nothing is wanted', () => {
-    expect(drawingProbabilities([{ standsFor: 1, segment: 'all', isSuspect: true }], 0)).toEqual([0]);
+  it('are all 0 when no query is expected', () => {
+    expect(drawingProbabilities([{ represents: 1, segment: 'all', isSuspect: true }], 0)).toEqual([0]);
   });
 });
 
 describe('the draw of a session', () => {
-  it('is uniform, and of each judge by itself', () => {
+  it('is uniform and independent between kinds of judges', () => {
     const draws = Array.from({ length: 4000 }, (_, i) => [
       judgeDraw('docs', `session ${i}`, 'model'),
       judgeDraw('docs', `session ${i}`, 'people'),

@@ -23,7 +23,7 @@ const scoresOf = (query: EvaluatedQuery) =>
     ]),
   );
 
-it('lays each judged score on the span of the query, with the grades and who gave them', () => {
+it('creates one event per score on the span of the query, with the grades and the judge', () => {
   const events = evaluationsOf(aQuery(), 'docs', 5);
   expect(scoresOf(aQuery())).toMatchObject({ 'mrr@5': 1, 'hit_rate@5': 1, 'precision@5': 0.2 });
   for (const { name, traceId: trace, spanId: span, attributes } of events) {
@@ -38,7 +38,7 @@ it('lays each judged score on the span of the query, with the grades and who gav
   expect(labels).toEqual(['relevant']);
 });
 
-it('counts a query that failed as 0, without a judge', () => {
+it('scores a failed query 0, without a judge', () => {
   const failed = aQuery({ outcome: 'error', judge: null, documents: [] });
   for (const value of Object.values(scoresOf(failed))) expect(value).toBe(0);
   for (const { attributes } of evaluationsOf(failed, 'docs', 5)) {
@@ -50,6 +50,6 @@ it('counts a query that failed as 0, without a judge', () => {
   }
 });
 
-it('lies on the trace alone where the query came with an id of its own', () => {
+it('attaches events to the trace when the query id is not a span id', () => {
   for (const { spanId: span } of evaluationsOf(aQuery({ id: 'q-1' }), 'docs', 5)) expect(span).toBeNull();
 });

@@ -50,8 +50,8 @@ const traffic = array(
   queries.map(({ share, ...query }): JudgedQuery => ({ ...query, humanProbability: query.modelProbability * share })),
 );
 
-describe('the mean by people, corrected by a model', () => {
-  it.each(cases)('is as the reference has it: $name', ({ input, expected }) => {
+describe('judgedMean', () => {
+  it.each(cases)('equals the reference implementation: $name', ({ input, expected }) => {
     const found = judgedMean(queriesOf(input));
     const close = (value: number | null | undefined, wanted: number): void =>
       expect(Math.abs((value ?? Number.NaN) - wanted)).toBeLessThan(1e-9);
@@ -66,7 +66,7 @@ describe('the mean by people, corrected by a model', () => {
     close(high, expected.high);
   });
 
-  it('is that of people alone where the model graded nothing', () => {
+  it('equals the human mean when the model graded nothing', () => {
     assert(
       property(traffic, (queries) => {
         const found = judgedMean(queries.map((query) => ({ ...query, model: null })));
@@ -77,7 +77,7 @@ describe('the mean by people, corrected by a model', () => {
     );
   });
 
-  it('does not depend on the unit of the probabilities', () => {
+  it('does not depend on the scale of the probabilities', () => {
     assert(
       property(traffic, (queries) => {
         const halved = queries.map((query) => ({
@@ -94,7 +94,7 @@ describe('the mean by people, corrected by a model', () => {
     );
   });
 
-  it('has bounds in [0, 1] around the value, never tighter there than those of Student', () => {
+  it("has an interval in [0, 1] around the value, never narrower than Student's", () => {
     assert(
       property(traffic, (queries) => {
         const found = judgedMean(queries);
@@ -110,7 +110,7 @@ describe('the mean by people, corrected by a model', () => {
     );
   });
 
-  it('takes away a bias of the model that is the same for all', () => {
+  it('removes a constant bias of the model', () => {
     const queries = Array.from({ length: 200 }, (_, i): JudgedQuery => {
       const truth = ((i * 37) % 100) / 125;
       const people = i % 10 === 0 ? truth : null;
@@ -123,7 +123,7 @@ describe('the mean by people, corrected by a model', () => {
     expect(found?.modelOnly).toBeCloseTo(mean + 0.2, 9);
   });
 
-  it('does not take agreement on a few for certain', () => {
+  it('does not treat agreement on a few queries as certain', () => {
     const queries = Array.from({ length: 12 }, (_, i) => ({ cluster: i, modelProbability: 1, humanProbability: 1 }));
     const found = judgedMean(queries.map((query) => ({ ...query, model: 1, people: 1 })));
     expect(found).toMatchObject({ value: 1, standardError: 0 });
@@ -131,7 +131,7 @@ describe('the mean by people, corrected by a model', () => {
     expect([low > 0.5, low < 0.8, high]).toEqual([true, true, 1]);
   });
 
-  it('is none from one session, and refuses what is no probability', () => {
+  it('is null for one session, and rejects an invalid probability', () => {
     const query = { cluster: 1, modelProbability: 1, humanProbability: 1, model: 1, people: 1 };
     expect(judgedMean([query, query])).toBeNull();
     expect(() => judgedMean([{ ...query, modelProbability: 0 }])).toThrow(/must be positive, not 0/);

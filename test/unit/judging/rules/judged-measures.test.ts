@@ -27,40 +27,40 @@ const sessions = (count: number, make: (i: number) => readonly GradedDocument[])
   Array.from({ length: count }, (_, i) => query(i, make(i)));
 
 describe('judged live measures', () => {
-  it('are of the model alone, and say so, while people have graded 7 sessions', () => {
+  it('are uncorrected while people have graded only 7 sessions', () => {
     const queries = sessions(20, (i) => [document(i % 4, i < 7 ? i % 4 : null)]);
     expect(of(queries, 'live_precision')).toMatchObject({ kind: 'no_data', reason: 'too_few_judgments' });
     expect(of(queries, 'live_precision_uncorrected')).toMatchObject({ kind: 'value', value: 0.25, n: 20 });
     expect(humanSessions(queries)).toBe(7);
   });
 
-  it('are corrected from the eighth session on, and no longer told uncorrected', () => {
+  it('are corrected from the eighth session on, and no longer published as uncorrected', () => {
     const queries = sessions(20, (i) => [document(3, i < 8 ? i % 4 : null)]);
     expect(of(queries, 'live_hit_rate')).toMatchObject({ kind: 'value', value: 0.5, details: { human_sessions: 8 } });
     expect(of(queries, 'live_hit_rate_uncorrected')).toBeUndefined();
   });
 
-  it('leave out what people graded beyond their draw: it is no random part of the traffic', () => {
+  it('ignore human judgments of queries that were not drawn for people', () => {
     const chosen = sessions(20, () => [document(0, 3)]).map((one) => ({ ...one, needsHuman: false }));
     expect(of(chosen, 'live_mrr')).toMatchObject({ kind: 'no_data' });
     expect(humanSessions(chosen)).toBe(0);
   });
 
-  it('take a document that the judge failed on for grade 0, and are withheld when it fails too often', () => {
+  it('count a failed document as grade 0, and are withheld when the judge fails too often', () => {
     const some = sessions(20, (i) => [document(i < 4 ? 'failed' : 3), document(3)]);
     expect(of(some, 'live_precision_uncorrected')).toMatchObject({ value: 0.9, details: { failed: 4 } });
     const many = sessions(20, (i) => [document(i < 5 ? 'failed' : 3), document(3)]);
     expect(of(many, 'live_precision_uncorrected')).toMatchObject({ kind: 'no_data', reason: 'judge_failing' });
   });
 
-  it('wait for all documents that can be read of a query', () => {
+  it('need grades of all readable documents of a query', () => {
     const half = sessions(10, () => [document(3, 3), document(3, null)]);
     expect(humanSessions(half)).toBe(0);
     const gone = sessions(10, () => [document(3, 3), document(null, null, false)]);
     expect(of(gone, 'live_precision')).toMatchObject({ kind: 'value', value: 0.5 });
   });
 
-  it('hold the weights to the counted arrivals of each outcome', () => {
+  it('calibrate weights to the counted arrivals of each outcome', () => {
     const answered = sessions(10, () => [document(3)]);
     const failed = Array.from({ length: 3 }, (_, i) => query(100 + i, [], { outcome: 'error', probability: 1 }));
     const found = of([...answered, ...failed], 'live_hit_rate_uncorrected', { ok: 60, error: 40 });
@@ -68,7 +68,7 @@ describe('judged live measures', () => {
     expect(found?.kind === 'value' && found.value).toBeCloseTo(0.6, 9);
   });
 
-  it('are of each segment as well', () => {
+  it('are estimated for each segment too', () => {
     const tagged = sessions(20, (i) => [document(i % 2 === 0 ? 3 : 0)]).map((one, i) => ({
       ...one,
       tags: { course: i % 2 === 0 ? 'maths' : 'history' },
@@ -80,7 +80,7 @@ describe('judged live measures', () => {
     expect(value('course=history')).toMatchObject({ value: 0 });
   });
 
-  it('are of the judge of now where the model stands alone, by its share of all traffic, and of each where people correct', () => {
+  it('use the current judge alone when uncorrected, and every judge when corrected', () => {
     const before = sessions(10, (i) => [document(0, i < 8 ? 3 : null)]).map((one) => ({ ...one, judges: ['old'] }));
     const now = sessions(10, () => [document(3)]).map((one, i) => ({ ...one, cluster: 50 + i }));
     const failed = query(100, [], { outcome: 'error', probability: 1 });
@@ -94,13 +94,13 @@ describe('judged live measures', () => {
     expect(of([...before, ...now], 'live_hit_rate')).toMatchObject({ kind: 'value', n: 20, details: { model: 20 } });
   });
 
-  it('are nothing where nothing was graded', () => {
+  it('are empty when nothing was graded', () => {
     expect(of([], 'live_ndcg')).toMatchObject({ kind: 'no_data', reason: 'too_few_judgments' });
   });
 });
 
-describe('the agreement of the judge', () => {
-  it('is over the documents that both graded of queries drawn for people', () => {
+describe('judge agreement', () => {
+  it('covers the documents that both graded in queries drawn for people', () => {
     const both = sessions(10, (i) => [document(i % 4, i % 4), document('failed', 0), document(2, null)]);
     expect(judgeAgreement(both, JUDGE)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
     expect(
@@ -111,7 +111,7 @@ describe('the agreement of the judge', () => {
     ).toBeNull();
   });
 
-  it('is that of the judge of now, and not of the one before', () => {
+  it('ignores grades of an earlier judge', () => {
     const now = sessions(10, (i) => [document(i % 4, i % 4)]);
     const before = sessions(10, (i) => [document(3 - (i % 4), i % 4)]).map((one) => ({ ...one, judges: ['old'] }));
     expect(judgeAgreement([...now, ...before], JUDGE)).toMatchObject({ kappa: 1, pairs: 10 });
@@ -119,7 +119,7 @@ describe('the agreement of the judge', () => {
 });
 
 describe('the agreement of two people', () => {
-  it('is over the documents that both graded, whatever the judge gave', () => {
+  it('covers the documents that both graded, whatever the judge gave', () => {
     const second = (i: number, grade: number | null) => ({ ...document(3, i % 4), second: grade });
     expect(humanAgreement(sessions(10, (i) => [second(i, i % 4), second(i, null)]))).toMatchObject({
       kappa: 1,

@@ -2,20 +2,20 @@ import { array, assert, double, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PooledQuery, poolGap, poolScores } from '../../../../src/judging/rules/judged-measures.ts';
 
-describe('nDCG of a pooled pool', () => {
-  it('holds the same list against what the store holds that is better', () => {
+describe('nDCG with a judgment pool', () => {
+  it('compares the list with better documents of the store', () => {
     const { shown, pooled } = poolScores([1, 2], [3, 0, 1], 2);
     const gain = 1 + 2 / Math.log2(3);
     expect(shown).toBeCloseTo(gain / (2 + 1 / Math.log2(3)), 12);
     expect(pooled).toBeCloseTo(gain / (3 + 2 / Math.log2(3)), 12);
   });
 
-  it('is that of the shown documents where the store holds nothing better', () => {
+  it('equals nDCG without the pool when the store holds nothing better', () => {
     const { shown, pooled } = poolScores([3, 3], [2, 1, 0], 2);
     expect(pooled).toBe(shown);
   });
 
-  it('never lies above that of the shown documents, and both lie in 0 to 1', () => {
+  it('never exceeds nDCG without the pool, and both lie in [0, 1]', () => {
     const grades = array(integer({ min: 0, max: 3 }), { maxLength: 12 });
     assert(
       property(grades, grades, integer({ min: 1, max: 10 }), (given, others, depth) => {
@@ -35,25 +35,25 @@ const searched = (cluster: number, gap: number, probability = 0.01): PooledQuery
   gap,
 });
 
-describe('the pool gap of all live queries', () => {
-  it('counts what failed or found nothing with no gap, by its share of the arrivals', () => {
+describe('the pool gap', () => {
+  it('counts failed and empty queries with no gap, by their share of the arrivals', () => {
     const failed = [0.7, 0.8].map((cluster): PooledQuery => ({ ...searched(cluster, 0, 0.5), outcome: 'error' }));
     const found = poolGap([searched(0.1, 0.4), searched(0.2, 0.4), ...failed], { ok: 300, error: 100 });
     expect(found?.value).toBeCloseTo(0.3, 12);
     expect(found?.n).toBe(2);
   });
 
-  it('weighs a query by what it stands for', () => {
+  it('weights a query by its inverse probability', () => {
     const found = poolGap([searched(0.1, 0.6, 0.01), searched(0.2, 0, 0.02)], { ok: 150 });
     expect(found?.value).toBeCloseTo(0.4, 12);
   });
 
-  it('is not known from a single session', () => {
+  it('is unknown for a single session', () => {
     expect(poolGap([searched(0.1, 0.4), searched(0.1, 0.2)], { ok: 10 })).toBeNull();
     expect(poolGap([], {})).toBeNull();
   });
 
-  it('lies within its bounds, and these in 0 to 1', () => {
+  it('lies within its interval, and the interval in [0, 1]', () => {
     const gap = double({ min: 0, max: 1, noNaN: true });
     const query = record({
       cluster: integer({ min: 0, max: 9 }),

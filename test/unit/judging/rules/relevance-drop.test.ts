@@ -15,30 +15,30 @@ function days(usual: number, last: readonly number[], apart = 0.01): JudgedDay[]
   return [...before, ...last].map((value, i) => ({ start: new Date(i * DAY_MS), value, standardError: 0.02, n: 200 }));
 }
 
-describe('the fall of judged relevance', () => {
-  it('is not known with less than two weeks to hold the last day against', () => {
+describe('a drop of judged relevance', () => {
+  it('is unknown with less than two weeks of baseline days', () => {
     expect(largestDrop(days(14, []))).toBeNull();
     expect(largestDrop(days(14, [0.8]))).not.toBeNull();
   });
 
-  it('is within chance while the days are as before', () => {
+  it('is within chance while days stay the same', () => {
     const drop = largestDrop(days(30, [0.79, 0.8]));
     expect(drop?.low).toBeLessThan(0);
     expect(dropState(drop ?? never(), null)).toBe('none');
   });
 
-  it('is called after three days that lie lower by 0.07, since the first of them', () => {
+  it('is detected after three days 0.07 lower, starting with the first of them', () => {
     const drop = largestDrop(days(30, [0.73, 0.73, 0.73]));
     expect(drop).toMatchObject({ days: 3, n: 600, since: new Date(30 * DAY_MS) });
     expect(drop?.drop).toBeCloseTo(0.07, 9);
     expect(dropState(drop ?? never(), null)).toBe('detected');
   });
 
-  it('takes days that always lie apart for no fall', () => {
+  it('is not detected when days always vary as much', () => {
     expect(largestDrop(days(30, [0.73, 0.73, 0.73], 0.06))?.low).toBeLessThan(0);
   });
 
-  it('is nothing while it is too little to matter, however certain it is', () => {
+  it('is not reported while it is too small to matter, however certain', () => {
     const sure = days(
       40,
       Array.from({ length: 10 }, () => 0.785),
@@ -49,7 +49,7 @@ describe('the fall of judged relevance', () => {
   });
 });
 
-describe('what people make of it', () => {
+describe('human judgments of a drop', () => {
   const graded = (from: number, count: number, people: (i: number) => number | null): JudgedQuery[] =>
     Array.from({ length: count }, (_, i) => ({
       cluster: from + i,
@@ -59,7 +59,7 @@ describe('what people make of it', () => {
       people: people(i),
     }));
 
-  it('is nothing until they have graded 8 sessions before and 8 since', () => {
+  it('need 8 graded sessions before the drop and 8 since', () => {
     const before = graded(0, 100, (i) => (i < 30 ? 0.8 + (i % 3) / 10 : null));
     expect(
       humanDrop(
@@ -75,7 +75,7 @@ describe('what people make of it', () => {
     ).not.toBeNull();
   });
 
-  it('is the difference of what they would say of all traffic, with bounds', () => {
+  it('estimate the difference over all traffic, with an interval', () => {
     const before = graded(0, 100, (i) => (i < 30 ? 0.8 + (i % 3) / 10 : null));
     const after = graded(200, 60, (i) => (i < 20 ? 0.6 + (i % 3) / 10 : null));
     const drop = humanDrop(before, after);
@@ -87,13 +87,13 @@ describe('what people make of it', () => {
   const drop = { drop: 0.08, low: 0.02, high: 0.14, since: new Date(0), days: 3, n: 600 };
 
   it.each([
-    ['they have not graded enough', null, 3, 'detected'],
-    ['they see it too', { low: 0.01, high: 0.2, sessions: 8 }, 3, 'confirmed'],
-    ['they see less than half of it at most', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'rejected'],
-    ['they are too few to say so', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'detected'],
-    ['they cannot tell yet', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'detected'],
-    ['they bound it below the call in ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'rejected'],
-    ['they cannot tell in ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'detected'],
+    ['people have graded too little', null, 3, 'detected'],
+    ['people see it too', { low: 0.01, high: 0.2, sessions: 8 }, 3, 'confirmed'],
+    ['people see less than half of it', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'rejected'],
+    ['people graded too few sessions to reject it', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'detected'],
+    ['human judgments are inconclusive', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'detected'],
+    ['people exclude the detected drop after ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'rejected'],
+    ['human judgments are inconclusive after ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'detected'],
   ] as const)('where %s, %o on day %i it is %s', (_, people, since, state) => {
     expect(dropState({ ...drop, days: since }, people)).toBe(state);
   });

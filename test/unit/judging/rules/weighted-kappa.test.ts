@@ -5,8 +5,8 @@ import { createWorld, drawFrom, noiseFor } from '../../../../bench/judging/world
 import { randomNumbers } from '../../../../bench/random-numbers.ts';
 import {
   agreementOf,
-  ENOUGH_SESSIONS,
   type GradedPair,
+  MIN_AGREEMENT_SESSIONS,
   weightedKappa,
 } from '../../../../src/judging/rules/agreement.ts';
 
@@ -24,14 +24,14 @@ const pairs = array(record({ cluster: grade, weight: constantFrom(1, 2, 8), firs
 });
 
 describe('weighted kappa', () => {
-  it.each(cases)('is as the reference has it', ({ input: { a, b, weights }, expected }) => {
+  it.each(cases)('equals the reference implementation', ({ input: { a, b, weights }, expected }) => {
     const paired = (weight: (i: number) => number) =>
       weightedKappa(a.map((first, i) => ({ weight: weight(i), first, second: b[i] ?? 0 })));
     expect(Math.abs((paired(() => 1) ?? 0) - expected.quadratic)).toBeLessThan(1e-9);
     expect(Math.abs((paired((i) => weights[i] ?? 0) ?? 0) - expected.quadratic_weighted)).toBeLessThan(1e-9);
   });
 
-  it('is at most 1, and the same whoever of the two is called the judge', () => {
+  it('is at most 1, and symmetric in the two graders', () => {
     assert(
       property(pairs, (graded) => {
         const kappa = weightedKappa(graded);
@@ -43,13 +43,13 @@ describe('weighted kappa', () => {
     );
   });
 
-  it('is not known where both always gave the same one grade', () => {
+  it('is undefined when both always gave the same single grade', () => {
     expect(weightedKappa([{ weight: 1, first: 2, second: 2 }])).toBeNull();
   });
 });
 
 describe('agreement', () => {
-  it('has bounds around kappa', () => {
+  it('has an interval around kappa', () => {
     assert(
       property(pairs, (graded) => {
         const found = agreementOf(graded);
@@ -62,19 +62,19 @@ describe('agreement', () => {
     );
   });
 
-  it('of a judge that is good enough is seldom called too low once enough sessions were graded', () => {
+  it('of a good judge is rarely found too low once enough sessions are graded', () => {
     const random = randomNumbers(4);
     const judge = { bias: 0, kappa: 0.6 };
     const world = createWorld({ bias: 0, noise: noiseFor(judge, random) }, 4000, random);
-    // Of sessions with some 2.6 drawn queries each.
-    const people = 2.6 * ENOUGH_SESSIONS;
+    // Sessions with about 2.6 drawn queries each.
+    const people = 2.6 * MIN_AGREEMENT_SESSIONS;
     const lows = Array.from({ length: 60 }, () =>
       agreementOf(drawFrom(world, { people, model: 10 * people }, random).pairs()),
     );
     expect(lows.filter((one) => one !== null && one.low < 0.4).length).toBeLessThanOrEqual(3);
   });
 
-  it('of a few who never differ is not taken for certain', () => {
+  it('on a few identical grades is not certain', () => {
     const graded = Array.from({ length: 10 }, (_, i): GradedPair => {
       return { cluster: i, weight: 1, first: i % 4, second: i % 4 };
     });
@@ -83,7 +83,7 @@ describe('agreement', () => {
     expect(found?.low).toBeLessThan(0.99);
   });
 
-  it('is none from one session', () => {
+  it('is null for one session', () => {
     expect(agreementOf([0, 1].map((grade) => ({ cluster: 1, weight: 1, first: grade, second: grade })))).toBeNull();
   });
 });
