@@ -224,9 +224,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
       paragraph(
         `Agreement of two people (weighted kappa): ${formatAgreement(humanAgreement)}. Both graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
       ),
-    paragraph(
-      `People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(today)}.`,
-    ),
+    paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(today)}.`),
   ];
   printLine(terminalText(shown, now));
 }
