@@ -13,18 +13,18 @@ create table deployments (
 
 create index deployments_newest on deployments (pipeline, occurred_at desc, id desc);
 
--- What the store and the embedder of a pipeline were made of when they were last looked at.
+-- Fingerprints of the store, the embedder and the judge of a pipeline at the last probe.
 create table fingerprints (
   pipeline text not null,
-  part text not null check (part in ('index', 'embedder', 'judge')),
+  component text not null check (component in ('index', 'embedder', 'judge')),
   fingerprint text not null,
   traits jsonb not null,
   since timestamptz not null,
   seen_at timestamptz not null,
-  primary key (pipeline, part)
+  primary key (pipeline, component)
 );
 
--- Vectors of fixed texts as the embedder once gave them: what it gives now must be the same.
+-- First vectors that the embedder returned for fixed texts. Its current vectors must be the same.
 create table embedding_canaries (
   pipeline text not null,
   embedder text not null,
@@ -34,7 +34,7 @@ create table embedding_canaries (
   primary key (pipeline, embedder, position)
 );
 
--- What did people note about golden runs and deployments?
+-- Notes of people on golden runs and deployments.
 create table annotations (
   id bigint generated always as identity primary key,
   subject text not null check (subject in ('run', 'deployment')),
@@ -48,7 +48,7 @@ create table annotations (
 create index annotations_subject on annotations (subject, subject_id, id);
 
 -- What does the config in force have, since when is a part no longer in it, and how long are the rows of a pipeline kept?
-create table configured_parts (
+create table configured_items (
   pipeline text not null,
   kind text not null check (kind in ('pipeline', 'golden_set', 'check')),
   -- Of the golden set or the check; that of the pipeline itself for a pipeline.

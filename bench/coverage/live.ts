@@ -6,7 +6,7 @@ import {
   clickThroughRate,
   queryRate,
 } from '../../src/live/rules/feedback/click-rates.ts';
-import { clicksOverExpectedClicks, referenceCtr } from '../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
+import { baselineCtr, clicksOverExpectedClicks } from '../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { positiveRatio } from '../../src/live/rules/feedback/sentiment.ts';
 import { calibrationOf, horvitzThompsonTotal } from '../../src/live/rules/sampling/estimate.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
@@ -114,7 +114,7 @@ function coecCells(): Cell[] {
     world,
     truth: 1,
     draw(random: RandomNumbers) {
-      const reference = referenceCtr(draw({ ...traffic, sessions: 3 * traffic.sessions }, random).kept);
+      const reference = baselineCtr(draw({ ...traffic, sessions: 3 * traffic.sessions }, random).kept);
       if (reference.kind !== 'reference') return null;
       return boundsOf(clicksOverExpectedClicks(draw(traffic, random).kept, reference));
     },

@@ -113,7 +113,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
       await lapse.run('evaluate-density', 'measure-live-traffic', 'measure-ann-recall');
       if (at.getUTCHours() === SNAPSHOT_HOUR) {
         await lapse.run(
-          'keep-partitions',
+          'maintain-partitions',
           'snapshot-stores',
           'measure-golden-representativeness',
           'record-golden-documents',

@@ -81,7 +81,7 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
       ends.push(
         watchConfig({
           ...context,
-          parts: context.db.live.parts,
+          parts: context.db.live.configuredItems,
           pool: storage.pool,
           retentionDays: retentionDaysOf(config),
         }),

@@ -42,7 +42,7 @@ export interface SimulatedDaemon {
 }
 
 type JobName =
-  | 'keep-partitions'
+  | 'maintain-partitions'
   | 'measure-query-coverage'
   | 'evaluate-density'
   | 'find-uncovered-topics'

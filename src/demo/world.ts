@@ -93,7 +93,7 @@ export async function withWorld<T>(
       const from = hourAt(hours);
       const until = hourAt(hours + 1);
       clock.set(from);
-      if (hours % DAY_HOURS === 0) await daemon.run('keep-partitions');
+      if (hours % DAY_HOURS === 0) await daemon.run('maintain-partitions');
       await takeIn(from, until);
       hours += 1;
       if (hours % GOLDEN_HOURS === 0) {

@@ -244,7 +244,7 @@ async function recordOutcomes(
 
 async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date) {
   const [stored, arrived, admitted] = await Promise.all([
-    queryRow<Omit<Admission, 'calmSinceMs'> & { readonly settledUntil: Date; readonly calmSince: Date | null }>(
+    queryRow<Omit<Admission, 'calmSinceMs'> & { readonly clicksCompleteUntil: Date; readonly calmSince: Date | null }>(
       pool,
       `select settled_until, level, waiting, is_overdue, calm_since from coverage_admissions where pipeline = $1::text`,
       [pipeline],
@@ -265,8 +265,8 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     ),
   ]);
   const times = [arrived, admitted].flatMap((waiting) => waiting?.oldest?.getTime() ?? []);
-  const decisionOf = ({ settledUntil, calmSince, ...admission }: NonNullable<typeof stored>) => ({
-    until: settledUntil,
+  const decisionOf = ({ clicksCompleteUntil, calmSince, ...admission }: NonNullable<typeof stored>) => ({
+    until: clicksCompleteUntil,
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {

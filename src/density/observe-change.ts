@@ -47,8 +47,9 @@ export async function currentFingerprint(
   { db }: Context,
   { pipeline }: Pick<DensityPlan, 'pipeline'>,
 ): Promise<{ readonly fields: MeasurementFingerprint; readonly key: string }> {
-  const parts = (await db.live.deployments.fingerprints()).filter((part) => part.pipeline === pipeline);
-  const traitsOf = (name: 'index' | 'embedder') => parts.find(({ part }) => part === name)?.traits ?? null;
+  const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);
+  const traitsOf = (name: 'index' | 'embedder') =>
+    fingerprints.find(({ component }) => component === name)?.traits ?? null;
   const fields = measurementFingerprint({ index: traitsOf('index'), embedder: traitsOf('embedder') });
   return { fields, key: fingerprintOf({ ...fields }) };
 }

@@ -64,7 +64,7 @@ async function recordJudgeDeployment(
 ): Promise<void> {
   const deployment = await db.live.deployments.observe({
     pipeline,
-    part: 'judge',
+    component: 'judge',
     fingerprint: identity,
     traits: { judge: `${name} ${fingerprint}`, grades: `as of ${since.toISOString().slice(0, 10)}` },
     at: clock.now(),

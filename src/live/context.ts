@@ -1,13 +1,13 @@
-/** What live traffic adds to the context. */
+/** Tables and settings of live traffic in the context. */
 import type { Pool } from 'pg';
-import { createConfiguredParts } from './deployments/configured-parts.ts';
+import { createConfiguredItems } from './deployments/configured-items.ts';
 import { createAnnotations, createDeployments } from './deployments/deployments.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
 import { createLiveCandidates, createLiveSamples, createTrafficReads } from './sql/live-samples.ts';
 import { createLiveTraffic } from './sql/live-traffic.ts';
 import { createLiveWindows } from './sql/live-windows.ts';
 
-/** @param holder names this process among those that write live traffic */
+/** @param holder name of this process, unique among the processes that write live traffic */
 export function liveTables(pool: Pool, holder: string) {
   return {
     traffic: createLiveTraffic(pool, holder),
@@ -17,7 +17,7 @@ export function liveTables(pool: Pool, holder: string) {
     windows: createLiveWindows(pool),
     deployments: createDeployments(pool),
     annotations: createAnnotations(pool),
-    parts: createConfiguredParts(pool),
+    configuredItems: createConfiguredItems(pool),
   };
 }
 
@@ -26,9 +26,8 @@ declare module '../core/context.ts' {
     readonly live: ReturnType<typeof liveTables>;
   }
   interface Context {
-    /** How the live traffic of each pipeline is measured. */
     readonly livePlans: readonly LivePlan[];
-    /** Samples of a window that are read, at most. */
+    /** Maximum number of samples that are read per window. */
     readonly maxSamples: number;
   }
 }

@@ -1,10 +1,13 @@
-/** Feedback in: judge, make private, cap, store. Whether its query is there, was sampled or comes later does not matter. */
+/**
+ * Ingests feedback: validates, anonymizes, applies caps and stores it. It does not matter whether its query is stored, was
+ * not sampled, or arrives later.
+ */
 
 import type { Rejection } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
-import type { Judged } from './recent-queries.ts';
+import type { FeedbackTarget } from './recent-queries.ts';
 import {
   feedbackId,
   mayRepeat,
@@ -18,7 +21,7 @@ import type { TracedFeedback } from './rules/otel/feedback.ts';
 import type { StoredFeedback } from './sql/feedback-rows.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
-/** How one pipeline takes in its feedback. */
+/** Settings of a pipeline for its feedback. */
 export interface FeedbackPolicy {
   readonly mapping: SentimentMapping;
   readonly caps: FeedbackCaps;
@@ -30,60 +33,58 @@ interface IngestFeedbackDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** Keeps what was not sampled, because a user was unhappy with it. */
-  promoteNegativeFeedback(judged: Judged): Promise<void>;
-  /** Null when the config has no pipeline of that name. */
+  /** Samples a recent query because it has negative feedback. */
+  promoteNegativeFeedback(target: FeedbackTarget): Promise<void>;
+  /** Returns null if the config has no pipeline of that name. */
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
 
-/** @throws RecalldError database_unreachable: nothing of the batch was stored, and it may be sent again */
+/** @throws RecalldError database_unreachable; nothing was stored, and the client may send the batch again */
 export async function ingestFeedback(deps: IngestFeedbackDeps, feedback: readonly (Feedback | TracedFeedback)[]) {
   const now = deps.clock.now();
   const rejected: (Rejection & { index: number })[] = [];
-  const arriving: Promise<Taken>[] = [];
+  const pending: Promise<UncappedRow>[] = [];
   for (const [index, item] of feedback.entries()) {
-    const judged = judge(deps, item, now);
-    if ('code' in judged) rejected.push({ index, ...judged });
-    else arriving.push(toRow(item, judged.reading, judged.policy, now));
+    const outcome = interpret(deps, item, now);
+    if ('code' in outcome) rejected.push({ index, ...outcome });
+    else pending.push(toRow(item, outcome.reading, outcome.policy, now));
   }
-  const taken = await Promise.all(arriving);
-  const rows = await applyCaps(deps, taken);
+  const rows = await applyCaps(deps, await Promise.all(pending));
   const { isNew } = rows.length === 0 ? { isNew: [] } : await deps.traffic.recordFeedback(rows);
-  const kept: Promise<void>[] = [];
+  const promotions: Promise<void>[] = [];
   for (const [position, row] of rows.entries()) {
     const { pipeline, kind, sentiment } = row;
     if (isNew[position] === true) {
       deps.meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
-    // At once, as each may have to wait for a service that redacts. A repeat too: its first time may have failed here.
-    if (sentiment === 'negative') kept.push(deps.promoteNegativeFeedback(row));
+    // Concurrently, because each may wait for the redaction service. Repeats too: their first promotion may have failed.
+    if (sentiment === 'negative') promotions.push(deps.promoteNegativeFeedback(row));
   }
-  await Promise.all(kept);
+  await Promise.all(promotions);
   const accepted = isNew.filter(Boolean).length;
   return {
-    /** Valid feedback that is new, counted or beyond the cap of its user. */
+    /** Number of new, valid feedback items, including those beyond the cap of their user. */
     accepted,
     duplicates: rows.length - accepted,
     rejected,
   };
 }
 
-interface Taken {
+interface UncappedRow {
   readonly row: Omit<StoredFeedback, 'counted'>;
   readonly caps: FeedbackCaps;
 }
 
-interface Judging {
-  readonly policy: FeedbackPolicy;
-  readonly reading: SentimentReading;
-}
-
-function judge(deps: IngestFeedbackDeps, feedback: Feedback | TracedFeedback, now: Date): Judging | Rejection {
+function interpret(
+  deps: IngestFeedbackDeps,
+  feedback: Feedback | TracedFeedback,
+  now: Date,
+): { readonly policy: FeedbackPolicy; readonly reading: SentimentReading } | Rejection {
   const policy = deps.feedbackPolicy(feedback.pipeline);
   if (policy === null) {
     return {
       code: 'unknown_pipeline',
-      message: `The config has no pipeline "${feedback.pipeline}"; add it under pipelines or mend the name.`,
+      message: `The config has no pipeline "${feedback.pipeline}"; add it under pipelines or correct the name.`,
     };
   }
   const timing = checkOccurredAt(feedback.occurredAt, policy.retentionDays, now);
@@ -93,15 +94,15 @@ function judge(deps: IngestFeedbackDeps, feedback: Feedback | TracedFeedback, no
   return { policy, reading };
 }
 
-/** Never rejects; all of a batch are made private at once. */
+/** Never rejects. */
 async function toRow(
   feedback: Feedback | TracedFeedback,
   reading: SentimentReading,
   { personalData, caps }: FeedbackPolicy,
   now: Date,
-): Promise<Taken> {
-  const { userHash, comment } = await personalData.ofFeedback(feedback);
-  const row: Taken['row'] = {
+): Promise<UncappedRow> {
+  const { userHash, comment } = await personalData.toPrivateFeedback(feedback);
+  const row: UncappedRow['row'] = {
     id:
       'isResolved' in feedback && feedback.id !== null
         ? `otel-${personalData.hash(feedback.id)}`
@@ -123,20 +124,20 @@ async function toRow(
   return { row, caps };
 }
 
-/** Says for each row whether it counts. Pipelines have caps of their own, so each is judged apart. */
-async function applyCaps(deps: IngestFeedbackDeps, taken: readonly Taken[]): Promise<StoredFeedback[]> {
-  const candidates = taken.map(({ row }): CapCandidate => ({ ...row, author: row.userHash }));
+/** Decides which rows count. Each pipeline has its own caps, so its rows are evaluated separately. */
+async function applyCaps(deps: IngestFeedbackDeps, rows: readonly UncappedRow[]): Promise<StoredFeedback[]> {
+  const candidates = rows.map(({ row }): CapCandidate => ({ ...row, author: row.userHash }));
   const counted = candidates.length === 0 ? [] : await deps.traffic.countedHours(capDays(candidates));
-  const answers = new Map<CapCandidate, boolean>();
-  for (const caps of new Set(taken.map((one) => one.caps))) {
-    const batch = candidates.filter((_, position) => taken[position]?.caps === caps);
-    for (const [position, answer] of withinCaps(batch, counted, caps).entries()) {
+  const isCounted = new Map<CapCandidate, boolean>();
+  for (const caps of new Set(rows.map((one) => one.caps))) {
+    const batch = candidates.filter((_, position) => rows[position]?.caps === caps);
+    for (const [position, isWithin] of withinCaps(batch, counted, caps).entries()) {
       const candidate = batch[position];
-      if (candidate !== undefined) answers.set(candidate, answer);
+      if (candidate !== undefined) isCounted.set(candidate, isWithin);
     }
   }
   return candidates.map((candidate, position) => ({
-    ...(taken[position] as Taken).row,
-    counted: answers.get(candidate) ?? false,
+    ...(rows[position] as UncappedRow).row,
+    counted: isCounted.get(candidate) ?? false,
   }));
 }

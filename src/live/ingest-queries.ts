@@ -1,11 +1,11 @@
-/** Live queries in: judge, make private, sample, store. What comes back is only said after the database has committed. */
+/** Ingests live queries: validates, samples, anonymizes and stores them. Reports only after the database has committed. */
 
 import type { Rejection } from '../core/errors.ts';
 import type { QueryOutcome } from '../core/model.ts';
 import { type Clock, MINUTE_MS } from '../core/time.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
-import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
+import type { FeedbackTarget, RecentQueries, RecentQuery } from './recent-queries.ts';
 import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
   decide,
@@ -18,7 +18,7 @@ import {
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
 
-/** How one pipeline takes in its live queries. */
+/** Settings of a pipeline for its live queries. */
 export interface LivePipeline {
   readonly name: string;
   readonly limits: PipelineLimits;
@@ -30,20 +30,20 @@ interface IngestQueriesDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** Null when the config has no pipeline of that name. */
+  /** Returns null if the config has no pipeline of that name. */
   livePipeline(name: string): LivePipeline | null;
   readonly recent: RecentQueries;
-  /** Tells the pipeline the length of its vectors, once. */
+  /** Stores the dimensions of the first vector of a pipeline. */
   learnDimensions(pipeline: string, dimensions: number): Promise<void>;
 }
 
-/** Carries the load of each pipeline from one request to the next, in this process. */
+/** Sampling load of each pipeline in this process, carried from request to request. */
 export type SamplingLoads = Map<string, MinuteLoad>;
 
 /**
- * Takes in a batch; each query is judged on its own.
+ * Ingests a batch; each query is validated on its own.
  *
- * @throws RecalldError database_unreachable, overloaded: nothing of the batch was stored, and it may be sent again
+ * @throws RecalldError database_unreachable or overloaded; nothing was stored, and the client may send the batch again
  */
 export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoads, queries: readonly LiveQuery[]) {
   const now = deps.clock.now();
@@ -59,23 +59,23 @@ export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoad
   }
   const valid = rejected.length === 0 ? queries : without(queries, new Set(rejected.map(({ index }) => index)));
   const arrived = new ArrivalTally(now);
-  const taken = valid.map((query) => take(deps, loads, query, arrived));
-  const kept: Promise<LiveSample>[] = [];
-  for (const { sample } of taken) if (sample !== null) kept.push(sample);
-  const samples = kept.length === 0 ? [] : await Promise.all(kept);
+  const arrivals = valid.map((query) => countAndSample(deps, loads, query, arrived));
+  const pending: Promise<LiveSample>[] = [];
+  for (const { sample } of arrivals) if (sample !== null) pending.push(sample);
+  const samples = pending.length === 0 ? [] : await Promise.all(pending);
   const { isNew } = await deps.traffic.record({ samples, counts: arrived.counts, levels: arrived.levels });
-  // What could not be stored is sent again, so it is only counted now.
+  // Metrics are incremented only after the commit, because the client sends a failed batch again.
   let [position, duplicates] = [0, 0];
-  for (const { query, outcome, sample } of taken) {
+  for (const { query, outcome, sample } of arrivals) {
     if (sample === null || isNew[position++] === true) observe(deps.meter, query, outcome);
     else duplicates += 1;
   }
   return {
-    /** Valid queries that are new, sampled or not. */
-    accepted: taken.length - duplicates,
-    /** Those of them that were kept. */
+    /** Number of new, valid queries, sampled or not. */
+    accepted: arrivals.length - duplicates,
+    /** Number of accepted queries that were sampled. */
     sampled: samples.length - duplicates,
-    /** Kept queries whose id was there before. */
+    /** Number of sampled queries whose id was already stored. */
     duplicates,
     rejected,
   };
@@ -85,26 +85,26 @@ function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): L
   return queries.filter((_, index) => !refused.has(index));
 }
 
-/** Counts the query in its minute and makes a sample of it when the draw or a rule keeps it. */
-function take(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally) {
+/** Counts the query in its minute, and creates a sample if the draw or a rule selects it. */
+function countAndSample(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally) {
   const { now } = arrived;
   const pipeline = deps.livePipeline(query.pipeline);
-  if (pipeline === null) throw new Error('a live query was taken for a pipeline that is not there');
+  if (pipeline === null) throw new Error(`a live query of the unknown pipeline ${query.pipeline} passed validation`);
   const outcome = outcomeOf(query);
-  const traits = traitsOf(query, outcome, deps.recent.isUnhappy(query));
+  const traits = traitsOf(query, outcome, deps.recent.hasNegativeFeedback(query));
   const minute = Math.floor(now.getTime() / MINUTE_MS);
   const { decision, load } = sampleArrival(traits, pipeline.sampling, loads.get(pipeline.name) ?? null, minute);
   loads.set(pipeline.name, load);
   arrived.add(query.pipeline, outcome, load.level);
-  if (!decision.kept) deps.recent.hold({ query, receivedAt: now, isKept: false });
+  if (!decision.isSampled) deps.recent.add({ query, receivedAt: now, isSampled: false });
   else if (decision.reason === 'rate') {
-    deps.recent.hold({ query: outlineOf(query), receivedAt: now, isKept: true });
+    deps.recent.add({ query: outlineOf(query), receivedAt: now, isSampled: true });
   }
-  const sample = decision.kept ? toSample(query, pipeline, decision, load.level, now) : null;
+  const sample = decision.isSampled ? toSample(query, pipeline, decision, load.level, now) : null;
   return {
     query,
     outcome,
-    /** Being made private, as all of a batch are at once; null when the query is not kept. */
+    /** The anonymized sample; null if the query is not sampled. */
     sample,
   };
 }
@@ -124,12 +124,12 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
   };
 }
 
-/** What a sample needs whose weight may still change: its text and vector need not wait in memory for that. */
+/** Drops text, vector and most results of a stored sample: a later change of its probability does not need them. */
 function outlineOf(query: LiveQuery): LiveQuery {
   return { ...query, text: null, embedding: null, stages: [], results: query.results.slice(0, 1) };
 }
 
-/** A live query as it is stored, with the weight that its sampling gave it. */
+/** Anonymizes a live query and adds its sampling probability. */
 async function toSample(
   query: LiveQuery,
   pipeline: LivePipeline,
@@ -137,7 +137,7 @@ async function toSample(
   level: number,
   now: Date,
 ): Promise<LiveSample> {
-  const { sessionHash, userHash, text, textHash, error } = await pipeline.personalData.ofQuery(query);
+  const { sessionHash, userHash, text, textHash, error } = await pipeline.personalData.toPrivateQuery(query);
   return {
     pipeline: query.pipeline,
     id: query.id,
@@ -184,16 +184,16 @@ function observe(meter: Meter, query: LiveQuery, outcome: QueryOutcome): void {
   if (best !== null) meter.observe('recalld_query_top1_similarity', labels, best);
 }
 
-/** Score of the best document where it can be a cosine; null where it cannot, or there is none. */
+/** Returns the score of the best document if it can be a cosine, else null. */
 function similarityOf({ results }: LiveQuery): number | null {
   const best = results[0]?.score ?? null;
   return best !== null && best >= -1 && best <= 1 ? best : null;
 }
 
-/** Sums a batch by pipeline and outcome, so that it costs one row each and not one per query. */
+/** Sums a batch by pipeline and outcome, so that it needs one row each instead of one per query. */
 class ArrivalTally {
   readonly now: Date;
-  /** Mostly one of each, and never more than a few: they are looked through. */
+  /** Arrays instead of maps, because a batch rarely has more than one pipeline and a few outcomes. */
   readonly counts: Mutable<ArrivalCount>[] = [];
   readonly levels: Mutable<MinuteLevel>[] = [];
   private readonly minute: Date;
@@ -217,47 +217,47 @@ class ArrivalTally {
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
- * Keeps what was not sampled when it came, because a user was unhappy with it: a query, or those of a trace. One that
- * the rate had kept has been certain to be kept from now on, so its probability is raised. Without effect when it is
- * no longer held: then neither happens, so that estimates stay unbiased. What was erased since it came stays erased.
+ * Samples the recent query (or the queries of the trace) that has negative feedback. If the rate had already selected it,
+ * its probability is raised to 1, because from now on it would be sampled in any case. If the query has left the buffer,
+ * neither happens, so that estimates stay unbiased. Queries that were erased in the meantime stay erased.
  */
-export async function promoteNegativeFeedback(deps: IngestQueriesDeps, judged: Judged): Promise<void> {
-  deps.recent.noteUnhappy(judged);
-  const pipeline = deps.livePipeline(judged.pipeline);
+export async function promoteNegativeFeedback(deps: IngestQueriesDeps, target: FeedbackTarget): Promise<void> {
+  deps.recent.noteNegativeFeedback(target);
+  const pipeline = deps.livePipeline(target.pipeline);
   if (pipeline === null) return;
-  const taken = deps.recent.take(judged);
-  if (taken.length === 0) return;
+  const queries = deps.recent.take(target);
+  if (queries.length === 0) return;
   try {
-    await storeUnhappy(deps, pipeline, taken);
+    await storePromoted(deps, pipeline, queries);
   } catch (error) {
-    // The feedback is sent again, and shall find them.
-    for (const held of taken) deps.recent.hold(held);
+    // The client sends the feedback again, which must find the queries.
+    for (const query of queries) deps.recent.add(query);
     throw error;
   }
 }
 
-async function storeUnhappy(
+async function storePromoted(
   deps: IngestQueriesDeps,
   pipeline: LivePipeline,
-  taken: readonly HeldQuery[],
+  recent: readonly RecentQuery[],
 ): Promise<void> {
   const now = deps.clock.now();
-  const asked = taken.map(({ query, receivedAt, isKept }) => {
-    const { userHash } = pipeline.personalData.ofPeople(query);
-    return { query: { ...query, occurredAt: query.occurredAt ?? receivedAt }, userHash, isKept };
+  const candidates = recent.map(({ query, receivedAt, isSampled }) => {
+    const { userHash } = pipeline.personalData.hashPeople(query);
+    return { query: { ...query, occurredAt: query.occurredAt ?? receivedAt }, userHash, isSampled };
   });
-  const erased = await deps.traffic.areErased(asked.map(({ query, userHash }) => ({ ...query, userHash })));
-  const late: Promise<LiveSample>[] = [];
-  const kept: Promise<LiveSample>[] = [];
-  for (const [position, { query, isKept }] of asked.entries()) {
-    // What is past its retention was dropped, had it been kept; nobody remembers whether it was erased.
+  const erased = await deps.traffic.areErased(candidates.map(({ query, userHash }) => ({ ...query, userHash })));
+  const unsampled: Promise<LiveSample>[] = [];
+  const sampled: Promise<LiveSample>[] = [];
+  for (const [position, { query, isSampled }] of candidates.entries()) {
+    // Queries past their retention are dropped: the record of their erasure may be gone as well.
     const { retentionDays } = pipeline.limits;
     if (erased[position] === true || checkOccurredAt(query.occurredAt, retentionDays, now) !== null) continue;
     const decision = decide(traitsOf(query, outcomeOf(query), true), pipeline.sampling, 0);
     if (decision.reason !== 'negative_feedback') continue;
-    (isKept ? kept : late).push(toSample(query, pipeline, decision, 0, now));
+    (isSampled ? sampled : unsampled).push(toSample(query, pipeline, decision, 0, now));
   }
-  const [samples, raised] = await Promise.all([Promise.all(late), Promise.all(kept)]);
+  const [samples, raised] = await Promise.all([Promise.all(unsampled), Promise.all(sampled)]);
   if (samples.length > 0) await deps.traffic.record({ samples, counts: [], levels: [] });
   if (raised.length > 0) await deps.traffic.raiseProbabilities(raised);
 }

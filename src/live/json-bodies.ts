@@ -1,18 +1,14 @@
-/** Reads JSON bodies that are too large for the main thread, in a thread. */
+/** Parses JSON bodies that are too large for the main thread in a worker thread. */
 import { notUtf8, parseJson } from '../platform/http/request-bodies.ts';
 import { createThreadPool, movable } from '../platform/threads/thread-pool.ts';
 import { type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
-import { cut, eachUnpacked, pack, weightOfFeedback, weightOfQuery } from './parts.ts';
+import { pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from './item-batches.ts';
 import type { Feedback, LiveQuery } from './rules/live-query.ts';
 
 export const tasks = {
-  queries: (json: readonly Uint8Array[]) => inPackedParts(readLiveQueries(valueOf(json)), weightOfQuery),
-  feedback: (json: readonly Uint8Array[]) => inPackedParts(readFeedback(valueOf(json)), weightOfFeedback),
+  queries: (json: readonly Uint8Array[]) => packBatches(readLiveQueries(parseJson(textOf(json))), weightOfQuery),
+  feedback: (json: readonly Uint8Array[]) => packBatches(readFeedback(parseJson(textOf(json))), weightOfFeedback),
 } as const;
-
-function valueOf(json: readonly Uint8Array[]): unknown {
-  return parseJson(textOf(json));
-}
 
 function textOf(json: readonly Uint8Array[]): string {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -23,25 +19,25 @@ function textOf(json: readonly Uint8Array[]): string {
   }
 }
 
-/** What was refused is told with the first part, and there is always one. */
-function inPackedParts<Item>(
+/** Always returns at least one batch; the first one carries all rejections. */
+function packBatches<Item>(
   { items, positions, rejected }: ParsedItems<Item>,
   weightOf: (item: Item) => number,
 ): Uint8Array[] {
-  const parts = items.length === 0 ? [[]] : cut(items, weightOf);
+  const batches = items.length === 0 ? [[]] : splitByWeight(items, weightOf);
   let next = 0;
-  return parts.map((part, index) => {
+  return batches.map((batch, index) => {
     const from = next;
-    next += part.length;
+    next += batch.length;
     return pack({
-      items: part,
+      items: batch,
       positions: positions.slice(from, next),
       rejected: index === 0 ? rejected : [],
     } satisfies ParsedItems<Item>);
   });
 }
 
-/** Of work that goes on although its caller has gone: what was sent shall be kept. */
+/** Signal of work that continues after the client has disconnected, because its data must still be stored. */
 const never = new AbortController().signal;
 
 /** The thread starts with the first large body. */
@@ -49,23 +45,23 @@ export function createJsonBodyReader() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    // What waits is bounded by its bytes, where bodies are read.
+    // The queue is bounded by bytes where the bodies are read.
     mostWaiting: Number.POSITIVE_INFINITY,
-    refusal: 'More large bodies wait than can be read; send this one again later.',
+    refusal: 'Too many large bodies are waiting to be parsed; send this one again later.',
   });
   const read = async <Item>(
     name: keyof typeof tasks,
     json: readonly Uint8Array[],
-  ): Promise<Iterable<ParsedItems<Item>>> => eachUnpacked(await pool.run(name, json, never, json.flatMap(movable)));
+  ): Promise<Iterable<ParsedItems<Item>>> => unpackEach(await pool.run(name, json, never, json.flatMap(movable)));
   return {
     /**
-     * The live queries of a body, in parts that the main thread can take in at once.
+     * Parses the live queries of a body into batches that the main thread can ingest at once.
      *
-     * @param json in pieces, which may be moved to the thread; the caller has them no longer
+     * @param json pieces of the body; they may be transferred to the thread, so the caller must not use them afterwards
      * @throws RecalldError body_unreadable
      */
     queries: (json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>> => read('queries', json),
-    /** Feedback likewise. */
+    /** Like `queries`, for feedback. */
     feedback: (json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>> => read('feedback', json),
     close: (): Promise<void> => pool.close(),
   };

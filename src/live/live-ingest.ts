@@ -11,7 +11,7 @@ import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type Samplin
 import type { ParsedItems } from './ingest-schema.ts';
 import { createPersonalData, type PersonalData, type PersonalDataSettings } from './privacy/personal-data.ts';
 import { createRedactionThread } from './privacy/redaction-thread.ts';
-import { createRecentQueries, type Judged } from './recent-queries.ts';
+import { createRecentQueries, type FeedbackTarget } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import { checkEmbedding, type Feedback, type LiveQuery } from './rules/live-query.ts';
@@ -19,7 +19,7 @@ import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
 import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
-import type { HeldFragment } from './sql/trace-fragments.ts';
+import type { BufferedFragment } from './sql/trace-fragments.ts';
 
 export interface Report {
   readonly accepted: number;
@@ -71,10 +71,10 @@ interface HoldFragmentsDeps {
  *
  * @throws RecalldError database_unreachable: something was not stored, and all of it may be sent again
  */
-export function createFragmentHold(deps: HoldFragmentsDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
+export function createFragmentBuffer(deps: HoldFragmentsDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
   let minute = 0;
   let bytes = 0;
-  const fitsBudget = (fragment: HeldFragment, now: Date): boolean => {
+  const fitsBudget = (fragment: BufferedFragment, now: Date): boolean => {
     const current = Math.floor(now.getTime() / MINUTE_MS);
     if (current !== minute) bytes = 0;
     minute = current;
@@ -89,7 +89,7 @@ export function createFragmentHold(deps: HoldFragmentsDeps): (fragments: readonl
     const holding = await Promise.all(last.map((fragment) => toHeld(deps, fragment, now)));
     const held = numbered(holding).filter((one) => fitsBudget(one, now));
     deps.meter.increment('recalld_trace_spans_total', { outcome: 'fragment_dropped' }, usable.length - held.length);
-    await deps.traffic.holdFragments(held);
+    await deps.traffic.bufferFragments(held);
   };
 }
 
@@ -100,7 +100,7 @@ function isUsable(deps: HoldFragmentsDeps, fragment: TraceFragment): boolean {
   return pipeline !== null && checkEmbedding(fragment.vector, pipeline.limits.dimensions) === null;
 }
 
-async function toHeld(deps: HoldFragmentsDeps, fragment: TraceFragment, now: Date): Promise<HeldFragment> {
+async function toHeld(deps: HoldFragmentsDeps, fragment: TraceFragment, now: Date): Promise<BufferedFragment> {
   const pipeline = fragment.pipeline === null ? null : deps.livePipeline(fragment.pipeline);
   const { kind, traceId, spanId, endedAtUnixNano, within } = fragment;
   const place = { kind, traceId, spanId, endedAtUnixNano, within, part: 0, receivedAt: now };
@@ -108,11 +108,11 @@ async function toHeld(deps: HoldFragmentsDeps, fragment: TraceFragment, now: Dat
   switch (fragment.kind) {
     case 'embedding': {
       const { vector, model } = fragment;
-      const text = await pipeline?.personalData.ofText(fragment.text);
+      const text = await pipeline?.personalData.toPrivateText(fragment.text);
       return { ...base, ...text, embedding: vector, embedderVersion: model };
     }
     case 'rerank': {
-      const text = await pipeline?.personalData.ofText(fragment.text);
+      const text = await pipeline?.personalData.toPrivateText(fragment.text);
       return { ...base, ...text, topK: fragment.topK, latencyMs: fragment.latencyMs, results: fragment.results };
     }
     case 'person':
@@ -138,10 +138,10 @@ const nobody = { id: '', traceId: null, sessionId: null, userId: null };
 function personOf(
   { traceId, sessionId, userId }: PersonFragment,
   personalData: PersonalData,
-): Pick<HeldFragment, 'sessionHash' | 'traceHash' | 'userHash'> {
-  const { userHash, sessionHash } = personalData.ofPeople({ ...nobody, traceId, sessionId, userId });
+): Pick<BufferedFragment, 'sessionHash' | 'traceHash' | 'userHash'> {
+  const { userHash, sessionHash } = personalData.hashPeople({ ...nobody, traceId, sessionId, userId });
   if (sessionId === null) return { sessionHash: null, traceHash: null, userHash };
-  return { sessionHash, traceHash: personalData.ofPeople({ ...nobody, traceId }).sessionHash, userHash };
+  return { sessionHash, traceHash: personalData.hashPeople({ ...nobody, traceId }).sessionHash, userHash };
 }
 
 function lastOfEachTrace(fragments: readonly TraceFragment[], most: number): TraceFragment[] {
@@ -156,7 +156,7 @@ function lastOfEachTrace(fragments: readonly TraceFragment[], most: number): Tra
 }
 
 /** The same in a retry, which brings the same spans. */
-function numbered(fragments: readonly HeldFragment[]): HeldFragment[] {
+function numbered(fragments: readonly BufferedFragment[]): BufferedFragment[] {
   const parts = new Map<string, number>();
   return fragments.map((fragment) => {
     const span = `${fragment.traceId} ${fragment.spanId}`;
@@ -167,7 +167,7 @@ function numbered(fragments: readonly HeldFragment[]): HeldFragment[] {
 }
 
 /** What a fragment weighs in the database, roughly. */
-function sizeOf({ text, embedding, results }: HeldFragment): number {
+function sizeOf({ text, embedding, results }: BufferedFragment): number {
   return 500 + (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 50 * (results?.length ?? 0);
 }
 
@@ -190,12 +190,12 @@ interface LiveIngestSettings {
 
 export interface LiveIngest extends Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'> {
   /** Takes in what may complete live queries that came before or come later. */
-  holdFragments(fragments: readonly TraceFragment[]): Promise<void>;
+  bufferFragments(fragments: readonly TraceFragment[]): Promise<void>;
   /**
    * Remembers retriever spans that gave no query, for the doctor: those of a minute are written together, when the next
    * ones come. Never rejects, since nothing of what users sent is lost with it.
    */
-  noteUnreadable(kinds: readonly UnreadableRetriever[]): Promise<void>;
+  recordUnreadable(kinds: readonly UnreadableRetriever[]): Promise<void>;
   /** Learns how many replicas share the caps; to be called every minute or so. */
   refresh(): Promise<void>;
 }
@@ -244,18 +244,18 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
     traffic,
     clock,
     meter,
-    promoteNegativeFeedback: (judged: Judged) => promoteNegativeFeedback(queriesDeps, judged),
+    promoteNegativeFeedback: (target: FeedbackTarget) => promoteNegativeFeedback(queriesDeps, target),
     feedbackPolicy: (name: string) => feedback.get(name) ?? null,
   };
   return {
     ingestQueries: (queries) => ingestQueries(queriesDeps, loads, queries),
     ingestFeedback: (items) => ingestFeedback(feedbackDeps, items),
-    holdFragments: createFragmentHold({
+    bufferFragments: createFragmentBuffer({
       ...queriesDeps,
       budget: FRAGMENTS,
       anybody: personalDataOf('none', { text: 'hash', patterns: [] }),
     }),
-    noteUnreadable: createUnreadableNotes(settings),
+    recordUnreadable: createUnreadableRecorder(settings),
     async refresh() {
       replicas = await traffic.replicas(new Date(clock.now().getTime() - 120_000));
       build(replicas);
@@ -266,11 +266,11 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
 /** Different kinds that wait for their minute. */
 const MAX_KINDS = 1000;
 
-function createUnreadableNotes({
+function createUnreadableRecorder({
   traffic,
   clock,
   logger,
-}: Pick<LiveIngestSettings, 'traffic' | 'clock' | 'logger'>): LiveIngest['noteUnreadable'] {
+}: Pick<LiveIngestSettings, 'traffic' | 'clock' | 'logger'>): LiveIngest['recordUnreadable'] {
   const waiting = new Map<string, UnreadableRetriever>();
   let writtenAt = Number.NEGATIVE_INFINITY;
   return async (kinds) => {
@@ -288,7 +288,7 @@ function createUnreadableNotes({
     if (fresh.length === 0 || (!isNew && !due)) return;
     writtenAt = now.getTime();
     try {
-      await traffic.noteUnreadable(fresh, now);
+      await traffic.recordUnreadable(fresh, now);
       // A key stays, so that only the first of a kind is written at once.
       for (const [key, kind] of waiting) waiting.set(key, { ...kind, spans: 0 });
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Live traffic: its sampling, its measures, its retention. */
+/** Jobs of live traffic: sampling, measures, retention. */
 
 import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
@@ -10,10 +10,9 @@ import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/
 import { measureFeedback } from './measure-feedback.ts';
 import { type LivePlan, measureLiveTraffic } from './measure-live-traffic.ts';
 
-/** Bounds of a share over so many samples are within a percent of it; more would only cost time and memory. */
+/** With this many samples the bounds of a share are within one point; more would only cost time and memory. */
 export const MAX_SAMPLES = 20_000;
 
-/** How the live traffic of each pipeline is measured. */
 export function createLivePlans(config: Config): LivePlan[] {
   return config.pipelines.map(livePlan);
 }
@@ -30,60 +29,60 @@ function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan 
   };
 }
 
-/** Longest gap between two measurements of live traffic. */
+/** Returns the longest time between two measurements of live traffic. */
 export function liveIntervalSeconds(now: Date): number {
   return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }
 
-/** Days that the live queries of each pipeline of the config are kept. */
+/** Returns the retention of live queries by pipeline of the config. */
 export function retentionDaysOf({ pipelines }: Pick<Config, 'pipelines'>): ReadonlyMap<string, number> {
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
 
-/** Those of pipelines that left the config, too, as they were kept last. */
+/** Like `retentionDaysOf`, plus pipelines that were removed from the config. */
 async function allRetentionDays({ config, db }: Context): Promise<ReadonlyMap<string, number>> {
-  return new Map([...retentionDaysOf(config), ...(await db.live.parts.retentionDays())]);
+  return new Map([...retentionDaysOf(config), ...(await db.live.configuredItems.retentionDays())]);
 }
 
 const DAY_SECONDS = 86_400;
-/** Days that sentinel runs are kept; full runs are kept for good. */
+/** Retention of sentinel runs; full runs are kept forever. */
 const SENTINEL_DAYS = 14;
 
 const closeSamplingMinutesJob = defineCronJob({
   name: 'close-sampling-minutes',
-  does: 'Gives the live queries of past minutes one sampling rate for the whole minute.',
+  does: 'Applies one sampling rate to all live queries of a past minute.',
   cron: '20 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
-    // A minute is left alone for another one, in which requests that were under way come to their end.
+    // Waits for one more minute, so that requests in flight can finish.
     await context.db.live.traffic.closeMinutes(new Date(context.clock.now().getTime() - 120_000));
   },
 });
 
-const releaseTraceFragmentsJob = defineCronJob({
-  name: 'release-trace-fragments',
-  does: 'Drops what OpenTelemetry spans told about live queries that did not come within 10 to 20 minutes.',
+const dropTraceFragmentsJob = defineCronJob({
+  name: 'drop-trace-fragments',
+  does: 'Drops OpenTelemetry fragments whose live queries did not arrive within 10 to 20 minutes.',
   cron: '40 */2 * * * *',
   timeoutMs: 60_000,
-  handle: (context: Context) => context.db.live.traffic.releaseFragments(context.clock.now()),
+  handle: (context: Context) => context.db.live.traffic.dropOldFragments(context.clock.now()),
 });
 
 const eraseLateArrivalsJob = defineCronJob({
   name: 'erase-late-arrivals',
-  does: 'Erases what came late of people and queries that had been erased.',
+  does: 'Erases data of erased users and queries that arrived after the erasure.',
   cron: '50 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
     const { db, clock, logger } = context;
     const erased = await db.live.traffic.eraseLate([...(await allRetentionDays(context)).keys()], clock.now());
     if (erased.queries + erased.feedback > 0)
-      logger.info('what came late of erased people and queries was erased', { ...erased });
+      logger.info('erased late data of erased users and queries', { ...erased });
   },
 });
 
-const keepPartitionsJob = defineJob({
-  name: 'keep-partitions',
-  does: 'Makes the partitions of live queries, feedback and measurements ahead of time and drops those past their retention, with old sentinel runs, incidents, changes of checks, console sessions that have run out, old acts of people and whom erasures were about.',
+const maintainPartitionsJob = defineJob({
+  name: 'maintain-partitions',
+  does: 'Creates upcoming partitions of live queries, feedback and measurements, and deletes data past its retention: partitions, sentinel runs, incidents, check history, expired console sessions, audit log, erasure records.',
   payload: z.strictObject({}),
   concurrency: 1,
   attempts: 5,
@@ -101,7 +100,7 @@ const keepPartitionsJob = defineJob({
       [
         () => context.db.golden.runs.pruneSentinels(daysAgo(SENTINEL_DAYS)),
         async () => context.db.live.traffic.prune(await allRetentionDays(context), now),
-        () => context.db.live.parts.forget(now),
+        () => context.db.live.configuredItems.prune(now),
         () => context.db.measurements.prune(oldest),
         () => context.db.incidents.prune(oldest),
         () => context.db.checks.prune(oldest),
@@ -115,7 +114,7 @@ const keepPartitionsJob = defineJob({
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback and whether it dropped.',
+  does: 'Estimates failures, zero results and clicks of live traffic from the samples of the trailing window, and measures feedback and its drop.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) =>
@@ -124,8 +123,8 @@ export const measureLiveTrafficJob = defineCronJob({
 
 export const liveJobs: readonly JobDefinition<Context>[] = [
   closeSamplingMinutesJob,
-  releaseTraceFragmentsJob,
+  dropTraceFragmentsJob,
   eraseLateArrivalsJob,
-  keepPartitionsJob,
+  maintainPartitionsJob,
   measureLiveTrafficJob,
 ];

@@ -6,9 +6,9 @@ import { MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
-import { measureAsked } from './measure-asked.ts';
-import { currentReference, REFERENCE, readLiveWindow, type WindowReading } from './read-live-window.ts';
-import { settledUntil } from './rules/feedback/click-rates.ts';
+import { measureQueryMix } from './measure-query-mix.ts';
+import { currentBaselineCtr, REFERENCE, readLiveWindow, type WindowReading } from './read-live-window.ts';
+import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 
@@ -64,13 +64,13 @@ async function measurePipeline(
   const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const from = new Date(until.getTime() - plan.windowMs);
   const known = latest.find(({ measure, segment }) => measure === REFERENCE && segment === ALL_SEGMENT);
-  const reference = await currentReference(context, plan, known ?? null, from, signal);
+  const reference = await currentBaselineCtr(context, plan, known ?? null, from, signal);
   const window = { pipeline: plan.pipeline, from, until };
   const reading = await readLiveWindow(context, window, plan.segmentKeys, signal);
-  const settled = new Date(Math.max(from.getTime(), Math.min(until.getTime(), settledUntil(now).getTime())));
+  const settled = new Date(Math.max(from.getTime(), Math.min(until.getTime(), clicksCompleteUntil(now).getTime())));
   const traits = {
     isComplete: plan.keepsAll && reading.isCertain,
-    settledUntilMs: settled.getTime(),
+    clicksCompleteUntilMs: settled.getTime(),
     reference,
     hasClicks: reference !== null || reading.clicks.counted > 0,
   };
@@ -88,7 +88,7 @@ async function measurePipeline(
   const wasStaged = latest.some(({ measure }) => measure === STAGED_QUERIES);
   const staged = stagedQueries(reading, wasStaged);
   if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
-  outcomes.push(...(await measureAsked(context, window, latest, signal)));
+  outcomes.push(...(await measureQueryMix(context, window, latest, signal)));
   await context.db.measurements.record(outcomes);
 }
 

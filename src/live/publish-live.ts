@@ -2,7 +2,6 @@
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
-import { MAIN_LANGUAGE, TOP_QUERY } from './measure-asked.ts';
 import {
   DROP_EVIDENCE,
   type DropDetails,
@@ -11,6 +10,7 @@ import {
   POSITIVE_RATIO,
 } from './measure-feedback.ts';
 import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
+import { MAIN_LANGUAGE, TOP_QUERY } from './measure-query-mix.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures } from './rules/live-measures.ts';
 

@@ -6,10 +6,10 @@ import { HOUR_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import {
+  type BaselineCtr,
+  baselineCtr,
   DEFAULT_CLICK_CUTOFF,
-  type ReferenceCtr,
-  readReference,
-  referenceCtr,
+  parseBaselineCtr,
   storeReference,
 } from './rules/feedback/clicks-over-expected-clicks.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
@@ -32,15 +32,15 @@ const REFERENCE_RETRY_MS = HOUR_MS;
  * @param known what is stored of its series
  * @throws as readLiveWindow
  */
-export async function currentReference(
+export async function currentBaselineCtr(
   context: Context,
   plan: { readonly pipeline: string; readonly baselineMs: number },
   known: LatestMeasurement | null,
   until: Date,
   signal: AbortSignal,
-): Promise<ReferenceCtr | null> {
+): Promise<BaselineCtr | null> {
   const isTrusted = isYounger(known?.newest, REFERENCE_INTERVAL_MS * REFERENCE_INTERVALS_TO_TRUST);
-  const stored = known?.newest != null && isTrusted ? readReference(known.newest.details) : null;
+  const stored = known?.newest != null && isTrusted ? parseBaselineCtr(known.newest.details) : null;
   const isFresh = stored !== null && isYounger(known?.newest, REFERENCE_INTERVAL_MS);
   if (isFresh || isYounger(known?.gap, REFERENCE_RETRY_MS)) return stored;
 
@@ -53,7 +53,7 @@ export async function currentReference(
     return stored;
   }
   const reading = await readLiveWindow(context, { pipeline: plan.pipeline, from, until }, [], signal);
-  const reference = referenceCtr(reading.queries);
+  const reference = baselineCtr(reading.queries);
   const ctr = clickThroughRate(reading.queries, DEFAULT_CLICK_CUTOFF);
   if (reference.kind === 'insufficient_data' || ctr.kind === 'insufficient_data') {
     const { of, have, need } =

@@ -1,100 +1,101 @@
 /**
- * The last live queries that no rule kept, held for a while in this process: when a user is unhappy with one of them,
- * it is kept after all. Raw texts live here and nowhere else, in memory alone.
+ * Buffers recent live queries in memory, so that a query with negative feedback can still be sampled. Raw texts are kept
+ * only here, and never written to disk.
  */
 import type { LiveQuery } from './rules/live-query.ts';
 
 export type RecentQueries = ReturnType<typeof createRecentQueries>;
 
-export interface HeldQuery {
+export interface RecentQuery {
   readonly query: LiveQuery;
   readonly receivedAt: Date;
-  /** Whether the rate kept it. */
-  readonly isKept: boolean;
+  /** True if the sampling rate selected it, so that it is already stored. */
+  readonly isSampled: boolean;
 }
 
-/** What a user was unhappy with. */
-export interface Judged {
+/** The query that negative feedback is about. */
+export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
-  /** Set when `queryId` may be a span that is no query: then the queries of this trace are meant. */
+  /** Set if `queryId` may be a span that is not a live query; then it means the queries of this trace. */
   readonly traceId: string | null;
 }
 
-interface Weighed {
-  readonly one: HeldQuery;
-  readonly weight: number;
+interface Entry {
+  readonly recent: RecentQuery;
+  readonly bytes: number;
 }
 
-/** The oldest leave first when a limit is reached. */
+/** Evicts the oldest queries when a limit is reached. */
 export function createRecentQueries(limits: {
   readonly queries: number;
-  /** Of texts and vectors, estimated. */
+  /** Estimated size of texts and vectors. */
   readonly bytes: number;
 }) {
-  const held = new Map<string, Weighed>();
-  /** Keys of the held queries of a trace. */
-  const ofTrace = new Map<string, Set<string>>();
-  const unhappy = new Set<string>();
-  // One walk for good: to begin again each time would step over all that has left before.
-  let oldestHeld = held.entries();
-  let oldestUnhappy = unhappy.values();
+  const entries = new Map<string, Entry>();
+  const keysByTrace = new Map<string, Set<string>>();
+  const negative = new Set<string>();
+  // Long-lived iterators: a new iterator would step over all deleted entries each time.
+  let oldestEntries = entries.entries();
+  let oldestNegative = negative.values();
   let bytes = 0;
-  const drop = (key: string, { one: { query }, weight }: Weighed): void => {
-    held.delete(key);
-    bytes -= weight;
+
+  const remove = (key: string, entry: Entry): void => {
+    const { query } = entry.recent;
+    entries.delete(key);
+    bytes -= entry.bytes;
     if (query.traceId === null) return;
     const trace = traceKeyOf(query.pipeline, query.traceId);
-    const siblings = ofTrace.get(trace);
+    const siblings = keysByTrace.get(trace);
     siblings?.delete(key);
-    if (siblings?.size === 0) ofTrace.delete(trace);
+    if (siblings?.size === 0) keysByTrace.delete(trace);
   };
   return {
-    hold(one: HeldQuery): void {
-      const { query } = one;
+    add(recent: RecentQuery): void {
+      const { query } = recent;
       const key = keyOf(query.pipeline, query.id);
-      if (held.has(key)) return;
-      const weight = sizeOf(query);
-      held.set(key, { one, weight });
-      bytes += weight;
+      if (entries.has(key)) return;
+      const entry = { recent, bytes: sizeOf(query) };
+      entries.set(key, entry);
+      bytes += entry.bytes;
       if (query.traceId !== null) {
         const trace = traceKeyOf(query.pipeline, query.traceId);
-        ofTrace.set(trace, (ofTrace.get(trace) ?? new Set()).add(key));
+        keysByTrace.set(trace, (keysByTrace.get(trace) ?? new Set()).add(key));
       }
-      while (held.size > limits.queries || bytes > limits.bytes) {
-        const oldest = oldestHeld.next();
-        if (oldest.done === true) oldestHeld = held.entries();
-        else drop(oldest.value[0], oldest.value[1]);
+      while (entries.size > limits.queries || bytes > limits.bytes) {
+        const oldest = oldestEntries.next();
+        if (oldest.done === true) oldestEntries = entries.entries();
+        else remove(oldest.value[0], oldest.value[1]);
       }
     },
-    /** Hands over what is held of those that a user judged, once: the query, else all of the trace. */
-    take({ pipeline, queryId, traceId }: Judged): readonly HeldQuery[] {
+    /** Removes and returns the target query, or all buffered queries of its trace. */
+    take({ pipeline, queryId, traceId }: FeedbackTarget): readonly RecentQuery[] {
       const key = keyOf(pipeline, queryId);
-      const siblings = traceId === null ? [] : [...(ofTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];
-      return (held.has(key) ? [key] : siblings).flatMap((found) => {
-        const weighed = held.get(found);
-        if (weighed === undefined) return [];
-        drop(found, weighed);
-        return [weighed.one];
+      const siblings = traceId === null ? [] : [...(keysByTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];
+      return (entries.has(key) ? [key] : siblings).flatMap((found) => {
+        const entry = entries.get(found);
+        if (entry === undefined) return [];
+        remove(found, entry);
+        return [entry.recent];
       });
     },
-    /** Remembers that somebody was unhappy with a query that may still come. */
-    noteUnhappy({ pipeline, queryId, traceId }: Judged): void {
-      unhappy.add(keyOf(pipeline, queryId));
-      if (traceId !== null) unhappy.add(traceKeyOf(pipeline, traceId));
-      while (unhappy.size > limits.queries) {
-        const oldest = oldestUnhappy.next();
-        if (oldest.done === true) oldestUnhappy = unhappy.values();
-        else unhappy.delete(oldest.value);
+    /** Remembers negative feedback on a query that may still arrive. */
+    noteNegativeFeedback({ pipeline, queryId, traceId }: FeedbackTarget): void {
+      negative.add(keyOf(pipeline, queryId));
+      if (traceId !== null) negative.add(traceKeyOf(pipeline, traceId));
+      while (negative.size > limits.queries) {
+        const oldest = oldestNegative.next();
+        if (oldest.done === true) oldestNegative = negative.values();
+        else negative.delete(oldest.value);
       }
     },
-    isUnhappy: ({ pipeline, id, traceId }: Pick<LiveQuery, 'pipeline' | 'id' | 'traceId'>): boolean =>
-      unhappy.size > 0 &&
-      (unhappy.has(keyOf(pipeline, id)) || (traceId !== null && unhappy.has(traceKeyOf(pipeline, traceId)))),
+    hasNegativeFeedback: ({ pipeline, id, traceId }: LiveQuery): boolean =>
+      negative.size > 0 &&
+      (negative.has(keyOf(pipeline, id)) || (traceId !== null && negative.has(traceKeyOf(pipeline, traceId)))),
   };
 }
 
-/** No name of a pipeline has the character that ends it here. */
+/** Pipeline names never contain the separator. */
 function keyOf(pipeline: string, id: string): string {
   return `query ${pipeline}\0${id}`;
 }
@@ -103,7 +104,7 @@ function traceKeyOf(pipeline: string, traceId: string): string {
   return `trace ${pipeline}\0${traceId}`;
 }
 
-/** What a query weighs in memory, roughly. */
+/** Rough size of a query in memory, in bytes. */
 function sizeOf({ text, embedding, results }: LiveQuery): number {
   let bytes = 500 + 2 * (text?.length ?? 0) + (embedding?.byteLength ?? 0);
   for (const { id } of results) bytes += 80 + 2 * id.length;

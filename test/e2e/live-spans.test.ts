@@ -172,9 +172,16 @@ describe('a request is refused with what to set', () => {
       /not a protobuf/,
     ],
     ['metrics', '{}', {}, '/v1/metrics', 404, /OTEL_METRICS_EXPORTER=none/],
-    ['a slash behind the path', '{}', {}, '/v1/traces/', 404, /POST \/v1\/traces\/\. OTLP is taken at \/v1\/traces/],
-    ['two slashes', '{}', {}, '//v1/traces', 404, /OTLP is taken at \/v1\/traces/],
-    ['the path of Langfuse', '{}', {}, '/api/public/otel/v1/traces', 404, /OTLP is taken at \/v1\/traces/],
+    [
+      'a slash behind the path',
+      '{}',
+      {},
+      '/v1/traces/',
+      404,
+      /POST \/v1\/traces\/\. recalld accepts OTLP at \/v1\/traces/,
+    ],
+    ['two slashes', '{}', {}, '//v1/traces', 404, /recalld accepts OTLP at \/v1\/traces/],
+    ['the path of Langfuse', '{}', {}, '/api/public/otel/v1/traces', 404, /recalld accepts OTLP at \/v1\/traces/],
   ])('%s', async (_, body, headers, to, status, message) => {
     const answer = await daemon.fetch(to, {
       method: 'POST',

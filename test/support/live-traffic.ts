@@ -1,7 +1,7 @@
 /** Rows of live traffic with values that do not matter, so that a test names only those that do. */
 import type { StoredFeedback } from '../../src/live/sql/feedback-rows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
-import type { HeldFragment } from '../../src/live/sql/trace-fragments.ts';
+import type { BufferedFragment } from '../../src/live/sql/trace-fragments.ts';
 import { NOON } from './builders.ts';
 
 export const TRACE = '5b8efff798038103d269b633813fc60c';
@@ -88,7 +88,7 @@ const nothing = {
 };
 
 /** Of span 2 of the trace: the vector of the text of `aSample`. */
-export function anEmbeddingFragment(parts: Partial<HeldFragment> = {}): HeldFragment {
+export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
     kind: 'embedding',
@@ -103,7 +103,7 @@ export function anEmbeddingFragment(parts: Partial<HeldFragment> = {}): HeldFrag
 }
 
 /** Of span 3 of the trace: an order of the documents of `aSample`. */
-export function aRerankFragment(order: readonly string[], parts: Partial<HeldFragment> = {}): HeldFragment {
+export function aRerankFragment(order: readonly string[], parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
     kind: 'rerank',
@@ -117,7 +117,7 @@ export function aRerankFragment(order: readonly string[], parts: Partial<HeldFra
 }
 
 /** Of span 4 of the trace: who asked. */
-export function aPersonFragment(parts: Partial<HeldFragment> = {}): HeldFragment {
+export function aPersonFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
     kind: 'person',

@@ -1,15 +1,15 @@
-/** What the statements that close minutes do, in plain arithmetic. */
+/** Reference implementation of the statements that close minutes. */
 
 import type { MinuteLoad, SamplingDecision } from '../../src/live/rules/sampling/decision.ts';
 
-/** The level that holds for a minute in the end: the highest that any replica reported, 0 without a report. */
+/** Returns the final level of a minute: the highest that any replica reported, 0 without a report. */
 export function closingLevel(reports: readonly MinuteLoad[]): number {
   return reports.reduce((highest, report) => Math.max(highest, report.level), 0);
 }
 
 /**
- * What becomes of a stored sample when its minute closes: the decision that the closing level would have made at
- * once. A sample that a rule keeps stays, with its probability.
+ * Returns a stored sample after its minute has closed: the decision that the closing level would have made at
+ * once. A sample that was selected by a rule stays, with its probability.
  *
  * @param level at which the sample was taken
  * @param closing level of its minute, from `closingLevel`; never below `level`
@@ -19,7 +19,7 @@ export function closeSample(sample: SamplingDecision, level: number, closing: nu
   const factor = 2 ** (level - closing);
   const rateProbability = sample.rateProbability * factor;
   if (sample.reason !== 'rate') return { ...sample, rateProbability };
-  const kept = sample.hash < rateProbability;
+  const isSampled = sample.hash < rateProbability;
   const probability = sample.probability * factor;
-  return { ...sample, kept, probability, reason: kept ? 'rate' : 'not_sampled', rateProbability };
+  return { ...sample, isSampled, probability, reason: isSampled ? 'rate' : 'not_sampled', rateProbability };
 }

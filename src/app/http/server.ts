@@ -18,8 +18,8 @@ import { addDeployments } from '../../live/deployments/edge/routes.ts';
 import { addFeedbackSummary, addIngest, type ShedReason, shedReason } from '../../live/edge/live-routes.ts';
 import { addOtlp, type OtlpReceiver } from '../../live/edge/otlp/receiver.ts';
 import type { IngestDeps } from '../../live/live-ingest.ts';
+import { addressHint } from '../../live/otlp/address-hint.ts';
 import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
-import { fixOfAddress } from '../../live/otlp/wrong-address.ts';
 import { addMcp } from '../../mcp/edge/mcp-routes.ts';
 import {
   type AuthenticationSettings,
@@ -192,7 +192,7 @@ function addProblems(app: FastifyInstance, deps: HttpDeps): void {
       return sendProblemPage({ clock: deps.api.context.clock, version: deps.version }, request, reply, problem);
     }
     const path = pathOf(request.url);
-    const fix = fixOfAddress(request.method, path);
+    const fix = addressHint(request.method, path);
     return sendProblem(reply, plainProblem(404, `There is no ${request.method} ${path}.${fix}`));
   });
   app.setErrorHandler((thrown: Error & { statusCode?: number }, request, reply) => {

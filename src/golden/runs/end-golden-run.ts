@@ -191,8 +191,8 @@ async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(
     seen
-      .filter((one) => one.pipeline === pipeline && one.part !== 'judge')
-      .map(({ part, fingerprint }) => [part, fingerprint]),
+      .filter((one) => one.pipeline === pipeline && one.component !== 'judge')
+      .map(({ component, fingerprint }) => [component, fingerprint]),
   );
 }
 

@@ -7,7 +7,7 @@
 import type pg from 'pg';
 import type { RunStatus } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
-import { endedGoldenSets } from '../../live/deployments/configured-parts.ts';
+import { endedGoldenSets } from '../../live/deployments/configured-items.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';

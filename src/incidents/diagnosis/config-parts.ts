@@ -9,18 +9,18 @@ import type { Logger } from '../../core/logger.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 import { goldenSegment } from '../../golden/rules/golden-set.ts';
 import {
-  type ConfiguredPart,
-  type ConfiguredParts,
-  endParts,
+  type ConfiguredItem,
+  type ConfiguredItems,
+  endMissingItems,
   GRACE_MS,
-  type PartKey,
-} from '../../live/deployments/configured-parts.ts';
+  type ItemKey,
+} from '../../live/deployments/configured-items.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import { closeIncident } from './incidents.ts';
 
 export interface FollowConfigDeps extends WatchedChecks {
-  readonly parts: ConfiguredParts;
+  readonly parts: ConfiguredItems;
   readonly pool: Pool;
   /** Days that the live queries of each pipeline of the config are kept. */
   readonly retentionDays: ReadonlyMap<string, number>;
@@ -32,9 +32,9 @@ export interface FollowConfigDeps extends WatchedChecks {
 export function partsOfConfig(
   watched: WatchedChecks,
   retentionDays: ReadonlyMap<string, number>,
-): readonly ConfiguredPart[] {
+): readonly ConfiguredItem[] {
   const parts = [
-    ...watched.pipelines.flatMap(({ name: pipeline, golden }): ConfiguredPart[] => [
+    ...watched.pipelines.flatMap(({ name: pipeline, golden }): ConfiguredItem[] => [
       { pipeline, kind: 'pipeline', name: pipeline, retentionDays: retentionDays.get(pipeline) ?? null },
       ...golden.map(({ set: name }) => ({ pipeline, kind: 'golden_set', name, retentionDays: null }) as const),
     ]),
@@ -54,7 +54,7 @@ export function partsOfConfig(
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;
   const now = clock.now();
-  await parts.see(partsOfConfig(deps, deps.retentionDays), now);
+  await parts.recordSeen(partsOfConfig(deps, deps.retentionDays), now);
   if (now.getTime() - since.getTime() < GRACE_MS) return;
   const closed = await inTransaction(pool, async (client) => {
     await lockInTransaction(client, 'configured parts');
@@ -66,8 +66,8 @@ export async function followConfig(deps: FollowConfigDeps, since: Date): Promise
 
 /** @returns the pipelines whose incident was closed */
 async function endInTransaction(client: PoolClient, now: Date): Promise<string[]> {
-  const ended = await endParts(client, now);
-  const namesOf = (kind: PartKey['kind']) => ended.filter((part) => part.kind === kind);
+  const ended = await endMissingItems(client, now);
+  const namesOf = (kind: ItemKey['kind']) => ended.filter((part) => part.kind === kind);
   const pipelines = namesOf('pipeline').map(({ name }) => name);
   const closed: string[] = [];
   for (const pipeline of pipelines)

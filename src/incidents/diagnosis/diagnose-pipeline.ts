@@ -9,7 +9,7 @@ import type { StoredDensityState } from '../../density/watch-table.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
-import type { KnownPart } from '../../live/deployments/configured-parts.ts';
+import type { KnownItem } from '../../live/deployments/configured-items.ts';
 import {
   type AlertFacts,
   alertsOf,
@@ -147,14 +147,14 @@ interface PipelineFacts extends AlertFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
   /** Of the configs that are in force, or were. */
-  readonly parts: readonly KnownPart[];
+  readonly parts: readonly KnownItem[];
 }
 
 async function readPipelineFacts(context: Context, pipeline: string): Promise<PipelineFacts> {
   const [known, density, parts] = await Promise.all([
     readAlertFacts(context),
     context.db.density.watch.find(pipeline),
-    context.db.live.parts.of(pipeline),
+    context.db.live.configuredItems.ofPipeline(pipeline),
   ]);
   return {
     ...factsOf(known, pipeline),

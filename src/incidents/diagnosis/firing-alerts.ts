@@ -18,7 +18,7 @@ import {
   lagSentence,
   wrongSentence,
 } from '../../index/truth/rules/findings.ts';
-import type { KnownPart } from '../../live/deployments/configured-parts.ts';
+import type { KnownItem } from '../../live/deployments/configured-items.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import {
   ageSeconds,
@@ -207,7 +207,7 @@ function answersAgain(rule: string, goldenSet: string | null, latest: readonly L
 }
 
 /** The part of the config that an alarm is of; null where it is of none, or of one that no config ever had. */
-function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): KnownPart | null {
+function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??
     parts.find((part) => part.kind === 'golden_set' && part.name === goldenSet) ??
@@ -216,12 +216,12 @@ function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: r
 }
 
 /** Whether it is of a check or a golden set that left the config. */
-export function hasLeft(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownPart[]): boolean {
+export function hasLeft(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): boolean {
   return partOf(alert, parts)?.endedAt != null;
 }
 
 /** `left_config` when all that still stood is gone from the config. */
-export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownPart[]): ClosingReason {
+export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownItem[]): ClosingReason {
   const status = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
   return status.length > 0 && status.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
 }
@@ -234,7 +234,7 @@ export function carriedOver(
   timeline: readonly AlertTimeline[],
   { golden }: Pick<WatchedPipeline, 'golden'>,
   checks: readonly CheckState[],
-  parts: readonly KnownPart[],
+  parts: readonly KnownItem[],
 ): Alert[] {
   return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
     const part = partOf({ name, goldenSet }, parts);

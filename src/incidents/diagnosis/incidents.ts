@@ -66,7 +66,7 @@ const select = `
 const open = `
   insert into incidents (pipeline, opened_at, severity, evaluated_at, confirmed_at, timeline)
   select $1::text, $2::timestamptz, $3::text, $2::timestamptz, null, $4::jsonb
-   where not exists (select from configured_parts
+   where not exists (select from configured_items
                       where pipeline = $1::text and kind = 'pipeline' and ended_at is not null)
   on conflict (pipeline) where closed_at is null do nothing
   returning id`;

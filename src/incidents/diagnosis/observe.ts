@@ -10,7 +10,7 @@ import { failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import { dailyIndexMeasures } from '../../index/truth/measure-index.ts';
 import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
 import { LIVE_DROP } from '../../judging/measure-judged.ts';
-import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-asked.ts';
+import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-query-mix.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
 import { type AlertFacts, trusted } from './firing-alerts.ts';

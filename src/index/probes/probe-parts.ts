@@ -119,7 +119,7 @@ export async function probeEmbedder(
   };
   const observation = {
     pipeline,
-    part: 'embedder',
+    component: 'embedder',
     traits,
     fingerprint: fingerprintOf(traits),
     at: now,
@@ -164,7 +164,7 @@ export async function probeStore(
   };
   const deployment = await context.db.live.deployments.observe({
     pipeline,
-    part: 'index',
+    component: 'index',
     fingerprint: fingerprintOf(all),
     traits: all,
     at: now,
@@ -185,6 +185,6 @@ async function steadySize(
 ): Promise<StoreDescription['traits']> {
   if (traits['size_class'] === undefined) return {};
   const seen = await db.live.deployments.fingerprints();
-  const last = seen.find((one) => one.pipeline === pipeline && one.part === 'index');
+  const last = seen.find((one) => one.pipeline === pipeline && one.component === 'index');
   return { size_class: steadySizeClass(count, last?.traits['size_class']) };
 }

@@ -134,7 +134,7 @@ export async function readProbeGauges({ db, pipelines }: Context, { measurements
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
   const infos = (await db.live.deployments.fingerprints())
     .filter(({ pipeline }) => watched.has(pipeline))
-    .map(({ pipeline, part, fingerprint }) => sample(infoOf[part], { pipeline, fingerprint }, 1));
+    .map(({ pipeline, component, fingerprint }) => sample(infoOf[component], { pipeline, fingerprint }, 1));
   return (now) => [...own.flatMap((one) => probeSamples(one, now)), ...infos];
 }
 

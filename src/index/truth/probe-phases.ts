@@ -89,7 +89,7 @@ export async function inStore({ plan, guest, signal }: Look, ids: readonly strin
 }
 
 /** What changed since then may still be on its way. */
-function settledUntil({ context, plan }: Look): Date {
+function clicksCompleteUntil({ context, plan }: Look): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
 
@@ -108,7 +108,12 @@ async function lookUpAll(look: Look): Promise<void> {
   const { context, plan, round, save } = look;
   let at = (round.position as Place | null) ?? FIRST_PLACE;
   for (;;) {
-    const documents = await context.db.index.documents.after(plan.pipeline, at, settledUntil(look), IDS_PER_CALL);
+    const documents = await context.db.index.documents.after(
+      plan.pipeline,
+      at,
+      clicksCompleteUntil(look),
+      IDS_PER_CALL,
+    );
     const last = documents.at(-1);
     if (last === undefined) return;
     at = { place: last.place, id: last.id };
@@ -137,7 +142,7 @@ function isWrong(document: { readonly isWrong: boolean }): boolean {
 /** Some that should be in the store, each as likely as any other. */
 async function drawDocuments(look: Look, n: number): Promise<readonly ExpectedDocument[]> {
   const { context, plan } = look;
-  const until = settledUntil(look);
+  const until = clicksCompleteUntil(look);
   const start = { place: drawnPlace(Math.random()), id: '' };
   const documents = await context.db.index.documents.after(plan.pipeline, start, until, n);
   if (documents.length === n) return documents;
@@ -241,7 +246,7 @@ async function metOf({ context, plan }: Look, ids: readonly string[]): Promise<R
 
 async function strangersOf(look: Look, ids: readonly string[]): Promise<readonly string[]> {
   const { context, plan } = look;
-  const expected = await context.db.index.documents.expected(plan.pipeline, ids, settledUntil(look));
+  const expected = await context.db.index.documents.expected(plan.pipeline, ids, clicksCompleteUntil(look));
   return ids.filter((id) => !expected.has(id));
 }
 

@@ -1,4 +1,4 @@
-/** Deployments, fingerprints, and what people noted on deployments and runs, in PostgreSQL. */
+/** Deployments, fingerprints, and notes of people on deployments and golden runs. */
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -11,7 +11,7 @@ import {
   traitChanges,
 } from './rules/deployment.ts';
 
-const fingerprintColumns = 'pipeline, part, fingerprint, traits, since, seen_at';
+const fingerprintColumns = 'pipeline, component, fingerprint, traits, since, seen_at';
 const columns = 'id, pipeline, kind, version, note, source, occurred_at, changes';
 
 const insert = `
@@ -21,7 +21,7 @@ const insert = `
 
 export function createDeployments(pool: Pool) {
   return {
-    /** @param by who does it, for the audit log */
+    /** @param by person or key for the audit log */
     annotate: (
       { pipeline, kind, version, note, occurredAt }: NewDeployment,
       by: string,
@@ -37,7 +37,7 @@ export function createDeployments(pool: Pool) {
         return deployment;
       }),
 
-    /** Records a change that recalld itself brought about or saw, with what changed. */
+    /** Records a change that recalld made or detected. */
     async detect(
       { pipeline, kind, version, note, occurredAt }: NewDeployment,
       changes: readonly TraitChange[],
@@ -47,17 +47,17 @@ export function createDeployments(pool: Pool) {
     },
 
     /**
-     * Notes what a part is made of. When that is not what was noted before, a deployment of the part's kind is recorded,
-     * once however many replicas look, and given back. The first look at a part is no deployment.
+     * Records the fingerprint of a component. If it differs from the stored one, records a deployment and returns it. Of
+     * several replicas that detect the same change, one records it. The first observation is not a deployment.
      */
     observe: (observation: Observation): Promise<Deployment | null> =>
       inTransaction(pool, (client) => observe(client, observation)),
 
-    /** What every part was last seen to be made of. */
+    /** Returns the latest fingerprint of every component. */
     fingerprints: (): Promise<readonly Fingerprint[]> =>
-      queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, part`),
+      queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, component`),
 
-    /** Newest first; `before` is the id of a deployment that was listed, to go on behind it. */
+    /** Returns deployments, newest first; `before` is the id of the last deployment of the previous page. */
     list: ({
       pipeline,
       before,
@@ -82,60 +82,59 @@ export function createDeployments(pool: Pool) {
   };
 }
 
-/** The row of the part is locked, so that of many replicas that see a change one records it. */
+/** Locks the row of the component, so that only one of several replicas records a change. */
 async function observe(client: PoolClient, observation: Observation): Promise<Deployment | null> {
-  const { pipeline, part, fingerprint, traits, at } = observation;
+  const { pipeline, component, fingerprint, traits, at } = observation;
   const first = await client.query(
-    `insert into fingerprints (pipeline, part, fingerprint, traits, since, seen_at)
+    `insert into fingerprints (pipeline, component, fingerprint, traits, since, seen_at)
      values ($1::text, $2::text, $3::text, $4::jsonb, $5::timestamptz, $5::timestamptz)
      on conflict do nothing`,
-    [pipeline, part, fingerprint, JSON.stringify(traits), at],
+    [pipeline, component, fingerprint, JSON.stringify(traits), at],
   );
   if (first.rowCount === 1) return null;
   const known = await queryRow<Fingerprint>(
     client,
-    `select ${fingerprintColumns} from fingerprints where pipeline = $1::text and part = $2::text for update`,
-    [pipeline, part],
+    `select ${fingerprintColumns} from fingerprints where pipeline = $1::text and component = $2::text for update`,
+    [pipeline, component],
   );
-  if (known === null) throw new Error('a fingerprint was not given back by the database');
-  // A look that took long may come after a newer one.
+  if (known === null) throw new Error('the fingerprint that the insert conflicted with does not exist');
+  // A slow probe may report after a newer one.
   if (known.seenAt > at) return null;
   const isChanged = known.fingerprint !== fingerprint;
   await client.query(
     `update fingerprints set fingerprint = $3::text, traits = $4::jsonb, seen_at = $5::timestamptz, since = $6::timestamptz
-      where pipeline = $1::text and part = $2::text`,
-    [pipeline, part, fingerprint, JSON.stringify(traits), at, isChanged ? at : known.since],
+      where pipeline = $1::text and component = $2::text`,
+    [pipeline, component, fingerprint, JSON.stringify(traits), at, isChanged ? at : known.since],
   );
   if (!isChanged) return null;
   const changes = JSON.stringify(traitChanges(known.traits, traits));
-  return inserted(client, [pipeline, part, fingerprint, null, 'detected', at, changes]);
+  return inserted(client, [pipeline, component, fingerprint, null, 'detected', at, changes]);
 }
 
 async function inserted(db: Pool | PoolClient, values: readonly unknown[]): Promise<Deployment> {
   const deployment = await queryRow<Deployment>(db, insert, values);
-  if (deployment === null) throw new Error('a deployment was not given back by the database');
+  if (deployment === null) throw new Error('the insert of a deployment returned no row');
   return deployment;
 }
 
-/** What a look at a part of a pipeline found. */
-export interface Observation extends Pick<Fingerprint, 'pipeline' | 'part' | 'fingerprint' | 'traits'> {
+/** Result of probing a component of a pipeline. */
+export interface Observation extends Pick<Fingerprint, 'pipeline' | 'component' | 'fingerprint' | 'traits'> {
   readonly at: Date;
 }
 
-/** Changes of what pipelines are made of. */
 export type Deployments = ReturnType<typeof createDeployments>;
 
 export const annotationSubjects = ['run', 'deployment'] as const;
 
 export type AnnotationSubject = (typeof annotationSubjects)[number];
 
-/** What a person noted about a golden run or a deployment. */
+/** A note of a person on a golden run or a deployment. */
 export interface Annotation {
   readonly id: string;
   readonly subject: AnnotationSubject;
   readonly subjectId: string;
   readonly text: string;
-  /** Name of the API key; null where none is needed. */
+  /** Name of the API key; null where keys are not required. */
   readonly author: string | null;
   readonly createdAt: Date;
 }
@@ -150,8 +149,8 @@ const existing: Record<AnnotationSubject, string> = {
 export function createAnnotations(pool: Pool) {
   return {
     /**
-     * @param by who does it, for the audit log
-     * @returns false when there is no such run or deployment
+     * @param by person or key for the audit log
+     * @returns false if the run or deployment does not exist
      */
     add: ({ subject, subjectId, text, author, createdAt }: Omit<Annotation, 'id'>, by: string): Promise<boolean> =>
       inTransaction(pool, async (client) => {
@@ -173,7 +172,7 @@ export function createAnnotations(pool: Pool) {
         return true;
       }),
 
-    /** Of some runs or deployments, by their id, oldest first. */
+    /** Returns the notes on runs or deployments by their id, oldest first. */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

@@ -1,6 +1,6 @@
-/** From a request to live queries and feedback in parts: small ones at once, large ones in a thread. */
+/** Reads live queries and feedback from OTLP requests: small bodies on the main thread, large ones in a worker thread. */
 import { createBytesInHand, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
-import { cut, eachUnpacked, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
+import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
 import type { ExtractionOptions } from '../rules/otel/retrieved-documents.ts';
@@ -14,28 +14,28 @@ interface ReadingInput {
   readonly pipelines: readonly TracedPipeline[];
 }
 
-/** What was counted, and what was found in packed parts. */
-type Packed<Read> = Omit<Read, keyof Found> & { readonly parts: readonly Uint8Array[] };
+/** Counts of a body, and its items in packed batches. */
+type Packed<Read> = Omit<Read, keyof Found> & { readonly batches: readonly Uint8Array[] };
 
 export const tasks = {
   traces({ content, pipelines }: ReadingInput): Packed<TracesRead> {
     const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
-    return { ...counts, parts: inParts({ queries, fragments, feedback }).map(pack) };
+    return { ...counts, batches: inBatches({ queries, fragments, feedback }).map(pack) };
   },
   logs({ content, pipelines }: ReadingInput): Packed<LogsRead> {
     const { feedback, ...counts } = readLogs(content, pipelines);
-    return { ...counts, parts: inParts({ queries: [], fragments: [], feedback }).map(pack) };
+    return { ...counts, batches: inBatches({ queries: [], fragments: [], feedback }).map(pack) };
   },
 } as const;
 
-/** A pipeline, as far as telemetry tells it from others: plain data, which can be given to a thread. */
+/** What is needed to find the pipeline of a span. Plain data, so that it can be sent to a thread. */
 export interface TracedPipeline {
   readonly name: string;
   readonly serviceNames: readonly string[];
   readonly segmentKeys: readonly string[];
 }
 
-/** What of a body could not be read, as `decodeTraces` counts it. */
+/** What could not be read, as counted by `decodeTraces`. */
 type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
 export interface TracesRead extends Extraction, Unread {
@@ -44,7 +44,7 @@ export interface TracesRead extends Extraction, Unread {
 
 interface LogsRead extends LogExtraction, Unread {}
 
-/** Keys of metadata, or of a document, that hold its id where it has no id of its own. */
+/** Keys of a document or of its metadata that hold the id of a document without an `id` field. */
 const DOCUMENT_ID_KEYS = [
   'chunk_id',
   'chunkId',
@@ -82,8 +82,8 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
 }
 
 /**
- * The pipeline of a span: `recalld.pipeline` on it or its resource, else the pipeline that names the service under
- * `service_names`, else the pipeline of the service's own name, else the only pipeline of the config.
+ * Finds the pipeline of a span: by `recalld.pipeline` on the span or its resource, else by the `service_names` of the
+ * pipelines, else by a pipeline named like the service, else the only pipeline of the config.
  */
 function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telemetry) => string | null {
   const names = new Set(pipelines.map(({ name }) => name));
@@ -92,8 +92,8 @@ function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telem
   );
   const only = pipelines.length === 1 ? (pipelines[0]?.name ?? null) : null;
   return ({ attributes, resource }) => {
-    const told = attributes['recalld.pipeline'] ?? resource.attributes['recalld.pipeline'];
-    if (typeof told === 'string') return names.has(told) ? told : null;
+    const named = attributes['recalld.pipeline'] ?? resource.attributes['recalld.pipeline'];
+    if (typeof named === 'string') return names.has(named) ? named : null;
     const service = resource.serviceName ?? '';
     return byService.get(service) ?? (names.has(service) ? service : only);
   };
@@ -101,20 +101,23 @@ function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telem
 
 export type Found = Pick<Extraction, 'queries' | 'fragments' | 'feedback'>;
 
-/** Queries first, feedback last; the fragments of a trace stay together, because what is kept of it is chosen of all. */
-export function inParts({ queries, fragments, feedback }: Found): Found[] {
+/**
+ * Splits items into batches: queries first, feedback last. The fragments of a trace stay in one batch, because the limit
+ * per trace applies to all of them.
+ */
+export function inBatches({ queries, fragments, feedback }: Found): Found[] {
   const none = { queries: [], fragments: [], feedback: [] };
   return [
-    ...cut(queries, weightOfQuery).map((part) => ({ ...none, queries: part })),
-    ...cut(byTrace(fragments), (trace) => ITEM_WEIGHT * trace.length).map((part) => ({
+    ...splitByWeight(queries, weightOfQuery).map((batch) => ({ ...none, queries: batch })),
+    ...splitByWeight(groupByTrace(fragments), (trace) => ITEM_WEIGHT * trace.length).map((batch) => ({
       ...none,
-      fragments: part.flat(),
+      fragments: batch.flat(),
     })),
-    ...cut(feedback, weightOfFeedback).map((part) => ({ ...none, feedback: part })),
+    ...splitByWeight(feedback, weightOfFeedback).map((batch) => ({ ...none, feedback: batch })),
   ];
 }
 
-function byTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
+function groupByTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
   const traces = new Map<string, TraceFragment[]>();
   for (const fragment of fragments) {
     const trace = traces.get(fragment.traceId);
@@ -124,21 +127,21 @@ function byTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
   return [...traces.values()];
 }
 
-/** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
-type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
+/** Counts of a body, and its items in batches that are unpacked lazily. */
+type Batched<Read> = Omit<Read, keyof Found> & { readonly batches: Iterable<Found> };
 
-/** The body without its compression, which may be moved to the thread, and its header `Content-Type`. */
+/** The uncompressed body, which may be transferred to the thread, and its `Content-Type`. */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined];
 
-/** A larger one is read in the thread: the costliest so large take 16 ms. */
+/** Larger bodies are read in the thread. The most expensive body of this size takes 16 ms. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Of large bodies in hand: the last of them waits for some seconds. */
+/** Maximum bytes of large bodies in memory; the last of them waits for some seconds. */
 const MAX_BYTES = 48 * 1024 * 1024;
 
-const REFUSAL = 'More large OpenTelemetry bodies wait than can be read; send this one again later.';
+const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';
 
-/** Of work that goes on although its caller has gone: what was sent shall be kept. */
+/** Signal of work that continues after the client has disconnected, because its data must still be stored. */
 const never = new AbortController().signal;
 
 /** The thread starts with the first large body. */
@@ -146,7 +149,7 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    // Their bytes are what is bounded.
+    // The queue is bounded by bytes, see MAX_BYTES.
     mostWaiting: Number.POSITIVE_INFINITY,
     refusal: REFUSAL,
   });
@@ -155,25 +158,25 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
     holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {
     /**
-     * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies wait
+     * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies are waiting
      */
-    async traces(...request: OtlpRequest): Promise<InParts<TracesRead>> {
+    async traces(...request: OtlpRequest): Promise<Batched<TracesRead>> {
       const content = contentOf(...request);
       if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content));
       const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
-      return { ...counts, parts: inParts({ queries, fragments, feedback }) };
+      return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
     },
     /** @throws RecalldError as `traces` */
-    async logs(...request: OtlpRequest): Promise<InParts<LogsRead>> {
+    async logs(...request: OtlpRequest): Promise<Batched<LogsRead>> {
       const content = contentOf(...request);
       if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content));
       const { feedback, ...counts } = readLogs(content, pipelines);
-      return { ...counts, parts: inParts({ queries: [], fragments: [], feedback }) };
+      return { ...counts, batches: inBatches({ queries: [], fragments: [], feedback }) };
     },
     close: (): Promise<void> => pool.close(),
   };
 }
 
-function unpacked<Read>({ parts, ...counts }: Packed<Read>) {
-  return { ...counts, parts: eachUnpacked<Found>(parts) };
+function unpacked<Read>({ batches, ...counts }: Packed<Read>) {
+  return { ...counts, batches: unpackEach<Found>(batches) };
 }

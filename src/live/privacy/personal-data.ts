@@ -15,7 +15,7 @@ import type { RedactionThread } from './redaction-thread.ts';
 import { type FoundEntity, redactFound } from './rules/detector.ts';
 import { createRedactor, textHash, userIdHmac } from './rules/redactor.ts';
 
-export interface PresidioSettings {
+export interface PresidioConfig {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly language: string;
@@ -34,7 +34,7 @@ export interface PresidioSettings {
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** @throws RecalldError config_invalid for a URL that cannot be called */
-export function createPresidioAnalyzer(settings: PresidioSettings): EntityAnalyzer {
+export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer {
   const { configField, timeoutMs, language, scoreThreshold, entities, concurrency } = settings;
   const api = createJsonApi(
     { url: settings.url, headers: settings.headers, timeout_ms: timeoutMs, retries: 0 },
@@ -240,26 +240,26 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
-  const ofPeople: PersonalData['ofPeople'] = ({ id, sessionId, traceId, userId }) => ({
+  const hashPeople: PersonalData['hashPeople'] = ({ id, sessionId, traceId, userId }) => ({
     sessionHash: userIdHmac(sessionId ?? traceId ?? id, key),
     userHash: userHash(userId),
   });
-  const ofText: PersonalData['ofText'] = async (text) => {
+  const toPrivateText: PersonalData['toPrivateText'] = async (text) => {
     const stored = await shown(text);
     return { text: stored, textHash: text === null || stored !== null ? null : textHash(text, key) };
   };
   return {
-    ofPeople,
-    ofText,
-    async ofQuery(query) {
-      const { sessionHash, userHash } = ofPeople(query);
+    hashPeople,
+    toPrivateText,
+    async toPrivateQuery(query) {
+      const { sessionHash, userHash } = hashPeople(query);
       const [{ text, textHash }, error] =
         query.error === null
-          ? [await ofText(query.text), null]
-          : await Promise.all([ofText(query.text), shownError(query.error)]);
+          ? [await toPrivateText(query.text), null]
+          : await Promise.all([toPrivateText(query.text), shownError(query.error)]);
       return { sessionHash, userHash, text, textHash, error };
     },
-    async ofFeedback({ userId, comment }) {
+    async toPrivateFeedback({ userId, comment }) {
       return { userHash: userHash(userId), comment: await shown(comment) };
     },
     hash: (text) => textHash(text, key),
@@ -309,10 +309,10 @@ interface PrivateFeedback {
  * overloaded alone, when too many long texts wait: nothing is stored then.
  */
 export interface PersonalData {
-  ofPeople(query: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
-  ofText(text: string | null): Promise<PrivateText>;
-  ofQuery(query: LiveQuery): Promise<PrivateQuery>;
-  ofFeedback(feedback: Feedback): Promise<PrivateFeedback>;
+  hashPeople(query: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
+  toPrivateText(text: string | null): Promise<PrivateText>;
+  toPrivateQuery(query: LiveQuery): Promise<PrivateQuery>;
+  toPrivateFeedback(feedback: Feedback): Promise<PrivateFeedback>;
   /** A keyed hash of any text. */
   hash(text: string): string;
 }

@@ -12,9 +12,9 @@ import {
   queryRate,
 } from './feedback/click-rates.ts';
 import {
+  type BaselineCtr,
   clicksOverExpectedClicks,
   DEFAULT_CLICK_CUTOFF,
-  type ReferenceCtr,
 } from './feedback/clicks-over-expected-clicks.ts';
 import {
   type ContextQuery,
@@ -58,10 +58,10 @@ export type LiveMeasure = (typeof liveMeasures)[number];
 export interface WindowTraits {
   /** Whether every live query of the window was kept for certain, see `SampledWindow`. */
   readonly isComplete: boolean;
-  /** Queries before this time have all their clicks, see `settledUntil`. Milliseconds since 1970. */
-  readonly settledUntilMs: number;
+  /** Queries before this time have all their clicks, see `clicksCompleteUntil`. Milliseconds since 1970. */
+  readonly clicksCompleteUntilMs: number;
   /** What clicks are expected; null while there is no baseline. */
-  readonly reference: ReferenceCtr | null;
+  readonly reference: BaselineCtr | null;
   /** Whether clicks are sent at all: some are in the window, or there is a reference. Without, none are measured. */
   readonly hasClicks: boolean;
 }
@@ -158,7 +158,7 @@ export function* measureSegment(
   yield ofShare('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
   yield measureResults(queries);
   yield* measureContext(queries);
-  const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.settledUntilMs);
+  const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.clicksCompleteUntilMs);
   yield* measureClicks(settled, window);
 }
 
@@ -194,7 +194,7 @@ function* measureClicks(
   yield expectedMeasure(queries, reference);
 }
 
-function expectedMeasure(queries: readonly SampledQuery[], reference: ReferenceCtr | null): LiveMeasureOutcome {
+function expectedMeasure(queries: readonly SampledQuery[], reference: BaselineCtr | null): LiveMeasureOutcome {
   const measure = 'clicks_over_expected_ratio';
   if (reference === null) return { kind: 'no_data', measure, reason: 'no_baseline' };
   const outcome = clicksOverExpectedClicks(queries, reference);

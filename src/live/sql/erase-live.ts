@@ -10,7 +10,7 @@ import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { LiveSample } from './record-arrivals.ts';
 
-export type AskedQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;
+export type ErasableQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;
 
 export type ErasureSubject =
   | { readonly kind: 'user'; readonly userHash: string }
@@ -270,7 +270,7 @@ export async function forgetErased(pool: Pool, longestRetentionDays: number, now
   await pool.query(`delete from erased_subjects where erased_at < $1::timestamptz`, [before]);
 }
 
-export async function areErased(pool: Pool, queries: readonly AskedQuery[]): Promise<readonly boolean[]> {
+export async function areErased(pool: Pool, queries: readonly ErasableQuery[]): Promise<readonly boolean[]> {
   const { rows } = await pool.query<{ is_erased: boolean }>(
     `select exists (select from erased_subjects e
                      where e.kind = 'query' and e.subject = q.id and (e.pipeline = '' or e.pipeline = q.pipeline))

@@ -9,7 +9,7 @@ import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import type { OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
-import { type AskedQuery, areErased, type ErasureReport, eraseLate } from './erase-live.ts';
+import { areErased, type ErasableQuery, type ErasureReport, eraseLate } from './erase-live.ts';
 import {
   insertFeedback,
   readCountedHours,
@@ -21,13 +21,13 @@ import {
 import { pruneLive } from './prune-live.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
 import {
+  type BufferedFragment,
   completeTraces,
-  type HeldFragment,
+  dropOldFragments,
   insertFragments,
-  releaseFragments,
   type TraceToComplete,
 } from './trace-fragments.ts';
-import { noteUnreadable, readUnreadable, type SeenUnreadable } from './unreadable-retrievers.ts';
+import { readUnreadable, recordUnreadable, type SeenUnreadable } from './unreadable-retrievers.ts';
 
 /** Rows in one statement; more gain nothing. */
 const BATCH_ROWS = 250;
@@ -68,7 +68,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     maxWaiting: MAX_WAITING,
     concurrency: 1,
   });
-  const writeFragments = oneAtATime((items: readonly HeldFragment[]) => insertFragments(pool, items));
+  const writeFragments = oneAtATime((items: readonly BufferedFragment[]) => insertFragments(pool, items));
   const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
   /** Only after what came of the traces is committed. */
   const settle = async (arrived: readonly OfTrace[], daysBack: number): Promise<void> => {
@@ -112,16 +112,16 @@ export function createLiveTraffic(pool: Pool, replica: string) {
      * Completes the stored live queries of the fragments' traces, and holds the fragments for those that come later.
      * Resolves when that is committed; holding them again changes nothing. Rejects likewise.
      */
-    async holdFragments(fragments: readonly HeldFragment[]): Promise<void> {
+    async bufferFragments(fragments: readonly BufferedFragment[]): Promise<void> {
       if (fragments.length === 0) return;
       await explained(writeFragments(fragments));
       await explained(settle(fragments, 1));
     },
     /** Lets go of the fragments that have been held for 10 to 20 minutes. */
-    releaseFragments: (now: Date): Promise<void> => releaseFragments(pool, now),
+    dropOldFragments: (now: Date): Promise<void> => dropOldFragments(pool, now),
     /** Remembers retriever spans that gave no query, by kind. */
-    noteUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>
-      noteUnreadable(pool, kinds, now),
+    recordUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>
+      recordUnreadable(pool, kinds, now),
     /** Those that came since then, the latest first. */
     unreadableSince: (since: Date): Promise<readonly SeenUnreadable[]> => readUnreadable(pool, since),
     /** What people have counted on some days, for the cap on each. */
@@ -163,7 +163,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     eraseLate: (pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     /** Which of these queries were erased, as themselves or with who asked, after they were asked. */
-    areErased: (queries: readonly AskedQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),
+    areErased: (queries: readonly ErasableQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),
   };
 }
 

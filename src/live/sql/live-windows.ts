@@ -90,8 +90,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /** Texts of sessions that were drawn at random, at most `limit`; none in hash mode. */
-    texts({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly AskedText[]> {
-      return read<AskedText>(
+    texts({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly SampledText[]> {
+      return read<SampledText>(
         `select text, probability from live_queries
           where ${windowSql} and text is not null and keep_reason = 'rate'
           order by unit_hash, id limit $4::integer`,
@@ -221,7 +221,7 @@ export interface TopQuery {
   readonly sessions: number;
 }
 
-export interface AskedText {
+export interface SampledText {
   readonly text: string;
   /** Inclusion probability. */
   readonly probability: number;

@@ -20,7 +20,7 @@ const SLOT_MS = 600_000;
 const MAX_OF_A_TRACE = 200;
 
 /** Holds fragments that are not held yet. */
-export async function insertFragments(pool: Pool, fragments: readonly HeldFragment[]): Promise<void> {
+export async function insertFragments(pool: Pool, fragments: readonly BufferedFragment[]): Promise<void> {
   await pool.query(
     `insert into trace_fragments
        (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
@@ -63,7 +63,7 @@ interface StoredFragment {
   readonly traceHash: string | null;
 }
 
-type FragmentRow = Omit<HeldFragment, 'endedAtUnixNano' | 'embedding' | 'results' | 'receivedAt'> & {
+type FragmentRow = Omit<BufferedFragment, 'endedAtUnixNano' | 'embedding' | 'results' | 'receivedAt'> & {
   readonly endedAtUnixNano: string;
   readonly embedding: Buffer | null;
   readonly results: readonly (readonly [string, number | null])[] | null;
@@ -116,7 +116,7 @@ function toFragment(row: FragmentRow): TraceFragment {
 }
 
 /** Empties the partition that is written next, which is also the oldest. */
-export async function releaseFragments(pool: Pool, now: Date): Promise<void> {
+export async function dropOldFragments(pool: Pool, now: Date): Promise<void> {
   const oldest = `trace_fragments_${(slotAt(now) + 1) % SLOTS}`;
   const { rows } = await pool.query(`select 1 from ${oldest} limit 1`);
   if (rows.length > 0) await pool.query(`truncate ${oldest}`);
@@ -127,7 +127,7 @@ function slotAt(time: Date): number {
 }
 
 /** A fragment of a trace as it is held until its live queries come: text redacted, users and sessions hashed. */
-export interface HeldFragment
+export interface BufferedFragment
   extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'> {
   /** Numbers the fragments of one span from 0. */
   readonly part: number;

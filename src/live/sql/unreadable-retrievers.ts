@@ -14,7 +14,7 @@ export interface SeenUnreadable extends UnreadableRetriever {
 }
 
 /** Adds to what was seen of each kind. */
-export async function noteUnreadable(pool: Pool, kinds: readonly UnreadableRetriever[], now: Date): Promise<void> {
+export async function recordUnreadable(pool: Pool, kinds: readonly UnreadableRetriever[], now: Date): Promise<void> {
   await pool.query(
     `insert into unreadable_retrievers as u (pipeline, instrumentation, reason, attributes, spans, last_seen_at)
      select pipeline, instrumentation, reason, array(select jsonb_array_elements_text(attributes::jsonb)), spans, $6::timestamptz

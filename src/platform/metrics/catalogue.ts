@@ -20,7 +20,7 @@ import { indexMetrics } from '../../index/truth/metrics.ts';
 import { findingKinds } from '../../index/truth/rules/findings.ts';
 import { evaluationOutcomes, judgeFailureReasons, judgingMetrics } from '../../judging/metrics.ts';
 import { dropStates } from '../../judging/rules/judged-mean.ts';
-import { liveMixMetrics, liveStageMetrics, liveUpkeepMetrics } from '../../live/metrics.ts';
+import { liveMeasurementMetrics, liveMixMetrics, liveStageMetrics } from '../../live/metrics.ts';
 import { sentiments } from '../../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../../live/rules/feedback/user-cap.ts';
 import { measureMetrics } from '../../measures/metrics.ts';
@@ -216,7 +216,7 @@ export const metricCatalogue = {
     'basis',
   ]),
   ...measureMetrics,
-  ...liveUpkeepMetrics,
+  ...liveMeasurementMetrics,
   ...liveStageMetrics,
   ...densityMetrics,
   recalld_build_info: {

@@ -15,7 +15,7 @@ it('deployments are noted and listed, newest first, by command and over HTTP', a
   const told = ['--note', 'ef 100', '--at', '2026-11-01T00:00:00Z'];
   expect(await recalld(`${add} docs --version v7`, ...told)).toMatchObject({
     code: 0,
-    stdout: 'Noted: index of docs is v7 since 2026-11-01T00:00:00.000Z.\n',
+    stdout: 'Recorded: index of docs is v7 since 2026-11-01T00:00:00.000Z.\n',
   });
   const posted = await call('POST', '/v1/deployments', {
     pipeline: 'docs',

@@ -166,7 +166,7 @@ describe('a tick', () => {
     await Promise.all([start(), start()]);
     await tick(NOON, '40 */2 * * * *');
     expect(queue.jobs).toEqual([
-      { job: 'release-trace-fragments', payload: {}, id: 'release-trace-fragments-2026-11-20T120000.000Z' },
+      { job: 'drop-trace-fragments', payload: {}, id: 'drop-trace-fragments-2026-11-20T120000.000Z' },
     ]);
   });
 });

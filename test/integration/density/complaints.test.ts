@@ -45,7 +45,7 @@ it('a topic of negative feedback has a name, its share, examples, failures, and 
   for (const [i, { topic, occurredAt }] of questions.entries()) {
     const id = `q${i}`;
     const times = { receivedAt: occurredAt, occurredAt };
-    const isUnhappy = i >= CONTENT;
+    const hasNegativeFeedback = i >= CONTENT;
     samples.push(
       aLiveSample({
         ...times,
@@ -54,11 +54,11 @@ it('a topic of negative feedback has a name, its share, examples, failures, and 
         unitHash: i / 1000,
         text: `question ${i} about ${words[topic] ?? ''}`,
         embedding: rowOf(vectors, i),
-        results: documents('other', `doc of topic ${isUnhappy ? 0 : topic}`),
-        outcome: isUnhappy && i % 10 === 0 ? 'empty' : 'ok',
+        results: documents('other', `doc of topic ${hasNegativeFeedback ? 0 : topic}`),
+        outcome: hasNegativeFeedback && i % 10 === 0 ? 'empty' : 'ok',
       }),
     );
-    if (isUnhappy)
+    if (hasNegativeFeedback)
       feedback.push(
         aStoredFeedback({ ...times, id: `f${i}`, queryId: id, sentiment: 'negative', value: 0, userHash: id }),
       );

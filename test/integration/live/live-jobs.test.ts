@@ -60,8 +60,8 @@ describe('the jobs of live traffic', () => {
 
   it('let go of what spans told of queries that did not come', async () => {
     const held = [-11, -9].map((at) => anEmbeddingFragment({ spanId: `of ${at}`, receivedAt: minutes(at) }));
-    await deps.db.live.traffic.holdFragments(held);
-    await run('release-trace-fragments');
+    await deps.db.live.traffic.bufferFragments(held);
+    await run('drop-trace-fragments');
     const { rows } = await database.pool.query('select span_id from trace_fragments');
     expect(rows).toEqual([{ span_id: 'of -9' }]);
   });
@@ -70,7 +70,7 @@ describe('the jobs of live traffic', () => {
     await deps.db.live.traffic.createPartitions(days(-40));
     const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
     await createMeasurements(database.pool).record(past.map(aMeasurement));
-    await run('keep-partitions');
+    await run('maintain-partitions');
     expect(await partitionsOf('live_queries')).toEqual([19, 20, 21, 22, 23].map((day) => `live_queries_202611${day}`));
     expect(await partitionsOf('measurements')).toEqual(['measurements_202510', 'measurements_202611']);
   });
@@ -80,7 +80,7 @@ describe('the jobs of live traffic', () => {
     await createMeasurements(database.pool).record(past.map(aMeasurement));
     const prune = () => Promise.reject(new Error('a partition is locked'));
     const locked = { db: { live: { traffic: { ...deps.db.live.traffic, prune } } } };
-    await expect(run('keep-partitions', locked)).rejects.toThrow('a partition is locked');
+    await expect(run('maintain-partitions', locked)).rejects.toThrow('a partition is locked');
     expect(await partitionsOf('measurements')).not.toContain('measurements_202509');
   });
 
@@ -100,7 +100,7 @@ describe('the jobs of live traffic', () => {
       return rows.map(({ minute, queries }) => [(minute.getTime() - old) / 60_000, Number(queries)]);
     };
     for (const _round of [1, 2]) {
-      await run('keep-partitions', {
+      await run('maintain-partitions', {
         config: { pipelines: [{ name: 'docs', privacy: { retention_days: 100 } }] } as unknown as Config,
       });
       expect(await stored()).toEqual([
@@ -115,7 +115,7 @@ describe('the jobs of live traffic', () => {
   it('make room before they drop anything', async () => {
     const prune = () => Promise.reject(new Error('nothing can be dropped'));
     const later = { clock: new HandClock(days(20)), db: { live: { traffic: { ...deps.db.live.traffic, prune } } } };
-    await expect(run('keep-partitions', later)).rejects.toThrow('nothing can be dropped');
+    await expect(run('maintain-partitions', later)).rejects.toThrow('nothing can be dropped');
     expect(await partitionsOf('live_queries', 'measurements')).toEqual(
       expect.arrayContaining(['live_queries_20261210', 'live_queries_20261213', 'measurements_202612']),
     );

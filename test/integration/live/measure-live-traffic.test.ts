@@ -73,7 +73,7 @@ function makeWorld(pipeline: string, seed: number): World {
         policy,
         0,
       );
-      if (decision.kept) {
+      if (decision.isSampled) {
         samples.push(
           aLiveSample({
             pipeline,

@@ -21,7 +21,7 @@ export function readRunSigns(run: ObservedRun | null): Sign[] {
     ...readVersion(run),
     ...(run.level === null ? [] : readLevel(run.level)),
     ...readLatency(run),
-    ...(reference === null ? [] : readReference(reference)),
+    ...(reference === null ? [] : parseBaselineCtr(reference)),
   ];
 }
 
@@ -173,7 +173,7 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   return [sign('golden_set', 'new_version', sentence)];
 }
 
-function readReference({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
+function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
   // A retriever that never answers twice alike is not at fault for it now.
   const usual = older?.withReference ?? 1;
   return [

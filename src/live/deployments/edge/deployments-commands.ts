@@ -1,4 +1,4 @@
-/** `recalld deployments`: what was changed in a pipeline, and when. */
+/** `recalld deployments`: annotates and lists changes of pipelines. */
 
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
@@ -24,13 +24,13 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
   command.addCommand(
     configuredCommand(
       'add',
-      'Annotate a change, so that charts and diagnoses know of it.',
+      'Annotate a change, so that charts show it and diagnoses consider it.',
       'recalld deployments add --pipeline support-docs --kind index --version 2026-11-20 --note "ef_search 40 -> 100"',
     )
       .requiredOption('--pipeline <name>', 'pipeline of the config')
-      .addOption(new Option('--kind <kind>', 'what was changed').choices(deploymentKinds).makeOptionMandatory())
-      .requiredOption('--version <version>', 'what is there now')
-      .option('--note <text>', 'why, in short')
+      .addOption(new Option('--kind <kind>', 'what changed').choices(deploymentKinds).makeOptionMandatory())
+      .requiredOption('--version <version>', 'the new version')
+      .option('--note <text>', 'reason for the change')
       .option('--at <time>', 'when it took effect (default: now)', parseTime)
       .action(
         async (
@@ -49,21 +49,21 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
             db.live.deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
           );
           if (options.json === true) printJson(toWire(deploymentSchema, deployment));
-          else printLine(`Noted: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
+          else printLine(`Recorded: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
         },
       ),
   );
   command.addCommand(
     configuredCommand('list', 'List changes, newest first.', 'recalld deployments list --pipeline support-docs')
-      .option('--pipeline <name>', 'only those of this pipeline')
-      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .option('--pipeline <name>', 'only changes of this pipeline')
+      .option('--limit <n>', 'maximum number of changes', parseCount, 20)
       .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
         const { pipeline, limit } = options;
         const found = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
           db.live.deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
         );
         if (options.json === true) printJson(toWire(z.array(deploymentSchema), found));
-        else if (found.length === 0) printLine('No change is known; `recalld deployments add` notes one.');
+        else if (found.length === 0) printLine('No changes yet. Record one with `recalld deployments add`.');
         else printLine(terminalText(deploymentTable('Changes', found, new Map(), null, true), systemClock.now()));
       }),
   );

@@ -1,4 +1,4 @@
-/** What changed in pipelines, told by people or seen by recalld, with what people noted about it. */
+/** The page of deployments: annotated and detected changes of pipelines, with notes. */
 import { pipelinePath } from '../../../report/console/links.ts';
 import type { TrendMark } from '../../../report/model/charts.ts';
 import type { Content, Form, PageContent, Table } from '../../../report/model/content.ts';
@@ -21,8 +21,8 @@ import type { Annotation, AnnotationSubject } from '../deployments.ts';
 import { changeInWords, type Deployment } from '../rules/deployment.ts';
 
 /**
- * @param annotations by id of the deployment
- * @param back where the browser goes when something was noted; null where nothing may be
+ * @param annotations notes by the id of their deployment
+ * @param back page to return to after saving a note; null where notes cannot be added
  */
 export function deploymentTable(
   caption: string,
@@ -34,11 +34,11 @@ export function deploymentTable(
   return table(caption, deployments, [
     ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
     withPipeline ? ['Pipeline', ({ pipeline }) => link(pipeline, pipelinePath(pipeline))] : null,
-    ['What', ({ kind }) => badge(kind, 'neutral')],
-    ['Now', ({ version }) => code(version)],
-    ['Told by', ({ source }) => (source === 'detected' ? 'seen by recalld' : 'somebody'), 'minor'],
+    ['Kind', ({ kind }) => badge(kind, 'neutral')],
+    ['Version', ({ version }) => code(version)],
+    ['Source', ({ source }) => (source === 'detected' ? 'detected by recalld' : 'annotated'), 'minor'],
     [
-      'What changed, and notes',
+      'Changes and notes',
       ({ id, kind, version, note, changes }) => [
         note !== null && paragraph(verbatim(note)),
         changes
@@ -53,7 +53,7 @@ export function deploymentTable(
   ]);
 }
 
-/** What a deployment is called beside a line in a chart. */
+/** Label of a deployment line in a chart. */
 export function deploymentMark({ kind, version, occurredAt, note }: Deployment): TrendMark {
   return { at: occurredAt, text: `${kind} ${version}${note === null ? '' : ` (${note})`}` };
 }
@@ -71,7 +71,7 @@ export function notes(shown: readonly Annotation[]): Content {
   );
 }
 
-/** @param name what is noted about, for the name of the field */
+/** @param name what the note is about, for the label of the field */
 export function noteForm(subject: AnnotationSubject, id: string, name: string, back: string): Form {
   return {
     kind: 'form',
@@ -107,11 +107,11 @@ export function deploymentsPage({
       section(
         'deployments',
         'Changes',
-        { lead: 'Newest first. recalld sees by itself when the index or the embedding model changes.' },
+        { lead: 'Newest first. recalld detects changes of the index and the embedding model by itself.' },
         deployments.length === 0
           ? empty(
-              'Nothing was deployed in this time that recalld was told of or saw.',
-              'Choose a longer time, or have your deploy step call `recalld deployments add --pipeline P --kind retriever --version V`.',
+              'No deployments in this period.',
+              'Choose a longer period, or let your deploy step call `recalld deployments add --pipeline P --kind retriever --version V`.',
             )
           : deploymentTable('Deployments, newest first', deployments, noted, address, pipeline === null),
       ),

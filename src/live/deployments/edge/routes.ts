@@ -1,4 +1,4 @@
-/** `/v1/deployments`: changes of what a pipeline is made of. */
+/** `/v1/deployments`: changes of pipelines. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -19,10 +19,10 @@ import { deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
 
 export const newDeploymentSchema = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
-  kind: z.enum(deploymentKinds).describe('What was changed.'),
-  version: identifier.describe('What is there now.'),
-  note: shortText.optional().describe('Why, in short.'),
-  occurred_at: timestamp.optional().describe('When it took effect; left out, now.'),
+  kind: z.enum(deploymentKinds).describe('What changed.'),
+  version: identifier.describe('The new version.'),
+  note: shortText.optional().describe('Reason for the change.'),
+  occurred_at: timestamp.optional().describe('When it took effect; default: now.'),
 });
 
 export const deploymentSchema = z.object({
@@ -31,15 +31,15 @@ export const deploymentSchema = z.object({
   kind: z.enum(deploymentKinds),
   version: z.string(),
   note: z.string().nullable(),
-  source: z.enum(['annotated', 'detected']).describe('Told by somebody, or seen by recalld.'),
+  source: z.enum(['annotated', 'detected']).describe('Annotated by a person or a tool, or detected by recalld.'),
   occurred_at: z.iso.datetime(),
   changes: z
     .array(z.object({ trait: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
-    .describe('What recalld saw to have changed.'),
+    .describe('Changes that recalld detected.'),
 });
 
 export const deploymentListQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only those of this pipeline.'),
+  pipeline: identifier.optional().describe('Only deployments of this pipeline.'),
   ...numberedPageShape,
 });
 

@@ -1,4 +1,4 @@
-/** Changes of what a pipeline is made of, annotated by people and their deployment tools, or detected by recalld. */
+/** Changes of a pipeline, annotated by people and deployment tools or detected by recalld. */
 import { createHash } from 'node:crypto';
 import { sizeClassText } from '../../../math/vector/size-class.ts';
 
@@ -9,7 +9,7 @@ export type DeploymentKind = (typeof deploymentKinds)[number];
 export interface NewDeployment {
   readonly pipeline: string;
   readonly kind: DeploymentKind;
-  /** What is there now: a version, a tag, or the fingerprint that recalld saw. */
+  /** The new version: a version number, a tag, or the fingerprint that recalld detected. */
   readonly version: string;
   readonly note: string | null;
   readonly occurredAt: Date;
@@ -18,14 +18,14 @@ export interface NewDeployment {
 export interface Deployment extends NewDeployment {
   readonly id: string;
   readonly source: 'annotated' | 'detected';
-  /** The traits that changed; empty for what was annotated. */
+  /** Changed traits; empty for annotated deployments. */
   readonly changes: readonly TraitChange[];
 }
 
-/** What one part of a pipeline was made of when it was last looked at. */
+/** Fingerprint of a component of a pipeline at the last probe. */
 export interface Fingerprint {
   readonly pipeline: string;
-  readonly part: 'index' | 'embedder' | 'judge';
+  readonly component: 'index' | 'embedder' | 'judge';
   readonly fingerprint: string;
   readonly traits: Readonly<Record<string, string>>;
   readonly since: Date;
@@ -36,19 +36,19 @@ type Traits = Readonly<Record<string, string>>;
 
 export interface TraitChange {
   readonly trait: string;
-  /** Null: there was none. */
+  /** Null for a new trait. */
   readonly before: string | null;
-  /** Null: there is none any more. */
+  /** Null for a removed trait. */
   readonly after: string | null;
 }
 
-/** 12 hexadecimal digits of SHA-256 over the traits, whatever their order. */
+/** Returns 12 hexadecimal digits of the SHA-256 of the traits, independent of their order. */
 export function fingerprintOf(traits: Traits): string {
   const sorted = Object.entries(traits).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 12);
 }
 
-/** What changed from one set of traits to another, by name. */
+/** Returns the differences between two sets of traits, sorted by name. */
 export function traitChanges(before: Traits, after: Traits): TraitChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return names
@@ -61,20 +61,20 @@ interface TraitWords {
   readonly value?: (value: string) => string;
 }
 
-const canaryWords: Readonly<Record<string, string>> = { steady: 'as at first', moved: 'other than at first' };
+const canaryWords: Readonly<Record<string, string>> = { steady: 'unchanged', moved: 'changed' };
 
 const words: ReadonlyMap<string, TraitWords> = new Map([
   ['size_class', { name: 'vectors in the store', value: sizeClassText }],
-  ['canary', { name: 'vectors of fixed texts', value: (value: string) => canaryWords[value] ?? value }],
+  ['canary', { name: 'embedding canary', value: (value: string) => canaryWords[value] ?? value }],
   ['identity', { name: 'embedding model' }],
-  ['grades', { name: 'grades of fixed pairs' }],
-  ['dimensions', { name: 'dimensions of a vector' }],
-  ['metric', { name: 'measure of distance' }],
+  ['grades', { name: 'grades of the judge panel' }],
+  ['dimensions', { name: 'vector dimensions' }],
+  ['metric', { name: 'distance metric' }],
   ['kind', { name: 'kind of store' }],
 ]);
 
 export function changeInWords({ trait, before, after }: TraitChange): TraitChange {
   const known = words.get(trait);
-  const told = (value: string | null) => (value === null ? null : (known?.value?.(value) ?? value));
-  return { trait: known?.name ?? trait, before: told(before), after: told(after) };
+  const worded = (value: string | null) => (value === null ? null : (known?.value?.(value) ?? value));
+  return { trait: known?.name ?? trait, before: worded(before), after: worded(after) };
 }

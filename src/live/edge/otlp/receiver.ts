@@ -115,8 +115,8 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
       documentless.reduce((sum, { spans }) => sum + spans, 0),
     );
     count('live_query', found.liveQueries);
-    const refused = await takeAll(ingest, found.parts);
-    if (unreadable > 0) await ingest.noteUnreadable(found.unreadableRetrievers);
+    const refused = await ingestAll(ingest, found.batches);
+    if (unreadable > 0) await ingest.recordUnreadable(found.unreadableRetrievers);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
     const { rejected, message } = outcomeOf(found, refused);
@@ -125,7 +125,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
 
   const takeLogs = async (...request: OtlpRequest): Promise<PartialSuccess> => {
     const found = await reader.logs(...request);
-    return outcomeOf(found, await takeAll(ingest, found.parts));
+    return outcomeOf(found, await ingestAll(ingest, found.batches));
   };
 
   const outcomeOf = (
@@ -170,15 +170,15 @@ function flawText(code: RejectionCode, times: number): string {
 }
 
 /**
- * Part by part, so that other requests have their turn.
+ * Ingests batch by batch, so that other requests are served in between.
  *
- * @returns what was refused
+ * @returns the rejections
  */
-async function takeAll(ingest: LiveIngest, parts: Iterable<Found>): Promise<readonly Rejection[]> {
+async function ingestAll(ingest: LiveIngest, batches: Iterable<Found>): Promise<readonly Rejection[]> {
   const refused: Rejection[] = [];
-  for (const { queries, fragments, feedback } of parts) {
+  for (const { queries, fragments, feedback } of batches) {
     if (queries.length > 0) refused.push(...(await ingest.ingestQueries(queries)).rejected);
-    if (fragments.length > 0) await ingest.holdFragments(fragments);
+    if (fragments.length > 0) await ingest.bufferFragments(fragments);
     if (feedback.length > 0) refused.push(...(await ingest.ingestFeedback(feedback)).rejected);
   }
   return refused;

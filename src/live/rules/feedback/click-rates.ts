@@ -52,7 +52,7 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * All clicks over the impressions of a tenth of the queries would give a rate ten times too high.
  *
  * A click counts only within `attributionMs` of its query, so that an old window has had no more time to gather clicks
- * than a new one; the newest windows must wait for theirs, see `settledUntil`.
+ * than a new one; the newest windows must wait for theirs, see `clicksCompleteUntil`.
  *
  * @param queries of one pipeline
  * @param clicks latest opinions of kind `click` of that pipeline, within their caps
@@ -92,7 +92,7 @@ export function clickedQueries(
 /**
  * Queries before this time have all the clicks that they can get; windows that end later should not be measured yet.
  */
-export function settledUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
+export function clicksCompleteUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
   return new Date(now.getTime() - attributionMs);
 }
 

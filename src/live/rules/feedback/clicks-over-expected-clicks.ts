@@ -18,7 +18,7 @@ import {
 } from './click-rates.ts';
 
 /** Plain numbers, so that it can be stored with the baseline. */
-export interface ReferenceCtr {
+export interface BaselineCtr {
   readonly kind: 'reference';
   /** CTR at rank 1, 2, ...; each in (0, 1]. Deeper ranks were shown too seldom to know. */
   readonly rates: readonly number[];
@@ -48,13 +48,13 @@ const SMOOTHING = 1;
  * The rates reach down to the last rank, at most `cutoff`, that 100 sessions were shown. The covariance of their
  * weighted shares is that of `sessionRatio`, between ranks.
  *
- * @param queries of the baseline, settled (see `settledUntil`), with the same attribution as later windows
+ * @param queries of the baseline, settled (see `clicksCompleteUntil`), with the same attribution as later windows
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
-export function referenceCtr(
+export function baselineCtr(
   queries: readonly ClickedQuery[],
   cutoff = DEFAULT_CLICK_CUTOFF,
-): ReferenceCtr | InsufficientFeedback {
+): BaselineCtr | InsufficientFeedback {
   for (const { probability } of queries) {
     if (!(probability > 0 && probability <= 1)) {
       throw new RangeError(`An inclusion probability must lie in (0, 1], not be ${probability}.`);
@@ -148,12 +148,12 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: readonly RankTota
 }
 
 /** Plain JSON. */
-export function storeReference(reference: ReferenceCtr): Readonly<Record<string, unknown>> {
+export function storeReference(reference: BaselineCtr): Readonly<Record<string, unknown>> {
   return { ...reference };
 }
 
 /** Null for what is not a reference that can be used, as another version may have stored it. */
-export function readReference(details: Readonly<Record<string, unknown>>): ReferenceCtr | null {
+export function parseBaselineCtr(details: Readonly<Record<string, unknown>>): BaselineCtr | null {
   const { kind, rates, covariance, queries, sessions, clicks } = details;
   if (kind !== 'reference' || !isNumbers(rates) || rates.length === 0) return null;
   if (!rates.every((rate) => rate > 0 && rate <= 1)) return null;
@@ -209,12 +209,12 @@ const UPPER = 0.975;
  * is Student's with one degree of freedom less than sessions. If sessions agree so well that they show no spread, the
  * clicks are taken as independent events.
  *
- * @param queries of the window and segment, settled (see `settledUntil`), attributed as those of the reference
+ * @param queries of the window and segment, settled (see `clicksCompleteUntil`), attributed as those of the reference
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function clicksOverExpectedClicks(
   queries: readonly ClickedQuery[],
-  reference: ReferenceCtr,
+  reference: BaselineCtr,
 ): ClicksOverExpectedClicks | InsufficientFeedback {
   const depth = reference.rates.length;
   const expectedOf = cumulative(reference.rates);
@@ -260,7 +260,7 @@ function clickVariance({ variance, denominator }: SessionRatio, terms: readonly 
 }
 
 /** Variance of the weighted expected clicks, from the covariance of the reference's rates. */
-function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance }: ReferenceCtr): number {
+function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance }: BaselineCtr): number {
   const impressions = rates.map((_, index) =>
     queries.reduce((sum, { shown, probability }) => sum + (shown > index ? 1 / probability : 0), 0),
   );

@@ -163,7 +163,7 @@ export interface SamplingTraits {
 }
 
 export interface SamplingDecision {
-  readonly kept: boolean;
+  readonly isSampled: boolean;
   /** Inclusion probability, to be stored with a sample; weights are its inverse. 0 only for what is never kept. */
   readonly probability: number;
   /** The rule that fired, `rate` when the draw kept it, `not_sampled` when it is left. */
@@ -211,9 +211,9 @@ function decideBy(
   const hash = samplingHash(query.pipeline, samplingUnit(query));
   const rateProbability = rate * 2 ** -level;
   const probability = probabilityBy(query, rule, rateProbability);
-  if (rule !== null) return { kept: true, probability, reason: rule, hash, rateProbability };
-  const kept = hash < rateProbability;
-  return { kept, probability, reason: kept ? 'rate' : 'not_sampled', hash, rateProbability };
+  if (rule !== null) return { isSampled: true, probability, reason: rule, hash, rateProbability };
+  const isSampled = hash < rateProbability;
+  return { isSampled, probability, reason: isSampled ? 'rate' : 'not_sampled', hash, rateProbability };
 }
 
 /**

@@ -8,7 +8,7 @@ import { followConfig } from '../../../../src/incidents/diagnosis/config-parts.t
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
 import { createNotifications, notify } from '../../../../src/incidents/notifications/notify.ts';
 import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
-import { createConfiguredParts } from '../../../../src/live/deployments/configured-parts.ts';
+import { createConfiguredItems } from '../../../../src/live/deployments/configured-items.ts';
 import { aDiagnosis, anAlert, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
@@ -25,14 +25,14 @@ let docs: WatchedPipeline;
 let other: WatchedPipeline;
 
 beforeEach(async () => {
-  await database.pool.query('delete from configured_parts');
+  await database.pool.query('delete from configured_items');
   await database.pool.query('delete from incidents');
   docs = aWatchedPipeline({ name: `ends-${(pipelines += 1)}`, golden: [aSchedule({ set: 'faq' })] });
   other = aWatchedPipeline({ name: `stays-${pipelines}` });
 });
 
 const incidents = () => createIncidents(database.pool);
-const parts = () => createConfiguredParts(database.pool);
+const parts = () => createConfiguredItems(database.pool);
 
 /** One minute of a scheduler that has run since START, with these pipelines in its config. */
 const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
@@ -131,9 +131,9 @@ describe('a pipeline that leaves the config', () => {
     const { rows } = await pool.query('select from latest_measurements where pipeline = $1', named);
     expect(rows).toEqual([]);
     expect(await parts().retentionDays()).toEqual(new Map([docs, other].map(({ name }) => [name, 30])));
-    await parts().forget(minutes(31 * 24 * 60));
+    await parts().prune(minutes(31 * 24 * 60));
     expect((await parts().retentionDays()).has(docs.name)).toBe(true);
-    await parts().forget(minutes(33 * 24 * 60));
+    await parts().prune(minutes(33 * 24 * 60));
     expect(await parts().retentionDays()).toEqual(new Map([[other.name, 30]]));
   });
 });

@@ -17,7 +17,7 @@ import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
 import { diagnoseNow } from '../../../../src/incidents/diagnosis/diagnose-pipeline.ts';
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
-import { createConfiguredParts } from '../../../../src/live/deployments/configured-parts.ts';
+import { createConfiguredItems } from '../../../../src/live/deployments/configured-items.ts';
 import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
 import { createLiveWindows } from '../../../../src/live/sql/live-windows.ts';
 import { createMeasurements } from '../../../../src/measures/measurements.ts';
@@ -60,7 +60,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
       checks: createCheckStore(pool),
       live: {
         deployments: createDeployments(pool),
-        parts: createConfiguredParts(pool),
+        configuredItems: createConfiguredItems(pool),
         windows: createLiveWindows(pool),
       },
       density: { watch: watchTable(pool), topics: topicsTable(pool) },

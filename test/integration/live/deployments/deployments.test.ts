@@ -11,7 +11,7 @@ let pipelines = 0;
 const aPipeline = (): string => `docs-${(pipelines += 1)}`;
 
 function anObservation(pipeline: string, traits: Record<string, string>, at: Date): Observation {
-  return { pipeline, part: 'index', traits, fingerprint: fingerprintOf(traits), at };
+  return { pipeline, component: 'index', traits, fingerprint: fingerprintOf(traits), at };
 }
 
 describe('a part of a pipeline that is looked at', () => {

@@ -52,14 +52,14 @@ function bodyOf(traces: number, documents = 10): Buffer {
 const json = 'application/json';
 /** In the order in which they are taken in. */
 async function allOf(found: ReturnType<typeof reader.traces>) {
-  const { parts, ...counts } = await found;
-  const taken = [...parts];
+  const { batches, ...counts } = await found;
+  const taken = [...batches];
   return {
     ...counts,
     queries: taken.flatMap(({ queries }) => queries),
     fragments: taken.flatMap(({ fragments }) => fragments),
     feedback: taken.flatMap(({ feedback }) => feedback),
-    parts: taken,
+    batches: taken,
   };
 }
 
@@ -73,21 +73,21 @@ describe('a body', () => {
     expect(expected).toMatchObject({ liveQueries: traces, rejected: 1 });
     expect(expected.fragments.length).toBe(3 * traces);
     expect(expected.feedback).toHaveLength(traces);
-    const { parts, fragments, ...found } = await allOf(reader.traces(body, json));
+    const { batches, fragments, ...found } = await allOf(reader.traces(body, json));
     const { fragments: anyOrder, ...rest } = expected;
     expect(found).toEqual(rest);
     const byTrace = (list: typeof anyOrder) => list.toSorted((a, b) => (a.traceId < b.traceId ? -1 : 1));
     expect(byTrace(fragments)).toEqual(byTrace(anyOrder));
-    expect(parts.length > 3).toBe(traces > 3);
+    expect(batches.length > 3).toBe(traces > 3);
   });
 
-  it('of many traces is cut into parts that hold no trace in halves', async () => {
-    const { parts } = await allOf(reader.traces(bodyOf(600, 30), json));
-    for (const { queries, fragments } of parts) {
+  it('of many traces is cut into batches that hold no trace in halves', async () => {
+    const { batches } = await allOf(reader.traces(bodyOf(600, 30), json));
+    for (const { queries, fragments } of batches) {
       expect(queries.length).toBeLessThanOrEqual(300);
       expect(fragments.length).toBeLessThanOrEqual(300);
     }
-    const traces = parts.flatMap(({ fragments }) => [...new Set(fragments.map(({ traceId }) => traceId))]);
+    const traces = batches.flatMap(({ fragments }) => [...new Set(fragments.map(({ traceId }) => traceId))]);
     expect(new Set(traces).size).toBe(traces.length);
   });
 
@@ -106,10 +106,10 @@ describe('a body', () => {
     const resource = { attributes: [text('service.name', 'faq')] };
     const body = Buffer.from(JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: records }] }] }));
     const { feedback, ...expected } = readLogs({ format: 'json', bytes: body }, pipelines);
-    const { parts, ...counts } = await reader.logs(body, json);
+    const { batches, ...counts } = await reader.logs(body, json);
     expect(feedback).toHaveLength(1000);
     expect(counts).toEqual(expected);
-    expect([...parts].flatMap((part) => part.feedback)).toEqual(feedback);
+    expect([...batches].flatMap((part) => part.feedback)).toEqual(feedback);
   });
 });
 

@@ -14,11 +14,11 @@ async function aServer() {
   return { url, logger };
 }
 
-/** What an exporter of OTLP over gRPC is told, as the text of a GOAWAY. */
+/** Returns the GOAWAY text that an OTLP exporter over gRPC receives. */
 async function exportOverGrpc(url: string): Promise<string> {
   const session = connect(url);
   onTestFinished(() => session.destroy());
-  const told = new Promise<string>((resolve) =>
+  const goaway = new Promise<string>((resolve) =>
     session.once('goaway', (_code, _stream, text) => resolve(Buffer.from(text ?? '').toString('utf8'))),
   );
   session.on('error', () => undefined);
@@ -26,18 +26,18 @@ async function exportOverGrpc(url: string): Promise<string> {
   const call = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
   call.on('error', () => undefined);
   call.end(Buffer.alloc(70_000));
-  return told;
+  return goaway;
 }
 
-it('tells an exporter that speaks gRPC which setting mends it, and the log once', async () => {
+it('tells a gRPC exporter which setting to change, and logs it once', async () => {
   const { url, logger } = await aServer();
   expect(await exportOverGrpc(url)).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf');
   expect(await exportOverGrpc(url)).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf');
-  expect(logger.lines.map(({ message }) => message)).toEqual(['an exporter speaks gRPC to this port']);
+  expect(logger.lines.map(({ message }) => message)).toEqual(['an exporter uses gRPC on this port']);
   expect(await (await fetch(url)).text()).toBe('here');
 });
 
-it('answers what is no HTTP at all with 400', async () => {
+it('answers 400 to bytes that are not HTTP', async () => {
   const { url } = await aServer();
   const socket = connectTcp(Number(new URL(url).port), '127.0.0.1');
   const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString('latin1'))));

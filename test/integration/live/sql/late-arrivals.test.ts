@@ -90,7 +90,7 @@ describe('of a person who was erased', () => {
   it('a query goes when a late span says that it was theirs', async () => {
     await record(aSample({ receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
     const endedAtUnixNano = BigInt(at(-MINUTE).getTime()) * 1_000_000n;
-    await traffic.holdFragments([aPersonFragment({ receivedAt: at(MINUTE), endedAtUnixNano })]);
+    await traffic.bufferFragments([aPersonFragment({ receivedAt: at(MINUTE), endedAtUnixNano })]);
     expect(await sweep()).toEqual({ queries: 1, feedback: 0 });
     expect(await ids('live_queries')).toEqual([]);
     expect((await database.pool.query('select from trace_fragments')).rowCount).toBe(0);
@@ -116,7 +116,7 @@ describe('of what was erased', () => {
     await erase(database.pool, ann, 'somebody', NOON);
     const rest = { traceId: TRACE, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
     await record(aSample({ ...rest, id: queryOf(TRACE, 2) }), aSample({ ...rest, id: 'bob', userHash: 'hash of bob' }));
-    await traffic.holdFragments([anEmbeddingFragment({ receivedAt: at(MINUTE) })]);
+    await traffic.bufferFragments([anEmbeddingFragment({ receivedAt: at(MINUTE) })]);
     await traffic.recordFeedback([aStoredFeedback({ ...rest, queryId: queryOf(TRACE, 9) })]);
     expect(await sweep()).toEqual({ queries: 1, feedback: 1 });
     expect(await ids('live_queries')).toEqual(['bob']);

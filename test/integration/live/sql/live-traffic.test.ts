@@ -4,7 +4,7 @@ import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
-import type { HeldFragment } from '../../../../src/live/sql/trace-fragments.ts';
+import type { BufferedFragment } from '../../../../src/live/sql/trace-fragments.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import {
@@ -193,12 +193,12 @@ describe('what spans tell of a query that came in another export', () => {
 
   it('completes it, when it came before', async () => {
     await record(aSample());
-    for (const fragment of fragments) await traffic.holdFragments([fragment]);
+    for (const fragment of fragments) await traffic.bufferFragments([fragment]);
     expect(await stored(columns)).toEqual([completed]);
   });
 
   it('completes it, when it comes after', async () => {
-    for (const fragment of fragments) await traffic.holdFragments([fragment]);
+    for (const fragment of fragments) await traffic.bufferFragments([fragment]);
     await record(aSample());
     expect(await stored(columns)).toEqual([completed]);
   });
@@ -206,7 +206,7 @@ describe('what spans tell of a query that came in another export', () => {
   it('completes it, when all comes at once and several times, to two replicas', async () => {
     const send = (to: LiveTraffic) => [
       to.record({ samples: [aSample()], counts: [], levels: [] }),
-      ...fragments.map((fragment) => to.holdFragments([fragment])),
+      ...fragments.map((fragment) => to.bufferFragments([fragment])),
     ];
     await Promise.all([...send(traffic), ...send(replica)]);
     await Promise.all([...send(replica), ...send(traffic)]);
@@ -216,8 +216,8 @@ describe('what spans tell of a query that came in another export', () => {
 
   it('is the order of the reranker that ended last, whichever came last', async () => {
     await record(aSample());
-    await traffic.holdFragments([aRerankFragment(['b', 'a', 'c'], { spanId: '9'.repeat(16), endedAtUnixNano: 9n })]);
-    await traffic.holdFragments([aRerankFragment(['c', 'b', 'a'])]);
+    await traffic.bufferFragments([aRerankFragment(['b', 'a', 'c'], { spanId: '9'.repeat(16), endedAtUnixNano: 9n })]);
+    await traffic.bufferFragments([aRerankFragment(['c', 'b', 'a'])]);
     expect(await stored('results')).toMatchObject([
       {
         results: [
@@ -237,7 +237,7 @@ describe('what spans tell of a query that came in another export', () => {
       userHash: 'bob',
     };
     await record(aSample(own));
-    await traffic.holdFragments(fragments);
+    await traffic.bufferFragments(fragments);
     expect(await stored('session_hash, user_hash, embedder_version, embedding')).toEqual([
       {
         session_hash: 'own',
@@ -253,7 +253,7 @@ describe('what spans tell of a query that came in another export', () => {
     await record(hashed(1, 'h1'), hashed(5, 'h5'), hashed(6, null));
     const vector = (textHash: string, spanId: string, x: number, within: string | null = null) =>
       anEmbeddingFragment({ text: null, textHash, spanId, embedding: Float32Array.of(x, 1), within });
-    await traffic.holdFragments([
+    await traffic.bufferFragments([
       vector('h5', '5'.repeat(16), 5),
       vector('h1', '1'.repeat(16), 1),
       vector('h6', '6'.repeat(16), 6, queryOf(TRACE, 6)),
@@ -276,7 +276,7 @@ describe('what spans tell of a query that came in another export', () => {
         ],
       }),
     );
-    await traffic.holdFragments([
+    await traffic.bufferFragments([
       aRerankFragment(['NULL', `'"\\{},\u2028`], { endedAtUnixNano: 2n ** 64n - 1n, topK: 10_000 }),
       anEmbeddingFragment({ endedAtUnixNano: 0n, embedding: new Float32Array(16_384).fill(3e38) }),
       aPersonFragment({ sessionHash: null, traceHash: null }),
@@ -298,12 +298,12 @@ describe('what spans tell of a query that came in another export', () => {
   it('leaves out a vector of another length, or of another pipeline, and takes the one that fits', async () => {
     await traffic.fixDimensions('docs', 3);
     await record(aSample());
-    await traffic.holdFragments([
+    await traffic.bufferFragments([
       anEmbeddingFragment(),
       anEmbeddingFragment({ spanId: '8'.repeat(16), pipeline: 'other', embedding: Float32Array.of(1, 2, 3) }),
     ]);
     expect(await stored('dimensions')).toEqual([{ dimensions: null }]);
-    await traffic.holdFragments([
+    await traffic.bufferFragments([
       anEmbeddingFragment({
         spanId: '9'.repeat(16),
         endedAtUnixNano: 9n,
@@ -316,7 +316,7 @@ describe('what spans tell of a query that came in another export', () => {
   it('teaches a pipeline the length of its vectors, once', async () => {
     const other = 'f'.repeat(32);
     await record(aSample(), aSample({ id: queryOf(other, 1), traceId: other }));
-    await traffic.holdFragments([
+    await traffic.bufferFragments([
       anEmbeddingFragment(),
       anEmbeddingFragment({ traceId: other, embedding: Float32Array.of(1, 2, 3) }),
     ]);
@@ -326,18 +326,18 @@ describe('what spans tell of a query that came in another export', () => {
 
   it('waits for ten minutes at least and twenty at most', async () => {
     const held = async () => (await database.pool.query('select 1 from trace_fragments')).rowCount;
-    await traffic.holdFragments([anEmbeddingFragment(), anEmbeddingFragment()]);
-    await traffic.releaseFragments(NOON);
-    await traffic.releaseFragments(after(10 * MINUTE - 1));
+    await traffic.bufferFragments([anEmbeddingFragment(), anEmbeddingFragment()]);
+    await traffic.dropOldFragments(NOON);
+    await traffic.dropOldFragments(after(10 * MINUTE - 1));
     expect(await held()).toBe(1);
     // Sent again in the time of the next partition, it is held twice and counts once.
-    await traffic.holdFragments([anEmbeddingFragment({ receivedAt: after(10 * MINUTE), text: 'rewritten' })]);
+    await traffic.bufferFragments([anEmbeddingFragment({ receivedAt: after(10 * MINUTE), text: 'rewritten' })]);
     expect(await held()).toBe(2);
     await record(aSample());
     expect(await stored('dimensions')).toEqual([{ dimensions: 2 }]);
-    await traffic.releaseFragments(after(20 * MINUTE));
+    await traffic.dropOldFragments(after(20 * MINUTE));
     expect(await held()).toBe(1);
-    await traffic.releaseFragments(after(30 * MINUTE));
+    await traffic.dropOldFragments(after(30 * MINUTE));
     expect(await held()).toBe(0);
   });
 });
@@ -392,18 +392,18 @@ describe('an erasure', () => {
   const held = async () =>
     (await database.pool.query<{ id: string }>('select trace_id as id from trace_fragments')).rows.map(({ id }) => id);
   const others = 'f'.repeat(32);
-  const ofOthers: readonly HeldFragment[] = [anEmbeddingFragment({ traceId: others })];
+  const ofOthers: readonly BufferedFragment[] = [anEmbeddingFragment({ traceId: others })];
 
   it('of a person reaches what is held of their traces, and what it was copied to', async () => {
     await record(aSample());
-    await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
+    await traffic.bufferFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
     const erased = await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', NOON);
     expect(erased).toEqual({ queries: 1, feedback: 0, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
 
   it('of a query reaches what is held of its trace before it came, and feedback that was attached elsewhere', async () => {
-    await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
+    await traffic.bufferFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
     await traffic.recordFeedback([aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE })]);
     await record(aSample());
     const eraseQuery = (id: string) => erase(database.pool, { kind: 'query', id, idHash: 'h' }, 'somebody', NOON);
@@ -416,7 +416,7 @@ describe('an erasure', () => {
       const traceId = (round + 1).toString(16).padStart(32, '0');
       await record(aSample({ id: queryOf(traceId, 1), traceId }));
       await Promise.all([
-        traffic.holdFragments([aPersonFragment({ traceId })]),
+        traffic.bufferFragments([aPersonFragment({ traceId })]),
         erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', NOON),
       ]);
       // Erased before they came, they are in both; else in none.

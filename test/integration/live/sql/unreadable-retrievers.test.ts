@@ -41,7 +41,7 @@ async function ingestWith(traffic: LiveTraffic) {
     cleanups: createCleanupStack(silentLogger),
   });
   return {
-    noteUnreadable: (found: Parameters<typeof ingest.noteUnreadable>[0]) => ingest.noteUnreadable(found),
+    recordUnreadable: (found: Parameters<typeof ingest.recordUnreadable>[0]) => ingest.recordUnreadable(found),
     pass: (ms: number): void => {
       nowMs += ms;
     },
@@ -50,40 +50,40 @@ async function ingestWith(traffic: LiveTraffic) {
 
 it('the first of a kind is written at once, and the next ones of a minute together', async () => {
   const traffic = createLiveTraffic(database.pool, 'a');
-  const { noteUnreadable, pass } = await ingestWith(traffic);
+  const { recordUnreadable, pass } = await ingestWith(traffic);
   const spans = async () => (await traffic.unreadableSince(NOON)).map(({ reason, spans: count }) => [reason, count]);
-  await noteUnreadable([kind]);
+  await recordUnreadable([kind]);
   expect(await traffic.unreadableSince(NOON)).toEqual([{ ...kind, lastSeenAt: NOON }]);
   pass(10_000);
-  await noteUnreadable([{ ...kind, spans: 4 }]);
+  await recordUnreadable([{ ...kind, spans: 4 }]);
   expect(await spans()).toEqual([['no_documents', 3]]);
   pass(60_000);
-  await noteUnreadable([{ ...kind, spans: 5 }]);
+  await recordUnreadable([{ ...kind, spans: 5 }]);
   expect(await spans()).toEqual([['no_documents', 12]]);
-  await noteUnreadable([{ ...kind, reason: 'cut_off', spans: 1 }]);
+  await recordUnreadable([{ ...kind, reason: 'cut_off', spans: 1 }]);
   expect(new Set(await spans())).toEqual(
     new Set([
       ['no_documents', 12],
       ['cut_off', 1],
     ]),
   );
-  await traffic.noteUnreadable([{ ...kind, pipeline: 'later' }], new Date(NOON.getTime() + 40 * DAY_MS));
+  await traffic.recordUnreadable([{ ...kind, pipeline: 'later' }], new Date(NOON.getTime() + 40 * DAY_MS));
   expect(await traffic.unreadableSince(NOON)).toMatchObject([{ pipeline: 'later' }]);
 });
 
 it('ingest goes on where they cannot be written, and they are written later', async () => {
   const stored = createLiveTraffic(database.pool, 'a');
   let isAway = true;
-  const noteUnreadable: LiveTraffic['noteUnreadable'] = (...args) =>
+  const recordUnreadable: LiveTraffic['recordUnreadable'] = (...args) =>
     isAway
       ? Promise.reject(new RecalldError('database_unreachable', 'PostgreSQL does not answer.'))
-      : stored.noteUnreadable(...args);
-  const ingest = await ingestWith({ ...stored, noteUnreadable });
+      : stored.recordUnreadable(...args);
+  const ingest = await ingestWith({ ...stored, recordUnreadable });
   const own = { ...kind, instrumentation: 'away' };
-  await ingest.noteUnreadable([own]);
+  await ingest.recordUnreadable([own]);
   isAway = false;
   ingest.pass(60_000);
-  await ingest.noteUnreadable([own]);
+  await ingest.recordUnreadable([own]);
   const found = await stored.unreadableSince(NOON);
   expect(found.find(({ instrumentation }) => instrumentation === 'away')).toMatchObject({ spans: 6 });
 });

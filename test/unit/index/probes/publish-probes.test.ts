@@ -8,7 +8,7 @@ import { aGap, aMeasurement, latestAt } from '../../../support/measurements.ts';
 const noBounds = { ciLow: null, ciHigh: null, ciMethod: null };
 
 async function gaugesAfter(seconds: number, ...series: Parameters<typeof latestAt>[1][]) {
-  const seen = { part: 'index', traits: {}, since: NOON, seenAt: NOON } as const;
+  const seen = { component: 'index', traits: {}, since: NOON, seenAt: NOON } as const;
   const fingerprints = async () => [
     { ...seen, pipeline: 'docs', fingerprint: 'abc' },
     { ...seen, pipeline: 'gone', fingerprint: 'def' },

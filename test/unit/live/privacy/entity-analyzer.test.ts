@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   createPresidioAnalyzer,
   createSemaphore,
-  type PresidioSettings,
+  type PresidioConfig,
 } from '../../../../src/live/privacy/personal-data.ts';
 import {
   type FaultServer,
@@ -83,7 +83,7 @@ afterEach(async () => {
   server = null;
 });
 
-async function anAnalyzer(responder: Responder, changes: Partial<PresidioSettings> = {}) {
+async function anAnalyzer(responder: Responder, changes: Partial<PresidioConfig> = {}) {
   server = await startFaultServer(responder);
   return createPresidioAnalyzer({
     url: server.url,

@@ -68,12 +68,12 @@ describe('a service that knows names', () => {
   it('sees what our own rules left, and what it finds is gone too', async () => {
     const { personalData, outcomes } = await aPrivacy(findsAda);
     const query = aQuery({ text: '😀 Is Ada ada@example.org in?', error: 'no index for Ada' });
-    expect(await personalData.ofQuery(query)).toMatchObject({
+    expect(await personalData.toPrivateQuery(query)).toMatchObject({
       text: '😀 Is [PERSON] [EMAIL] in?',
       textHash: null,
       error: 'no index for [PERSON]',
     });
-    const comment = await personalData.ofFeedback(aFeedback({ comment: 'Ada was kind' }));
+    const comment = await personalData.toPrivateFeedback(aFeedback({ comment: 'Ada was kind' }));
     expect(comment).toMatchObject({ comment: '[PERSON] was kind' });
     expect(JSON.stringify(server?.requests)).not.toContain('ada@example.org');
     expect(outcomes()).toEqual(['ok', 'ok', 'ok']);
@@ -88,8 +88,8 @@ describe('a service that knows names', () => {
     const { personalData, outcomes, entries } = await aPrivacy(responder, {}, outcome === 'timeout' ? 200 : 5000);
     const query = aQuery({ error: 'no index for Ada' });
     const [kept, feedback] = await Promise.all([
-      personalData.ofQuery(query),
-      personalData.ofFeedback(aFeedback({ comment: 'Ada was kind' })),
+      personalData.toPrivateQuery(query),
+      personalData.toPrivateFeedback(aFeedback({ comment: 'Ada was kind' })),
     ]);
     expect(kept).toMatchObject({
       text: null,
@@ -103,18 +103,18 @@ describe('a service that knows names', () => {
 
   it('that is down is logged once a minute, however many texts there are', async () => {
     const { personalData, entries, clock } = await aPrivacy(status(500));
-    for (let i = 0; i < 5; i++) await personalData.ofQuery(aQuery());
+    for (let i = 0; i < 5; i++) await personalData.toPrivateQuery(aQuery());
     expect(entries).toMatchObject([
       { level: 'warn', fields: { pipeline: 'docs', reason: expect.stringContaining('500') } },
     ]);
     await clock.advance(60_000);
-    await personalData.ofQuery(aQuery());
+    await personalData.toPrivateQuery(aQuery());
     expect(entries).toHaveLength(2);
   });
 
   it('is not asked about nothing', async () => {
     const { personalData } = await aPrivacy(findsAda);
-    const kept = await Promise.all([null, '', ' '].map((text) => personalData.ofQuery(aQuery({ text }))));
+    const kept = await Promise.all([null, '', ' '].map((text) => personalData.toPrivateQuery(aQuery({ text }))));
     expect(kept.map(({ text, textHash: hash }) => [text, hash])).toEqual([
       [null, null],
       ['', null],
@@ -131,7 +131,7 @@ describe('without such a service', () => {
     ['hash', null, null, true],
   ])('texts are kept as the mode %s says', async (mode, text, error, isHashed) => {
     const { personalData, outcomes } = await aPrivacy(null, { text: mode });
-    const kept = await personalData.ofQuery(aQuery({ error: 'ada@example.org has no index' }));
+    const kept = await personalData.toPrivateQuery(aQuery({ error: 'ada@example.org has no index' }));
     expect(kept).toMatchObject({ text, error });
     expect(kept.textHash !== null).toBe(isHashed);
     expect(outcomes()).toEqual([]);
@@ -145,7 +145,7 @@ describe('a long text', () => {
     const patterns = [{ name: 'ticket', regex: 'T-[0-9]{4}' }];
     const { personalData } = await aPrivacy(null, { patterns });
     const redact = createRedactor({ patterns: [{ name: 'ticket', source: 'T-[0-9]{4}' }] });
-    const kept = await personalData.ofQuery(aQuery({ text: long, error: long }));
+    const kept = await personalData.toPrivateQuery(aQuery({ text: long, error: long }));
     expect(kept.text).toBe(redact(long).text);
     expect(kept.text?.endsWith('[TICKET]')).toBe(true);
     expect(kept.error).toBe(kept.text);
@@ -154,7 +154,7 @@ describe('a long text', () => {
   it('that finds no room in its queue is sent back to whoever sent it', async () => {
     const { personalData } = await aPrivacy(null);
     const sent = await Promise.allSettled(
-      Array.from({ length: 2100 }, () => personalData.ofQuery(aQuery({ text: 'a'.repeat(20_001) }))),
+      Array.from({ length: 2100 }, () => personalData.toPrivateQuery(aQuery({ text: 'a'.repeat(20_001) }))),
     );
     const refused = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     expect(refused.length).toBeGreaterThan(0);

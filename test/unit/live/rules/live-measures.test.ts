@@ -34,7 +34,7 @@ function queries(count: number, parts: (index: number) => Partial<SampledQuery>)
 }
 
 function traits(parts: Partial<WindowTraits> = {}): WindowTraits {
-  return { isComplete: false, settledUntilMs: NOON.getTime(), reference: null, hasClicks: true, ...parts };
+  return { isComplete: false, clicksCompleteUntilMs: NOON.getTime(), reference: null, hasClicks: true, ...parts };
 }
 
 function measureSegment(sampled: readonly SampledQuery[], window: WindowTraits): LiveMeasureOutcome[] {

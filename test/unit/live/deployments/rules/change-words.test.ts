@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { changeInWords } from '../../../../../src/live/deployments/rules/deployment.ts';
 
-it('a change of an index or embedder is told in words, and others by the names of their store', () => {
+it('describes changes of an index or embedder in words, and other traits by their own name', () => {
   expect(
     [
       { trait: 'size_class', before: '3', after: '4' },
@@ -13,7 +13,7 @@ it('a change of an index or embedder is told in words, and others by the names o
   ).toEqual([
     { trait: 'vectors in the store', before: 'about 64 to 256', after: 'about 256 to 1024' },
     { trait: 'vectors in the store', before: 'none', after: 'about 1 to 4' },
-    { trait: 'vectors of fixed texts', before: 'as at first', after: 'other than at first' },
+    { trait: 'embedding canary', before: 'unchanged', after: 'changed' },
     { trait: 'embedding model', before: null, after: 'e5' },
     { trait: 'lists', before: '100', after: '200' },
   ]);

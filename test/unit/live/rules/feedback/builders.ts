@@ -1,5 +1,5 @@
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import type { ReferenceCtr } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
+import type { BaselineCtr } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import type { SentimentMapping } from '../../../../../src/live/rules/feedback/sentiment.ts';
 import type { CapCandidate } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import type { Feedback } from '../../../../../src/live/rules/live-query.ts';
@@ -47,7 +47,7 @@ export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
 }
 
 /** Rates that are known for certain. */
-export function aReference(rates: readonly number[]): ReferenceCtr {
+export function aReference(rates: readonly number[]): BaselineCtr {
   const covariance = rates.map(() => rates.map(() => 0));
   return { kind: 'reference', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
 }

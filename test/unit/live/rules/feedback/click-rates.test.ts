@@ -9,12 +9,12 @@ import {
   clickedQueries,
   clickedQueryRate,
   clickedReciprocalRank,
+  clicksCompleteUntil,
   clickThroughRate,
   type RatioTerm,
   type SessionRatio,
   type ShownQuery,
   sessionRatio,
-  settledUntil,
 } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { wilsonInterval } from '../../../../../src/math/stats/intervals.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
@@ -82,7 +82,7 @@ describe('the clicked ranks of a query', () => {
 });
 
 it('windows are settled once the clicks of their last query can no longer come', () => {
-  const last = settledUntil(NOON);
+  const last = clicksCompleteUntil(NOON);
   expect(NOON.getTime() - last.getTime()).toBe(CLICK_ATTRIBUTION_MS);
 });
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { type ClickedQuery, clickThroughRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import {
+  type BaselineCtr,
+  baselineCtr,
   clicksOverExpectedClicks,
-  type ReferenceCtr,
-  referenceCtr,
 } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
@@ -42,8 +42,8 @@ function traffic(uniform: () => number, { sessions, shown, lift = 1, keep }: Tra
   return queries;
 }
 
-function referenceOf(uniform: () => number, base: Traffic): ReferenceCtr {
-  const reference = referenceCtr(traffic(uniform, base));
+function referenceOf(uniform: () => number, base: Traffic): BaselineCtr {
+  const reference = baselineCtr(traffic(uniform, base));
   if (reference.kind !== 'reference') throw new Error('The baseline had too little data.');
   return reference;
 }

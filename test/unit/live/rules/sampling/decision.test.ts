@@ -58,7 +58,7 @@ describe('the decision on a live query', () => {
     ['the first of two rules', { outcome: 'error', similarity: 0 }, 'error'],
   ] as const)('keeps %s with probability 1 at any rate and level', (_name, traits, reason) => {
     const policy = aPolicy({ rates: { rate: 0, segments: {} }, alwaysKeep: everyRule });
-    expect(decide(aQuery(traits), policy, 20)).toMatchObject({ kept: true, probability: 1, reason });
+    expect(decide(aQuery(traits), policy, 20)).toMatchObject({ isSampled: true, probability: 1, reason });
   });
 
   it.each([
@@ -68,11 +68,11 @@ describe('the decision on a live query', () => {
   ])('leaves %s to the rate', (_name, traits) => {
     const policy = aPolicy({ rates: { rate: 0, segments: {} }, alwaysKeep: everyRule });
     const decision = decide(aQuery(traits), policy, 0);
-    expect(decision).toMatchObject({ kept: false, probability: 0, reason: 'not_sampled' });
+    expect(decision).toMatchObject({ isSampled: false, probability: 0, reason: 'not_sampled' });
   });
 
   it('does not keep an error that no rule asks for', () => {
-    expect(decide(aQuery({ outcome: 'error' }), withRate(0), 0).kept).toBe(false);
+    expect(decide(aQuery({ outcome: 'error' }), withRate(0), 0).isSampled).toBe(false);
   });
 
   it('multiplies the probability with that of sampling upstream, for rules as well', () => {
@@ -85,7 +85,7 @@ describe('the decision on a live query', () => {
   it('keeps the same queries whatever was sampled upstream, whose draws were other ones', () => {
     const kept = (upstreamProbability: number) =>
       Array.from({ length: 100 }, (_, i) => aQuery({ sessionId: `s${i}`, upstreamProbability }))
-        .filter((query) => decide(query, withRate(0.5), 0).kept)
+        .filter((query) => decide(query, withRate(0.5), 0).isSampled)
         .map(({ sessionId }) => sessionId);
     expect(kept(0.1)).toEqual(kept(1));
     expect(kept(1).length).toBeGreaterThan(20);
@@ -108,11 +108,11 @@ describe('the decision on a live query', () => {
     fc.assert(
       fc.property(sessionId, (id) => {
         expect(decide(aQuery({ sessionId: id }), withRate(1), 0)).toMatchObject({
-          kept: true,
+          isSampled: true,
           probability: 1,
         });
         expect(decide(aQuery({ sessionId: id }), withRate(0), 0)).toMatchObject({
-          kept: false,
+          isSampled: false,
           probability: 0,
         });
       }),
@@ -122,7 +122,7 @@ describe('the decision on a live query', () => {
   it('keeps a session whole or leaves it whole', () => {
     fc.assert(
       fc.property(sessionId, fc.array(fc.string(), { minLength: 2 }), rate, level, (id, queries, p, l) => {
-        const kept = queries.map((query) => decide(aQuery({ id: query, sessionId: id }), withRate(p), l).kept);
+        const kept = queries.map((query) => decide(aQuery({ id: query, sessionId: id }), withRate(p), l).isSampled);
         expect(new Set(kept).size).toBe(1);
       }),
     );
@@ -134,7 +134,7 @@ describe('the decision on a live query', () => {
         const query = aQuery({ sessionId: id });
         const low = decide(query, withRate(Math.min(r1, r2)), Math.max(l1, l2));
         const high = decide(query, withRate(Math.max(r1, r2)), Math.min(l1, l2));
-        expect(low.kept && !high.kept).toBe(false);
+        expect(low.isSampled && !high.isSampled).toBe(false);
       }),
     );
   });
@@ -154,8 +154,8 @@ describe('closing a minute', () => {
           const direct = decide(query, policy, closing);
           const sample = decide(query, policy, taken);
           const halfway = closeSample(sample, taken, half);
-          const inOneStep = sample.kept ? closeSample(sample, taken, closing) : { ...direct, kept: false };
-          const inTwoSteps = halfway.kept ? closeSample(halfway, half, closing) : { ...direct, kept: false };
+          const inOneStep = sample.isSampled ? closeSample(sample, taken, closing) : { ...direct, isSampled: false };
+          const inTwoSteps = halfway.isSampled ? closeSample(halfway, half, closing) : { ...direct, isSampled: false };
           expect(inOneStep).toEqual(direct);
           expect(inTwoSteps).toEqual(direct);
         },

@@ -253,7 +253,7 @@ describe('estimates over decisions by the real hash', () => {
         const query = aQuery({ sessionId: `${replication}-${member.session}` });
         const decision = kept.get(member.session) ?? decide(query, aPolicy({ rates: { rate: 0.4, segments: {} } }), 0);
         kept.set(member.session, decision);
-        if (decision.kept)
+        if (decision.isSampled)
           samples.push({ cluster: decision.hash, probability: decision.probability, isBad: member.isBad === 1 });
       }
       const outcome = queryRate(samples, ({ isBad }) => isBad);

@@ -75,7 +75,7 @@ function average(of: (arrivals: readonly Arrival[]) => number): { mean: number; 
 function estimatedQueries(arrivals: readonly Arrival[], at: 'atArrival' | 'atClosing'): number {
   const samples = arrivals
     .map((arrival) => arrival[at])
-    .filter((decision) => decision.kept)
+    .filter((decision) => decision.isSampled)
     .map(({ hash, probability }) => ({ cluster: hash, probability, value: 1 }));
   const outcome = horvitzThompsonTotal(samples, { isComplete: false });
   if (outcome.kind !== 'estimate') throw new Error('A replication had too few samples.');
@@ -85,7 +85,7 @@ function estimatedQueries(arrivals: readonly Arrival[], at: 'atArrival' | 'atClo
 /** Mean place in the first minute of the ordinary queries that were kept. */
 function placeOfKept(at: 'atArrival' | 'atClosing') {
   return average((arrivals) => {
-    const kept = arrivals.filter((a) => a.minute === 0 && isOrdinary(a) && a[at].kept);
+    const kept = arrivals.filter((a) => a.minute === 0 && isOrdinary(a) && a[at].isSampled);
     return kept.reduce((sum, { position }) => sum + position, 0) / kept.length;
   });
 }
@@ -101,7 +101,7 @@ describe('minutes under the cap', () => {
   it('expect no more samples than the cap once they are closed, bursts and the cold start included', () => {
     for (const minute of traffic.keys()) {
       const { mean, error } = average(
-        (arrivals) => arrivals.filter((a) => a.minute === minute && isOrdinary(a) && a.atClosing.kept).length,
+        (arrivals) => arrivals.filter((a) => a.minute === minute && isOrdinary(a) && a.atClosing.isSampled).length,
       );
       expect(mean, `minute ${minute}`).toBeLessThan(CAP + 4 * error);
     }
@@ -127,7 +127,7 @@ describe('minutes under the cap', () => {
     for (const arrivals of replications.slice(0, 5)) {
       for (const { query, atClosing } of arrivals.filter(isOrdinary)) {
         const session = query.sessionId ?? '';
-        sessions.set(session, (sessions.get(session) ?? new Set()).add(atClosing.kept));
+        sessions.set(session, (sessions.get(session) ?? new Set()).add(atClosing.isSampled));
       }
     }
     expect(sessions.size).toBeGreaterThan(1000);
@@ -137,6 +137,6 @@ describe('minutes under the cap', () => {
   it('keep every query without results, in the worst minute too', () => {
     const empty = replications.flat().filter(({ query }) => query.outcome === 'empty');
     expect(empty.length).toBeGreaterThan(100);
-    expect(empty.every(({ atClosing }) => atClosing.kept && atClosing.probability === 1)).toBe(true);
+    expect(empty.every(({ atClosing }) => atClosing.isSampled && atClosing.probability === 1)).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFragmentHold } from '../../../src/live/live-ingest.ts';
+import { createFragmentBuffer } from '../../../src/live/live-ingest.ts';
 import { createPersonalData } from '../../../src/live/privacy/personal-data.ts';
 import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
@@ -53,7 +53,7 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
     ['docs', { limits: { dimensions: 2, retentionDays: 30 }, personalData: personalData('redact') }],
     ['private', { limits: { dimensions: null, retentionDays: 30 }, personalData: personalData('hash') }],
   ]);
-  const hold = createFragmentHold({
+  const hold = createFragmentBuffer({
     traffic,
     clock,
     meter,

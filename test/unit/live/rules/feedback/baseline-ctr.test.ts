@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import {
-  type ReferenceCtr,
-  readReference,
-  referenceCtr,
+  type BaselineCtr,
+  baselineCtr,
+  parseBaselineCtr,
   storeReference,
 } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
@@ -17,8 +17,8 @@ function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQ
   });
 }
 
-function referenceOf(queries: readonly ClickedQuery[], cutoff?: number): ReferenceCtr {
-  const reference = referenceCtr(queries, cutoff);
+function referenceOf(queries: readonly ClickedQuery[], cutoff?: number): BaselineCtr {
+  const reference = baselineCtr(queries, cutoff);
   if (reference.kind !== 'reference') throw new Error('There was too little data.');
   return reference;
 }
@@ -100,11 +100,11 @@ describe('the reference CTR', () => {
     ['no clicks', baseline(500, { clickedRanks: [] }), { of: 'clicks', have: 0, need: 20 }],
     ['nothing shown', baseline(500, { shown: 0, clickedRanks: [] }), { of: 'sessions', have: 0, need: 100 }],
   ])('of a baseline with %s is insufficient data and never NaN', (_what, queries, lack) => {
-    expect(referenceCtr(queries)).toEqual({ kind: 'insufficient_data', ...lack });
+    expect(baselineCtr(queries)).toEqual({ kind: 'insufficient_data', ...lack });
   });
 
   it.each([0, 2, Number.NaN, 1e-160])('refuses a probability of %d', (probability) => {
-    expect(() => referenceCtr(baseline(200, { probability }))).toThrow(RangeError);
+    expect(() => baselineCtr(baseline(200, { probability }))).toThrow(RangeError);
   });
 });
 
@@ -113,7 +113,7 @@ describe('a stored reference', () => {
 
   it('is read as it was, also after a way through JSON', () => {
     const stored = JSON.parse(JSON.stringify(storeReference(reference))) as Record<string, unknown>;
-    expect(readReference(stored)).toEqual(reference);
+    expect(parseBaselineCtr(stored)).toEqual(reference);
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -136,6 +136,6 @@ describe('a stored reference', () => {
     ],
     ['no number of clicks', { clicks: 'many' }],
   ])('is none when it holds %s', (_what, parts) => {
-    expect(readReference({ ...storeReference(reference), ...parts })).toBeNull();
+    expect(parseBaselineCtr({ ...storeReference(reference), ...parts })).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { languageOrScript, languageShare } from '../../../../src/live/rules/asked-languages.ts';
+import { languageOrScript, languageShare } from '../../../../src/live/rules/query-languages.ts';
 import { NOON } from '../../../support/builders.ts';
 
 const asked = (english: number, german: number) => [

@@ -5,7 +5,7 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { languageOrScript, languageShare, type UsualLanguage } from './rules/asked-languages.ts';
+import { languageOrScript, languageShare, type UsualLanguage } from './rules/query-languages.ts';
 import type { LiveWindow } from './sql/live-windows.ts';
 
 export const TOP_QUERY = 'top_query_ratio';
@@ -18,7 +18,7 @@ const TEXTS_PER_TURN = 50;
 const MIN_QUERIES = 50;
 
 /** @param latest of the pipeline */
-export async function measureAsked(
+export async function measureQueryMix(
   { db, clock }: Context,
   window: LiveWindow,
   latest: readonly LatestMeasurement[],

@@ -1,0 +1,117 @@
+/**
+ * Pipelines, golden sets and checks in the configs of the running schedulers. Tells what is configured now, what was
+ * removed, and the retention of pipelines that are no longer configured.
+ */
+
+import type { Pool, PoolClient } from 'pg';
+import { MINUTE_MS } from '../../core/time.ts';
+import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
+
+export interface ItemKey {
+  readonly pipeline: string;
+  readonly kind: 'pipeline' | 'golden_set' | 'check';
+  /** Name of the golden set or check; for a pipeline, the name of the pipeline. */
+  readonly name: string;
+}
+
+export interface ConfiguredItem extends ItemKey {
+  /** Retention of live queries; null for golden sets and checks. */
+  readonly retentionDays: number | null;
+}
+
+export interface KnownItem extends ItemKey {
+  /** When it left the config of the last scheduler; null while it is configured. */
+  readonly endedAt: Date | null;
+}
+
+/** An item may be missing from every scheduler for this long, as in a rolling deployment, before it counts as removed. */
+export const GRACE_MS = 5 * MINUTE_MS;
+
+export type ConfiguredItems = ReturnType<typeof createConfiguredItems>;
+
+export function createConfiguredItems(pool: Pool) {
+  return {
+    /** Records that the config of a scheduler contains these items. A removed item counts as configured again. */
+    async recordSeen(items: readonly ConfiguredItem[], now: Date): Promise<void> {
+      const columns = {
+        pipeline: 'text',
+        kind: 'text',
+        name: 'text',
+        retentionDays: 'integer',
+        seenAt: 'timestamptz',
+      } as const;
+      const seen = items.map((item) => ({ ...item, seenAt: now }));
+      await insertRows(
+        pool,
+        'configured_items as old',
+        columns,
+        seen,
+        `order by 1, 2, 3
+         on conflict (pipeline, kind, name) do update
+           set retention_days = excluded.retention_days, seen_at = greatest(old.seen_at, excluded.seen_at), ended_at = null`,
+      );
+    },
+
+    /** Returns all items of a pipeline that were ever configured. */
+    async ofPipeline(pipeline: string): Promise<readonly KnownItem[]> {
+      return queryRows<KnownItem>(
+        pool,
+        `select pipeline, kind, name, ended_at from configured_items where pipeline = $1::text`,
+        [pipeline],
+      );
+    },
+
+    /** Returns the retention of live queries by pipeline, including pipelines that were removed from the config. */
+    async retentionDays(): Promise<ReadonlyMap<string, number>> {
+      const rows = await queryRows<{ pipeline: string; days: number }>(
+        pool,
+        `select pipeline, retention_days as days from configured_items
+          where kind = 'pipeline' and retention_days is not null`,
+      );
+      return new Map(rows.map(({ pipeline, days }) => [pipeline, days]));
+    },
+
+    /**
+     * Deletes pipelines and checks that were removed so long ago that none of their live queries remain. The baseline
+     * queries of such a pipeline are deleted too; they outlive its live queries only while it is configured.
+     */
+    async prune(now: Date): Promise<void> {
+      await pool.query(
+        `with removed as (
+           delete from configured_items item
+            where kind <> 'golden_set' and ended_at is not null
+              and ended_at < $1::timestamptz - make_interval(days => 2 + coalesce(
+                    (select max(p.retention_days) from configured_items p where p.pipeline = item.pipeline), 0))
+           returning pipeline, kind)
+         delete from density_baseline_queries
+          where pipeline in (select pipeline from removed where kind = 'pipeline')`,
+        [now],
+      );
+    },
+  };
+}
+
+/**
+ * Marks items as removed that no scheduler has had for the grace period.
+ *
+ * @returns all removed items, including those removed earlier
+ */
+export async function endMissingItems(client: PoolClient, now: Date): Promise<readonly ItemKey[]> {
+  await client.query(
+    'update configured_items set ended_at = $1::timestamptz where ended_at is null and seen_at < $2::timestamptz',
+    [now, new Date(now.getTime() - GRACE_MS)],
+  );
+  return queryRows<ItemKey>(
+    client,
+    'select pipeline, kind, name from configured_items where ended_at is not null order by 1, 2, 3',
+  );
+}
+
+/** Returns the golden sets that were removed from the config of their pipeline, as `pipeline set`. */
+export async function endedGoldenSets(pool: Pool): Promise<ReadonlySet<string>> {
+  const rows = await queryRows<{ key: string }>(
+    pool,
+    `select pipeline || ' ' || name as key from configured_items where kind = 'golden_set' and ended_at is not null`,
+  );
+  return new Set(rows.map(({ key }) => key));
+}

@@ -1,0 +1,46 @@
+/** Splits what a worker thread parsed into batches that the main thread ingests one after the other. */
+import { deserialize, serialize } from 'node:v8';
+import type { Feedback, LiveQuery } from './rules/live-query.ts';
+
+/** Base weight of an item, in retrieved documents. */
+export const ITEM_WEIGHT = 20;
+/** Characters of text that weigh as much as one retrieved document. */
+const CHARACTERS_PER_DOCUMENT = 500;
+/** Maximum weight of a batch: some milliseconds of copying and ingesting. */
+const MAX_BATCH_WEIGHT = 6000;
+
+export function weightOfQuery({ results, stages, text }: LiveQuery): number {
+  return ITEM_WEIGHT + results.length * (1 + stages.length) + (text?.length ?? 0) / CHARACTERS_PER_DOCUMENT;
+}
+
+export function weightOfFeedback({ comment }: Feedback): number {
+  return ITEM_WEIGHT + (comment?.length ?? 0) / CHARACTERS_PER_DOCUMENT;
+}
+
+/** Splits items into batches in their order. An item heavier than a batch gets a batch of its own. */
+export function splitByWeight<Item>(items: readonly Item[], weightOf: (item: Item) => number): Item[][] {
+  const batches: Item[][] = [];
+  let room = 0;
+  for (const item of items) {
+    const weight = weightOf(item);
+    const last = batches.at(-1);
+    if (last === undefined || weight > room) {
+      batches.push([item]);
+      room = MAX_BATCH_WEIGHT - weight;
+    } else {
+      last.push(item);
+      room -= weight;
+    }
+  }
+  return batches;
+}
+
+/** Serializes a batch. Bytes cost the receiving thread almost nothing until they are unpacked. */
+export function pack(batch: unknown): Uint8Array {
+  return serialize(batch);
+}
+
+/** Unpacks batches lazily, one at a time. */
+export function* unpackEach<Batch>(packed: readonly Uint8Array[]): Generator<Batch> {
+  for (const bytes of packed) yield deserialize(bytes) as Batch;
+}

@@ -1,0 +1,19 @@
+/** Hints for telemetry that was sent to a path that does not exist. */
+
+/** Returns what to configure, as further sentences of the error; empty if the path is not one of telemetry. */
+export function addressHint(method: string, path: string): string {
+  const signal = /\/v1\/(traces|logs|metrics|profiles)\/?$|\/v1development\/(profiles)\/?$/.exec(path);
+  const [, stable, development] = signal ?? [];
+  const name = stable ?? development;
+  if (name === 'metrics' || name === 'profiles') {
+    const none = name === 'metrics' ? ' Set OTEL_METRICS_EXPORTER=none, or send metrics elsewhere.' : '';
+    return ` recalld accepts traces and logs, but no ${name}.${none}`;
+  }
+  if (name !== undefined && path === `/v1/${name}`) return method === 'POST' ? '' : ` /v1/${name} accepts POST only.`;
+  if (name !== undefined) {
+    return ` recalld accepts OTLP at /v1/${name}: set OTEL_EXPORTER_OTLP_ENDPOINT to the address without a path, or OTEL_EXPORTER_OTLP_${name.toUpperCase()}_ENDPOINT to one that ends in /v1/${name}.`;
+  }
+  if (path.startsWith('/api/public/'))
+    return ' recalld does not implement the Langfuse API; let the Langfuse SDK export OTLP to /v1/traces.';
+  return '';
+}
