@@ -1,0 +1,68 @@
+/** Words that this project does not use, with what to write instead. */
+
+export interface Term {
+  /** Matched without regard to case in text whose identifiers are split into words. */
+  readonly avoid: RegExp;
+  readonly instead: string;
+}
+
+export const terms: readonly Term[] = [
+  { avoid: /\banew\b/, instead: 'again, or the action: rebuilt, re-chunked, replayed' },
+  { avoid: /\bmend(s|ed|ing)?\b/, instead: 'fix, repair, recover, resolve' },
+  { avoid: /\b(nobody|somebody|whoever)\b/, instead: 'the real subject: the worker, the retriever, recalld, you' },
+  { avoid: /\bin alarm\b/, instead: 'firing' },
+  { avoid: /\b(rings|ringing|rang)\b/, instead: 'fires, firing, fired' },
+  { avoid: /(?<!false[- ])\balarm(s|ed|ing)?\b/, instead: 'alert (it fires), check (it fails), incident (the record)' },
+  { avoid: /\btold\b/, instead: 'reported, notified, distinguished' },
+  { avoid: /\b(unhappy|discontent(ed)?)\b/, instead: 'negative feedback' },
+  { avoid: /\bluck(y|ily)?\b/, instead: 'chance, sampling noise' },
+  {
+    avoid:
+      /\b(a|one|each|every|next|last|first|second|this|per|between|of|two|three) looks?\b|\blooks? (again|twice)\b/,
+    instead: 'evaluation (of a check), probe (of a store), interim analysis (of a test)',
+  },
+  { avoid: /\basked again\b/, instead: 'replayed' },
+  { avoid: /\ba person asked\b/, instead: 'requested manually' },
+  { avoid: /\bstrangers?\b/, instead: 'orphans' },
+  { avoid: /\bput(s|ting)? off\b/, instead: 'defer' },
+  { avoid: /\bput(s|ting)? down\b/, instead: 'record' },
+  { avoid: /\bhand(s|ed|ing)? on\b/, instead: 'return, pass' },
+  { avoid: /\bthe way out\b/, instead: 'the fix' },
+  { avoid: /\b(those left|left over|leftovers?)\b/, instead: 'surviving documents, missing documents, orphans' },
+  { avoid: /\bspells\b/, instead: 'interval, timeline, streak' },
+  { avoid: /\bstanding\b|\bhow (it|they|things) stands?\b/, instead: 'status' },
+  { avoid: /\bkept (rows?|quer(y|ies))\b/, instead: 'sampled queries' },
+  { avoid: /\bleast program\b/, instead: 'minimal server' },
+  { avoid: /\bceilings?\b/, instead: 'threshold, limit' },
+  { avoid: /\bfloors? (of|for) (a|the) (check|measure|score)s?\b|\bbelow (its|the|a) floor\b/, instead: 'threshold' },
+  { avoid: /\bpeople('?s)? (grades?|judgments?)\b|\b(grades|judgments) of people\b/, instead: 'human judgments' },
+  { avoid: /\bunwanted (answer|result|document)s?\b/, instead: 'forbidden results' },
+  { avoid: /\bupkeep\b/, instead: 'partitions, maintenance' },
+  { avoid: /\bguests?\b/, instead: 'client, throttled store' },
+  { avoid: /\bpace[sd]?\b/, instead: 'rate limit, concurrency limit' },
+  { avoid: /\bsettl(e|es|ed|ing)\b/, instead: 'the action: complete, reject, record, decide' },
+  { avoid: /\b(is|are|was|were) not known\b/, instead: 'unknown, no data' },
+  { avoid: /\bbears? (it|this|that|them) out\b|\bbears? out\b/, instead: 'confirm' },
+  { avoid: /\b(whence|thereof|wherein|hence|lest|upon)\b/, instead: 'plain English' },
+];
+
+/** Names that are not ours. They are removed before a file is checked. */
+const quotations: readonly RegExp[] = [
+  /\bPromiseSettledResult\b|\ballSettled\b/g, // JavaScript
+];
+
+/** `inAlarm` and `in_alarm` become `in Alarm` and `in alarm`, so that a term is found in identifiers too. */
+export function splitWords(text: string): string {
+  return text.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|_/g, ' ');
+}
+
+/** Returns one line for each forbidden term: where it stands, and what to write instead. */
+export function forbiddenTerms(file: string, text: string): string[] {
+  const quoted = quotations.reduce((rest, quotation) => rest.replaceAll(quotation, ''), text);
+  return quoted.split('\n').flatMap((line, index) =>
+    terms.flatMap(({ avoid, instead }) => {
+      const found = new RegExp(avoid, 'i').exec(splitWords(line));
+      return found === null ? [] : [`${file}:${index + 1}: "${found[0]}": write ${instead}`];
+    }),
+  );
+}
