@@ -1,51 +1,51 @@
-/** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
+/** `recalld demo`: runs all of recalld on real data on this machine; nothing else needs to be installed. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { assertCanListen } from '../app/http/server.ts';
 import { RecalldError } from '../core/errors.ts';
-import { type ChapterName, chapters } from '../demo/chapters.ts';
-import { reportStory } from '../demo/story.ts';
+import { runDemo } from '../demo/run-demo.ts';
+import { type ScenarioName, scenarios } from '../demo/scenarios.ts';
 import { EXIT_CHECK_FAILED, parentGone, requireDemoPackages } from './exit.ts';
 import { printLine, styled } from './output.ts';
 import { showProgressLine } from './progress.ts';
 
 interface DemoOptions {
   readonly port: number;
-  readonly fault: ChapterName | 'none' | 'story';
+  readonly fault: ScenarioName | 'none' | 'story';
   readonly once: boolean;
 }
 
 export function demoCommand(command: Command, signal: AbortSignal): Command {
   return command
-    .option('--port <n>', 'port of the daemon, 0 for a free one', parsePort, 8321)
+    .option('--port <n>', 'port of the daemon; 0 for a free port', parsePort, 8321)
     .addOption(
-      new Option('--fault <fault>', 'tell of one fault alone, or of none; story is all of them')
-        .choices(['none', ...chapters.map(({ name }) => name), 'story'])
+      new Option('--fault <fault>', 'simulate one fault, none, or all of them (story)')
+        .choices(['none', ...scenarios.map(({ name }) => name), 'story'])
         .default('story'),
     )
-    .option('--once', 'end when the story is told: exit 0, or 1 if a step did not happen', false)
+    .option('--once', 'exit at the end: 0 if every step went as expected, else 1', false)
     .addHelpText('after', '\nExample:\n  recalld demo --fault index --once')
     .action((options: DemoOptions) => demo(options, AbortSignal.any([signal, parentGone()])));
 }
 
 async function demo({ port, once, fault }: DemoOptions, signal: AbortSignal): Promise<void> {
   requireDemoPackages();
-  let told: boolean;
+  let isAsExpected: boolean;
   try {
     await assertCanListen({ host: '127.0.0.1', port }, 'server.port');
-    told = await reportStory({
+    isAsExpected = await runDemo({
       port,
       stay: !once,
       signal,
-      chapters: chapters.filter(({ name }) => fault === 'story' || name === fault),
+      scenarios: scenarios.filter(({ name }) => fault === 'story' || name === fault),
       output: { print: printLine, progress: showProgressLine, styled },
     });
   } catch (error) {
-    // The demo writes its own config, so the way out is not in a file.
+    // The original message refers to the config file, which the user of the demo does not have.
     if (!(error instanceof RecalldError) || error.code !== 'port_in_use') throw error;
-    const message = `Port ${port} is taken by another process; choose one with --port, or --port 0 for any.`;
+    const message = `Port ${port} is in use by another process. Choose another with --port, or use --port 0 for a free one.`;
     throw new RecalldError('port_in_use', message, { cause: error });
   }
-  if (!told) process.exitCode = EXIT_CHECK_FAILED;
+  if (!isAsExpected) process.exitCode = EXIT_CHECK_FAILED;
 }
 
 function parsePort(text: string): number {

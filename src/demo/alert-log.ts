@@ -1,26 +1,26 @@
-/** The end of the story: what became of each fault, what was in alarm, after how much, and whether anything was wrong. */
-
+/** The alerts of the demo, and its closing summary: a table of the incidents and what to do next. */
+import { plural } from '../core/format.ts';
 import type { Severity } from '../core/model.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type Output, WIDTH, wrapped } from './output.ts';
 
-/** How much the daemon has seen since the story began. */
-export interface Seen {
+/** Simulated time and data that the daemon has processed since the demo began. */
+export interface Elapsed {
   readonly hours: number;
   readonly goldenRuns: number;
   readonly liveQueries: number;
 }
 
-export interface OpenAlert {
+export interface FiringAlert {
   readonly name: string;
   readonly severity: Severity;
   readonly text: string;
 }
 
-export interface RaisedAlert extends OpenAlert {
-  readonly seen: Seen;
-  /** It was raised while nothing was wrong. */
+export interface RaisedAlert extends FiringAlert {
+  readonly elapsed: Elapsed;
+  /** True if it fired while nothing was wrong. */
   readonly isFalse: boolean;
 }
 
@@ -28,30 +28,29 @@ export type AlertLog = ReturnType<typeof createAlertLog>;
 
 export function createAlertLog() {
   const raised: RaisedAlert[] = [];
-  let before: readonly OpenAlert[] = [];
+  let before: readonly FiringAlert[] = [];
   return {
-    /** Everything that was raised, in the order of time. */
+    /** All alerts, oldest first. */
     raised,
 
     /**
-     * Takes a look at what is in alarm now.
+     * Records the alerts that are firing now.
      *
-     * @param isHealthy whether no fault is in place, nor what one left behind
-     * @returns what was raised since the look before; a ticket that becomes a page is raised again
+     * @param isHealthy true if there is no fault, nor a consequence of an earlier one
+     * @returns alerts that were not firing at the last call; a ticket that becomes a page counts as a new alert
      */
-    look(open: readonly OpenAlert[], seen: Seen, isHealthy: boolean): readonly RaisedAlert[] {
-      const isNew = ({ name, severity }: OpenAlert): boolean =>
+    record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {
+      const isNew = ({ name, severity }: FiringAlert): boolean =>
         !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
-      const news = open.filter(isNew).map((alert) => ({ ...alert, seen, isFalse: isHealthy }));
-      raised.push(...news);
-      before = open;
-      return news;
+      const added = firing.filter(isNew).map((alert) => ({ ...alert, elapsed, isFalse: isHealthy }));
+      raised.push(...added);
+      before = firing;
+      return added;
     },
   };
 }
 
-/** What passed from one moment to another. */
-export function seenSince(from: Seen, to: Seen): Seen {
+export function elapsedBetween(from: Elapsed, to: Elapsed): Elapsed {
   return {
     hours: to.hours - from.hours,
     goldenRuns: to.goldenRuns - from.goldenRuns,
@@ -59,21 +58,21 @@ export function seenSince(from: Seen, to: Seen): Seen {
   };
 }
 
-export interface ClosingRow {
-  readonly fault: string;
-  /** The first alarm of the fault, its name in short; null when none was raised. */
+export interface SummaryRow {
+  readonly incident: string;
+  /** The first alert, with its short name; null if none fired. */
   readonly alert: { readonly name: string; readonly severity: Severity } | null;
-  /** What the daemon saw of the fault until then. */
-  readonly detectedAfter: Pick<Seen, 'goldenRuns' | 'liveQueries'> | null;
+  /** From the start of the fault to the first alert. */
+  readonly detectedAfter: Elapsed | null;
   readonly cause: Cause | null;
-  /** Since the fault before, or the beginning. */
+  /** Number of false alerts since the incident before, or since the beginning. */
   readonly falseAlerts: number;
 }
 
-const head = ['fault', 'alert', 'detected after', 'diagnosis', 'false before'];
+const head = ['incident', 'first alert', 'detected after', 'cause', 'false alerts'];
 
-/** Lines of a table, the head first; columns as wide as their longest cell. */
-export function closingTable(rows: readonly ClosingRow[]): string[] {
+/** Lines of a table with its head; each column is as wide as its longest cell. */
+export function summaryTable(rows: readonly SummaryRow[]): string[] {
   const table = [head, ...rows.map(cells)];
   const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   return table.map((row) =>
@@ -84,64 +83,64 @@ export function closingTable(rows: readonly ClosingRow[]): string[] {
   );
 }
 
-function cells({ fault, alert, detectedAfter, cause, falseAlerts }: ClosingRow): string[] {
+function cells({ incident, alert, detectedAfter, cause, falseAlerts }: SummaryRow): string[] {
   return [
-    fault,
-    alert === null ? 'none' : `${alert.name} (${alert.severity === 'critical' ? 'page' : 'ticket'})`,
-    detectedAfter === null ? 'never' : seenText(detectedAfter),
+    incident,
+    alert === null ? 'none' : `${alert.name} (${severityLabel(alert.severity)})`,
+    detectedAfter === null ? 'never' : elapsedText(detectedAfter),
     cause ?? 'none',
     String(falseAlerts),
   ];
 }
 
-/** How false alarms are counted. */
-const countingRule =
-  'Detected after so many golden runs and live queries since the fault began. False alarms before it: pages and tickets that were raised while nothing was wrong.';
-
-export function seenText({ goldenRuns, liveQueries }: Pick<Seen, 'goldenRuns' | 'liveQueries'>): string {
-  return `${counted(goldenRuns, 'run')}, ${counted(liveQueries, 'query', 'queries')}`;
+export function severityLabel(severity: Severity): 'page' | 'ticket' {
+  return severity === 'critical' ? 'page' : 'ticket';
 }
 
-function counted(count: number, one: string, more = `${one}s`): string {
-  return `${count} ${count === 1 ? one : more}`;
+export function elapsedText({ goldenRuns, liveQueries }: Elapsed): string {
+  return `${plural(goldenRuns, 'run')}, ${plural(liveQueries, 'query', 'queries')}`;
 }
 
-/** The end of the story: the table, the verdict, and where to look on. */
-interface End {
-  readonly rows: readonly ClosingRow[];
-  /** What did not happen as it should. */
+const LEGEND =
+  'Detected after: golden runs and live queries from the fault to the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
+
+interface Summary {
+  readonly rows: readonly SummaryRow[];
+  /** Steps that did not go as expected. */
   readonly problems: readonly string[];
-  /** That the story took. */
+  /** Real time that the demo took. */
   readonly seconds: number;
   readonly url: string;
   readonly configFile: string;
-  /** Whether the daemon stays up. */
+  /** True if the daemon keeps running. */
   readonly stay: boolean;
 }
 
-export function reportEnd({ rows, problems, seconds, url, configFile, stay }: End, { print, styled }: Output): void {
+export function printSummary(summary: Summary, { print, styled }: Output): void {
+  const { rows, problems, seconds, url, configFile, stay } = summary;
   print('');
   if (rows.length > 0) {
-    const [head = '', ...lines] = closingTable(rows);
-    print(styled('bold', head));
+    const [titles = '', ...lines] = summaryTable(rows);
+    print(styled('bold', titles));
     for (const line of lines) print(line);
     print('');
-    for (const line of wrapped(countingRule, WIDTH)) print(styled('dim', line));
+    for (const line of wrapped(LEGEND, WIDTH)) print(styled('dim', line));
     print('');
   }
-  for (const problem of problems) print(`${styled('red', 'NOT AS IT SHOULD BE')} ${problem}`);
+  for (const problem of problems) print(`${styled('red', 'UNEXPECTED')} ${problem}`);
   const verdict =
     problems.length === 0
-      ? styled('green', 'Every step happened as it should.')
-      : styled('red', 'Not every step happened as it should; see above.');
-  print(`${verdict} It took ${Math.round(seconds)} s.`);
-  print(`\n${styled('bold', 'Next, your own retriever.')} ${nextStep}`);
+      ? styled('green', 'Every step went as expected.')
+      : styled('red', 'Some steps did not go as expected; see above.');
+  print(`${verdict} The demo took ${Math.round(seconds)} s.`);
+  print(
+    `\n${styled('bold', 'Next: monitor your own retriever.')} You need its URL and a file with one query per line:`,
+  );
   for (const command of ['init URL --questions FILE', 'doctor', 'serve']) print(`  npx recalld ${command}`);
   if (!stay) return;
-  print(`\nrecalld stays up until Ctrl-C, now in real time: users go on asking, golden runs start every minute.`);
+  print('\nrecalld now runs in real time until you press Ctrl-C: simulated users keep asking, and golden runs start');
+  print('every minute.');
   print(`  ${url}/pipelines/${PIPELINE}?range=7d`);
   for (const command of ['status', 'diagnose', 'runs list', 'topics list'])
     print(`  npx recalld ${command} --config ${configFile}`);
 }
-
-const nextStep = 'Give its address and a file with a question a line; README.md has more under the same title:';

@@ -1,5 +1,4 @@
 /** The recalld.yaml of the demo. */
-
 import { SENTENCE_MODEL } from './rag/corpus.ts';
 import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 
@@ -7,35 +6,35 @@ export const PIPELINE = 'demo';
 export const GOLDEN_SET = 'xquad-en';
 export const HEADLINE = 'ndcg@10';
 
-/** Well below what the healthy service scores, and well above what it scores with a third of its index gone. */
-const FLOOR = 0.7;
+/** Well below the score of the healthy service, and well above its score with a third of the index missing. */
+const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/** The few live queries of an hour do not show that fewer than a twentieth fail. */
+/** Higher than for golden queries, because an hour has too few live queries to detect an error ratio of 5 %. */
 const MAX_LIVE_FAILURES = 0.2;
-/** In seconds; far above what a healthy search takes on a busy laptop. */
+/** Seconds; far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;
 
-/** Well below what the healthy service scores: people find nineteen of twenty answers among the best five. */
+/** Well below the hit rate of the healthy service, which is 95 %. */
 const MIN_LIVE_HITS = 0.65;
 
-/** Live queries that a quiet hour has at least. */
-const QUIET_HOUR = 30;
+/** Minimum number of live queries in an hour at night. */
+const MIN_LIVE_QUERIES = 30;
 
-/** No pace: the RAG service is the demo's own. */
+/** Practically unlimited, because the RAG service belongs to the demo. */
 const MAX_PER_SECOND = 10_000;
 
-/** Of its search and embedder, which are on the same machine: what fails twice is down, and that is told the sooner. */
+/** Retries of search and embedder. One is enough on the same machine, and an outage is detected sooner. */
 const RETRIES = 1;
 
-/** Between golden runs. */
+/** Hours between golden runs. */
 export const GOLDEN_HOURS = 2;
 
-/** Traffic that the density of the demo is held against: less than the usual fortnight, so that it is soon told. */
+/** Traffic of the density baseline; less than the default of two weeks, to keep the demo short. */
 const BASELINE_DAYS = 2;
 const BASELINE_SESSIONS = 1000;
 
-/** As many live queries as are graded in a moment, and a window that is soon full of them. */
+/** Few graded queries and a short window, to keep the demo short. */
 const JUDGED = {
   queries_per_day: 480,
   window: '3h',
@@ -45,24 +44,17 @@ const JUDGED = {
   second_reviewer_share: 0,
 } as const;
 
-export interface DemoRag {
-  /** Where the search and the embedder of the demo's RAG service answer. */
-  readonly url: string;
-  /** The store behind them. */
-  readonly storeUrl: string;
-}
-
-export interface DemoConfigSettings {
-  readonly rag: DemoRag;
-  /** Of the daemon; 0 takes a free one. */
-  readonly port: number;
-  /** Holds the data folder. */
-  readonly folder: string;
-  /** Of golden runs. */
-  readonly cron: string;
-}
-
-export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
+/**
+ * @param port of the daemon; 0 for a free one
+ * @param folder that holds the data folder
+ * @param cron schedule of golden runs
+ */
+export function demoConfig(
+  rag: { readonly url: string; readonly storeUrl: string },
+  port: number,
+  folder: string,
+  cron: string,
+) {
   return {
     server: { port },
     storage: { url: 'embedded', data_dir: `${folder}/data` },
@@ -101,7 +93,7 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
         },
         golden: [{ set: GOLDEN_SET, cron, cutoffs: [1, 10], concurrency: 4, max_per_second: MAX_PER_SECOND }],
         checks: [
-          { measure: HEADLINE, below: FLOOR, severity: 'critical' },
+          { measure: HEADLINE, below: MIN_SCORE, severity: 'critical' },
           { density_drift: true, severity: 'critical' },
           { stale_labels_above: MAX_STALE, severity: 'warning' },
           { measure: 'retriever_error_ratio', above: MAX_FAILURES, severity: 'critical' },
@@ -110,7 +102,7 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
             measure: 'error_ratio',
             above: MAX_LIVE_FAILURES,
             severity: 'critical',
-            min_n: QUIET_HOUR,
+            min_n: MIN_LIVE_QUERIES,
             confirm: 1,
           },
           { measure: `live_hit_rate@${JUDGED.depth}`, below: MIN_LIVE_HITS, severity: 'critical' },
@@ -120,9 +112,9 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
   };
 }
 
-/** Names of what can be in alarm on the pipeline of the demo, as the daemon has them. */
+/** Names that the daemon gives the alerts of the demo. */
 export const alertNames = {
-  scores: `${HEADLINE} below ${FLOOR} on ${GOLDEN_SET}`,
+  scores: `${HEADLINE} below ${MIN_SCORE} on ${GOLDEN_SET}`,
   staleLabels: `stale labels above ${MAX_STALE} on ${GOLDEN_SET}`,
   density: 'density drift',
   goldenFailures: `golden queries of ${GOLDEN_SET} fail`,
@@ -133,7 +125,7 @@ export const alertNames = {
   canary: 'the embedding canary moved',
 } as const;
 
-/** An alarm in short. */
+/** Short name of an alert. */
 export function alertLabel(name: string): string {
   return name === alertNames.latency
     ? `p95 latency above ${MAX_LATENCY} s`

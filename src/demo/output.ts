@@ -1,28 +1,27 @@
-/** Where the story is told. */
+/** Output of the demo, on a terminal or in a file. */
 type Emphasis = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 export interface Output {
-  /** A line to the person who watches. */
   readonly print: (line: string) => void;
-  /** What goes on, in a line that the next one takes the place of; null ends it. Shown on a terminal alone. */
+  /** Replaces the progress line, which only a terminal shows; null removes it. */
   readonly progress: (text: string | null) => void;
-  /** Styled where that can be seen. */
+  /** Styles text on a terminal, and returns it unchanged elsewhere. */
   readonly styled: (emphasis: Emphasis, text: string) => string;
 }
 
-/** Of lines of text, in characters. */
+/** Maximum length of a line, in characters. */
 export const WIDTH = 100;
 const LABEL = 12;
 
-/** Tells a text under a label, in lines that fit. */
-export function reportPart({ print, styled }: Output, label: string, text: string, emphasis: Emphasis = 'dim'): void {
+/** Prints a label and, beside it, a text wrapped to the width. */
+export function printLabeled({ print, styled }: Output, label: string, text: string, emphasis: Emphasis = 'dim'): void {
   for (const [index, line] of wrapped(text, WIDTH - LABEL - 2).entries()) {
     const name = (index === 0 ? label : '').padEnd(LABEL);
     print(`  ${styled(emphasis, name)}${line}`);
   }
 }
 
-/** Words in lines of at most `width` characters; a longer word has a line of its own. */
+/** Wraps text to lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -1,6 +1,6 @@
 /**
- * People who ask the demo's RAG service, and what: sessions of one to three questions about one article, more by day;
- * and people who grade what was drawn for them, as the known judgments have it.
+ * Simulated users: sessions of one to three questions about one article, more by day than by night; and simulated
+ * reviewers, who grade by the known judgments.
  */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -12,35 +12,35 @@ import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/cor
 import { type Gap, gapOf } from './rag/fault.ts';
 import { knownGrade } from './rag/stand-in-judge.ts';
 
-/** The questions of the demo, divided: those with known answers that golden runs ask, and those that people ask. */
 interface AnsweredQuestion extends DemoQuestion {
   /** Id of the document that answers it. */
   readonly document: string;
 }
 
+/** The questions of the demo, divided into golden queries and questions of users. */
 export interface DividedQuestions {
   readonly golden: readonly AnsweredQuestion[];
-  /** What people ask, by article; none of them is in the golden set. */
+  /** Questions of users, by article; none is in the golden set. */
   readonly live: readonly (readonly AnsweredQuestion[])[];
-  /** About what the store can do without, by article; nobody labelled them. */
+  /** Questions about documents that can be missing, by article; none is in the golden set. */
   readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
 }
 
 const GOLDEN = 100;
 
-/** The same division in every run. @throws RecalldError when the data of the demo cannot be read */
+/** Divides the questions in the same way in every run. @throws RecalldError file_unreadable */
 export async function divideQuestions(): Promise<DividedQuestions> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const answered = questions.map((question) => ({ ...question, document: answers.get(question.id) ?? '' }));
   const others = answered.filter(({ document }) => gapOf(document) !== 'article');
   const golden = drawn(others, GOLDEN, SEED);
-  const labelled = new Set(golden.map(({ id }) => id));
-  const unlabelled = answered.filter(({ id }) => !labelled.has(id));
-  const aboutGap = (gap: Gap | null) => byArticle(unlabelled.filter(({ document }) => gapOf(document) === gap));
+  const goldenIds = new Set(golden.map(({ id }) => id));
+  const rest = answered.filter(({ id }) => !goldenIds.has(id));
+  const aboutGap = (gap: Gap | null) => groupByArticle(rest.filter(({ document }) => gapOf(document) === gap));
   return { golden, live: aboutGap(null), missing: { article: aboutGap('article'), answers: aboutGap('answers') } };
 }
 
-function byArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestion[][] {
+function groupByArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestion[][] {
   const articles = new Map<string, AnsweredQuestion[]>();
   for (const question of questions) {
     const [article = ''] = question.document.split('/');
@@ -49,53 +49,52 @@ function byArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestion[][]
   return [...articles.values()];
 }
 
-/** What the RAG service answered. */
 type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
 
-interface DemoTrafficSettings {
-  readonly pipeline: string;
-  readonly questions: Pick<DividedQuestions, 'live' | 'missing'>;
-  readonly search: (text: string) => Promise<SearchAnswer>;
-  /** Hour of the day at which it begins; 0 is the quietest, and days repeat before it as after. */
-  readonly firstHour: number;
-}
-
-/** Chances of a session to be about what the store can do without. */
+/** Probability that a session asks about documents that can be missing. */
 export type MissingShares = Readonly<Record<Gap, number>>;
 
 export const NOTHING_MISSING: MissingShares = { article: 0, answers: 0 };
 
 export type DemoTraffic = ReturnType<typeof createDemoTraffic>;
 
-/** The question that a live query of this traffic asks, by the id of the query. */
+/** Id of the question that a live query of this traffic asks. */
 export function questionOf(queryId: string): string {
   return queryId.split('-')[0] ?? '';
 }
 
 const SESSIONS_PER_HOUR = 50;
-/** How much more than the mean it is at the height of a day, and how much less at night. */
+/** Relative deviation of the traffic from its mean, at the daily maximum and minimum. */
 const SWING = 0.4;
-/** Chance that a session goes on after a question. */
-const GOES_ON = 0.25;
+/** Probability that a session continues after a question. */
+const CONTINUES = 0.25;
 const MAX_QUESTIONS = 3;
 const SEED = 1;
 
-/** The same traffic in every run with the same first hour, whatever the time of day. */
-export function createDemoTraffic({ pipeline, questions, search, firstHour }: DemoTrafficSettings) {
+/**
+ * Creates traffic that is the same in every run with the same first hour, whatever the real time of day.
+ *
+ * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0
+ */
+export function createDemoTraffic(
+  questions: DividedQuestions,
+  search: (text: string) => Promise<SearchAnswer>,
+  firstHour: number,
+) {
   const uniform = uniforms();
   const oneOf = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(uniform() * items.length)];
   let sessions = 0;
   let hours = firstHour;
 
-  const aboutWhat = (shares: MissingShares) => {
+  const drawArticles = (shares: MissingShares) => {
     const draw = uniform();
     if (draw < shares.article) return questions.missing.article;
     return draw < shares.article + shares.answers ? questions.missing.answers : questions.live;
   };
   const nextSession = (shares: MissingShares) => {
-    const article = oneOf(aboutWhat(shares)) ?? [];
+    const article = oneOf(drawArticles(shares)) ?? [];
     let count = 1;
-    while (count < MAX_QUESTIONS && uniform() < GOES_ON) count++;
+    while (count < MAX_QUESTIONS && uniform() < CONTINUES) count++;
     return {
       id: `session-${++sessions}`,
       questions: Array.from({ length: count }, () => oneOf(article)).flatMap((one) => one ?? []),
@@ -108,7 +107,7 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
     occurredAt: Date,
   ): Promise<LiveQuery> => ({
     id: `${id}-${suffix}`,
-    pipeline,
+    pipeline: PIPELINE,
     occurredAt,
     text,
     context: null,
@@ -126,7 +125,7 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
 
   return {
     nextSession,
-    /** The live queries of the next hour, each with what the search found. */
+    /** Returns the live queries of the next hour with their results. */
     nextHour(from: Date, shares: MissingShares): Promise<LiveQuery[]> {
       const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
       const count = Math.round(SESSIONS_PER_HOUR * swing);
@@ -151,7 +150,7 @@ function uniforms(): () => number {
   };
 }
 
-/** Remembers what was answered: the service answers the same question alike until something is changed about it. */
+/** Caches answers: the service returns the same answer to a question until its fault or its documents change. */
 export function createSearcher(url: string, signal: AbortSignal) {
   const known = new Map<string, Promise<SearchAnswer>>();
   return {
@@ -160,12 +159,12 @@ export function createSearcher(url: string, signal: AbortSignal) {
       known.set(text, answer);
       return answer;
     },
-    /** To be called when the service may answer otherwise than before. */
-    forget: (): void => known.clear(),
+    /** Clears the cache, after the service was changed. */
+    clear: (): void => known.clear(),
   };
 }
 
-/** @throws the reason of `signal`; a service that fails is an answer too */
+/** Sends a query to the RAG service; a failure is returned as an answer. @throws the reason of `signal` */
 export async function ask(url: string, text: string, signal: AbortSignal): Promise<SearchAnswer> {
   const startedMs = performance.now();
   const answered = await searched(url, text, signal).catch(() => {
@@ -191,14 +190,14 @@ async function searched(
   return { results: body.results.map(({ id, score }) => ({ id, score })), error: null };
 }
 
-const PERSON = 'demo';
-/** More than are drawn for people in an hour. */
+const REVIEWER = 'demo';
+/** More than are drawn for human review in an hour. */
 const MAX_QUERIES = 100;
 
-/** By the API, as a program of theirs would. @throws RecalldError demo_failed, and as readDemoAnswers */
-export async function gradeAsPeople({ db, url }: SimulatedDaemon, now: Date): Promise<void> {
+/** Sends human judgments to the HTTP API. @throws RecalldError demo_failed, and as readDemoAnswers */
+export async function addHumanJudgments({ db, url }: SimulatedDaemon, now: Date): Promise<void> {
   const answers = await readDemoAnswers();
-  const open = await db.judging.reviews.next(PIPELINE, PERSON, now, MAX_QUERIES);
+  const open = await db.judging.reviews.next(PIPELINE, REVIEWER, now, MAX_QUERIES);
   const judgments = open.flatMap(({ id, documents }) =>
     documents.map((document) => ({
       query_id: id,
@@ -214,5 +213,5 @@ export async function gradeAsPeople({ db, url }: SimulatedDaemon, now: Date): Pr
     body: JSON.stringify(judgments),
   });
   if (!response.ok)
-    throw new RecalldError('demo_failed', `Grades of people were refused with status ${response.status}.`);
+    throw new RecalldError('demo_failed', `recalld rejected the human judgments with status ${response.status}.`);
 }

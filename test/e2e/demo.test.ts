@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 runAsBuilt();
 
-/** What each fault of the story brings about, in its order; anything else is a false alarm. */
+/** Alerts that each incident may cause, in order; any other is a false alert. */
 const caused: readonly (readonly string[])[] = [
   [alertNames.scores, alertNames.density],
   [alertNames.density],
@@ -19,15 +19,15 @@ const caused: readonly (readonly string[])[] = [
   [alertNames.liveHits],
 ];
 
-/** Alarms of each chapter, in the order of the story. */
+/** Names of the alerts of each incident, in order. */
 function reportedAlerts(stdout: string): string[][] {
-  const chapters = stdout.split(/^\d of \d {2}/m).slice(1);
-  return chapters.map((chapter) =>
-    [...chapter.matchAll(/^ {2}(?:critical|warning) +(.+?) after /gm)].map(([, name = '']) => name),
+  const incidents = stdout.split(/^Incident \d of \d: /m).slice(1);
+  return incidents.map((incident) =>
+    [...incident.matchAll(/^ {2}(?:page|ticket) +(.+?), detected after /gm)].map(([, name = '']) => name),
   );
 }
 
-/** Whether the text, in which lines are broken, has a question about the article that is missing. */
+/** True if the text, whatever its line breaks, has a question about the missing article. */
 async function asksAboutMissing(text: string): Promise<boolean> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const words = text.replaceAll(/\s+/g, ' ');
@@ -35,12 +35,12 @@ async function asksAboutMissing(text: string): Promise<boolean> {
 }
 
 describe('recalld demo', () => {
-  it('tells of every fault: its alarm, its cause, its repair, no false alarm, and exits with 0', async () => {
+  it('detects, diagnoses and resolves every incident without a false alert, and exits with 0', async () => {
     const { code, stdout, stderr } = await runRecalld(['demo', '--once', '--port', '0'], await aFolder());
     expect(code, stdout + stderr).toBe(0);
     expect(stderr).toBe('');
     const lines = stdout.split('\n');
-    const head = lines.findIndex((line) => line.startsWith('fault '));
+    const head = lines.findIndex((line) => line.startsWith('incident '));
     const cells = lines.slice(head + 1, head + 8).map((line) => line.split(/ {2,}/));
     const oneRun = expect.stringMatching(/^1 run, \d+ queries$/);
     expect(cells).toEqual([
@@ -52,10 +52,10 @@ describe('recalld demo', () => {
         'uncovered_topic',
         '0',
       ],
-      ['documents are re-chunked', 'ndcg@10 below 0.7 (page)', oneRun, 'corpus_changed', '0'],
-      ['embedding model changes', 'ndcg@10 below 0.7 (page)', oneRun, 'embedding_model', '0'],
-      ['retriever slows', 'p95 latency above 0.5 s (ticket)', oneRun, 'retriever_slow', '0'],
-      ['retriever dies', 'error_ratio above 0.2 (page)', oneRun, 'retriever_outage', '0'],
+      ['documents re-chunked', 'ndcg@10 below 0.7 (page)', oneRun, 'corpus_changed', '0'],
+      ['embedding model changed', 'ndcg@10 below 0.7 (page)', oneRun, 'embedding_model', '0'],
+      ['retriever slow', 'p95 latency above 0.5 s (ticket)', oneRun, 'retriever_slow', '0'],
+      ['retriever down', 'error_ratio above 0.2 (page)', oneRun, 'retriever_outage', '0'],
       [
         'answers missing, 80 %',
         expect.stringMatching(/^live_hit_rate below 0\.65 \((page|ticket)\)$/),
@@ -64,33 +64,34 @@ describe('recalld demo', () => {
         '0',
       ],
     ]);
-    expect(stdout.match(/Nothing\s+is\s+in\s+alarm\s+any\s+more\s+after\s+\d+\s+h\./g)).toHaveLength(7);
+    expect(stdout.match(/All\s+alerts\s+resolved\s+after\s+\d+\s+h\./g)).toHaveLength(7);
+    expect(reportedAlerts(stdout)).toHaveLength(7);
     for (const [index, names] of reportedAlerts(stdout).entries()) {
       expect(names.length).toBeGreaterThan(0);
       expect(caused[index]?.map(alertLabel)).toEqual(expect.arrayContaining(names));
     }
-    const topic = /topic {7}".+?", .+? of the traffic.+?\n {2}look/s.exec(stdout)?.[0] ?? '';
+    const topic = /topic {7}".+?", .+? of traffic.+?\n {2}details/s.exec(stdout)?.[0] ?? '';
     expect(await asksAboutMissing(topic), topic).toBe(true);
-    // Golden runs and query density do not see the last one.
-    expect(stdout).toMatch(/judged {6}\d+ % of live queries got an answer .+Golden\s+ndcg@10\s+is\s+0\.8/s);
-    expect(stdout).toContain('Every step happened as it should.');
-    expect(stdout).toMatch(/Next, your own retriever\..+\n {2}npx recalld init URL --questions FILE\n/);
-    // No colours where nobody sees them.
+    // Golden runs and query density do not detect the last incident.
+    expect(stdout).toMatch(/live {8}[\d.]+ % of live queries found an answer .+Golden\s+ndcg@10\s+is\s+still\s+0\.8/s);
+    expect(stdout).toContain('Every step went as expected.');
+    expect(stdout).toContain('\n  npx recalld init URL --questions FILE\n');
+    // No colors outside a terminal.
     expect(stdout).not.toContain('\u001b');
   }, 900_000);
 
-  it('says how to take another port when its own is taken', async () => {
+  it('suggests another port if its port is in use', async () => {
     const other = await startFaultServer(documents([]));
     onTestFinished(() => other.close());
     const { port } = new URL(other.url);
     const { code, stderr } = await runRecalld(['demo', '--once', '--port', port], await aFolder());
     expect(code, stderr).toBe(2);
     expect(stderr).toBe(
-      `recalld: Port ${port} is taken by another process; choose one with --port, or --port 0 for any.\n`,
+      `recalld: Port ${port} is in use by another process. Choose another with --port, or use --port 0 for a free one.\n`,
     );
   });
 
-  it('ends and leaves nothing behind when it is interrupted during its start', async () => {
+  it('leaves no process behind if it is interrupted during startup', async () => {
     const demo = spawnRecalld(['demo', '--port', '0'], await aFolder());
     const family = await waitFor(() => {
       const pids = descendantsOf(demo.pid);

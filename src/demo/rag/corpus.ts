@@ -1,4 +1,4 @@
-/** The texts of the demo, with the vectors of a neural sentence encoder, computed ahead (`bench/demo-vectors.ts`). */
+/** The texts of the demo, with precomputed vectors of a neural sentence encoder (`bench/demo-vectors.ts`). */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,44 +6,41 @@ import { RecalldError } from '../../core/errors.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 import type { TextEmbedder } from './hashed-tfidf.ts';
 
-/** One passage of the demo's corpus. */
+/** A passage of the corpus. */
 export interface DemoDocument {
   readonly id: string;
   readonly title: string;
   readonly text: string;
 }
 
-/** One question of the demo's golden set; its judgments are in `qrels.tsv`. */
+/** A question about the corpus; its judgments are in `qrels.tsv`. */
 export interface DemoQuestion {
   readonly id: string;
   readonly text: string;
 }
 
-/**
- * The folder of the demo's data in BEIR layout: corpus.jsonl, queries.jsonl, qrels.tsv. The data are not compiled,
- * so the path leads to src/ from src/demo/rag and from dist/demo/rag alike.
- */
+/** Folder of the data in BEIR layout, in src/ also when this file runs from dist/. */
 export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xquad-en');
 
-/** The 240 passages in the order of the file. @throws RecalldError file_unreadable */
+/** Reads the 240 passages in the order of the file. @throws RecalldError file_unreadable */
 export async function readDemoDocuments(): Promise<DemoDocument[]> {
   const rows = await readDemoLines('corpus.jsonl');
   return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, title, text }) => ({ id, title, text }));
 }
 
-/** The 1,190 questions in the order of the file. @throws RecalldError file_unreadable */
+/** Reads the 1,190 questions in the order of the file. @throws RecalldError file_unreadable */
 export async function readDemoQuestions(): Promise<DemoQuestion[]> {
   const rows = await readDemoLines('queries.jsonl');
   return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, text }) => ({ id, text }));
 }
 
-/** Which document each question has its answer in, by the id of the question. @throws RecalldError file_unreadable */
+/** Reads the id of the document that answers each question, keyed by question id. @throws RecalldError file_unreadable */
 export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   const [, ...rows] = await readDemoLines('qrels.tsv');
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
 }
 
-/** The file is of the package, so that its rows are as they were written. */
+/** Not validated, because the file is part of the package. */
 interface BeirRow {
   readonly _id: string;
   readonly title: string;
@@ -65,7 +62,7 @@ function readDemoFile(path: string): Promise<Buffer> {
 export const SENTENCE_MODEL = 'universal-sentence-encoder-lite';
 export const SENTENCE_DIMENSIONS = 128;
 
-/** Entries one after the other: the key of a text, then a signed byte for each dimension. */
+/** Consecutive entries, each with the key of a text and one signed byte per dimension. */
 export const sentenceVectorsFile = join(
   import.meta.dirname,
   '../../../src/demo/data/sentence-vectors/universal-sentence-encoder-lite.bin',
@@ -74,22 +71,22 @@ export const sentenceVectorsFile = join(
 const KEY_BYTES = 8;
 const ENTRY_BYTES = KEY_BYTES + SENTENCE_DIMENSIONS;
 
-/** The greatest component becomes 127. What is lost is the length, which says nothing. */
+/** Packs vectors, scaled so that the largest component is 127. Their lengths, which have no meaning, are lost. */
 export function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
   const entries = [...new Map(texts.map((text, row) => [keyOf(text), row]))];
   return Buffer.concat(
     entries.map(([key, row]) => {
       const vector = Float64Array.from(vectorOf(row));
-      const greatest = Math.max(...vector.map(Math.abs));
+      const maximum = Math.max(...vector.map(Math.abs));
       return Buffer.concat([
         Buffer.from(key, 'hex'),
-        Buffer.from(Int8Array.from(vector, (value) => Math.round((127 * value) / greatest)).buffer),
+        Buffer.from(Int8Array.from(vector, (value) => Math.round((127 * value) / maximum)).buffer),
       ]);
     }),
   );
 }
 
-/** Vectors of length 1, by text. */
+/** Returns the vector of a text, of length 1; null for unknown texts. */
 type SentenceVectors = (text: string) => Float32Array | null;
 
 /** @throws RecalldError file_unreadable */
@@ -98,7 +95,7 @@ export async function readSentenceVectors(): Promise<SentenceVectors> {
   const vectors = new Map<string, Float32Array>();
   for (let at = 0; at < bytes.length; at += ENTRY_BYTES) {
     const packed = new Int8Array(bytes.buffer, bytes.byteOffset + at + KEY_BYTES, SENTENCE_DIMENSIONS);
-    vectors.set(bytes.toString('hex', at, at + KEY_BYTES), ofLengthOne(packed));
+    vectors.set(bytes.toString('hex', at, at + KEY_BYTES), normalize(packed));
   }
   return (text) => vectors.get(keyOf(text)) ?? null;
 }
@@ -110,16 +107,16 @@ function keyOf(text: string): string {
     .slice(0, 2 * KEY_BYTES);
 }
 
-/** Texts whose vectors stand for that of an unknown one. */
-const LIKENESSES = 8;
+/** Number of known texts whose vectors are averaged for an unknown text. */
+const NEIGHBORS = 8;
 
 /**
- * The encoder as far as its vectors reach. A text that it has no vector for, which is one that somebody typed, gets the
- * mean of the vectors of the eight texts that are most like it by their words, weighted by the square of that likeness;
- * the zero vector when none shares a word with it.
+ * An embedder with precomputed vectors. A text without one, such as a query that a user typed, gets the mean of the vectors
+ * of the eight texts with the most similar words, weighted by the square of the similarity; the zero vector if no text
+ * shares a word with it.
  *
- * @param texts that have vectors, among which unknown ones find their like
- * @param words by which texts are alike
+ * @param texts texts that have vectors
+ * @param words embedder by which texts are compared
  */
 export function sentenceEmbedder(
   vectors: SentenceVectors,
@@ -129,24 +126,24 @@ export function sentenceEmbedder(
   let known: readonly { readonly vector: Float32Array; readonly words: Float32Array }[] | null = null;
   const standIn = (text: string): Float32Array => {
     known ??= texts.map((one) => ({ vector: vectorOf(one), words: words.embed(one) }));
-    const asked = words.embed(text);
+    const query = words.embed(text);
     const sum = new Float64Array(SENTENCE_DIMENSIONS);
-    const likest = known
-      .map((one) => ({ ...one, likeness: dotProduct(asked, one.words) }))
-      .toSorted((a, b) => b.likeness - a.likeness)
-      .slice(0, LIKENESSES);
-    for (const { vector, likeness } of likest) {
-      const weight = Math.max(0, likeness) ** 2;
+    const neighbors = known
+      .map((one) => ({ ...one, similarity: dotProduct(query, one.words) }))
+      .toSorted((a, b) => b.similarity - a.similarity)
+      .slice(0, NEIGHBORS);
+    for (const { vector, similarity } of neighbors) {
+      const weight = Math.max(0, similarity) ** 2;
       for (const [at, value] of vector.entries()) sum[at] = (sum[at] ?? 0) + weight * value;
     }
-    return ofLengthOne(sum);
+    return normalize(sum);
   };
   const vectorOf = (text: string): Float32Array => vectors(text) ?? new Float32Array(SENTENCE_DIMENSIONS);
   return { dimensions: SENTENCE_DIMENSIONS, embed: (text) => vectors(text) ?? standIn(text) };
 }
 
-/** The zero vector stays as it is. */
-function ofLengthOne(vector: ArrayLike<number>): Float32Array {
+/** Scales a vector to length 1; the zero vector is unchanged. */
+function normalize(vector: ArrayLike<number>): Float32Array {
   const length = lengthOf(vector);
   return Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));
 }

@@ -2,30 +2,30 @@ import type { DemoDocument } from './corpus.ts';
 import { hashText } from './hashed-tfidf.ts';
 
 /**
- * What can be wrong with the demo RAG service. One fault at a time; setting one lifts the one before.
+ * Faults of the demo's RAG service. Only one is active at a time.
  *
  * none       healthy
- * index      a third of the documents are missing, as after an index build that stopped half-way
- * stale      every document is cut in two with new ids, as after a re-chunk: the labels of golden sets go stale
- * embedding  questions are embedded by another model than the documents, so that similarity means nothing
- * slow       one search in eight takes 0.8 s longer, as when one of eight replicas is overloaded
+ * index      a third of the documents are missing, as after an aborted index build
+ * stale      every document is split in two with new ids, as after re-chunking, so judgments become stale
+ * embedding  queries are embedded with a different model than documents, so similarities are meaningless
+ * slow       one search in eight takes 0.8 s longer, as if one of eight replicas were overloaded
  * outage     every search is answered with status 503
  */
 export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage'] as const;
 
 export type RagFault = (typeof ragFaults)[number];
 
-/** What the store can do without, as if nobody had ever written it: a whole article, or passages of several. */
+/** Documents that can be missing from the store, as if never written: a whole article, or passages of several. */
 export const gaps = ['article', 'answers'] as const;
 
 export type Gap = (typeof gaps)[number];
 
-/** It has the most questions of all. */
+/** The article with the most questions. */
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**
- * Each of another article, the rest of which the store holds. No golden question is about one of them, and what people ask
- * about each lies nearer to the rest, on average, than half of their other questions do.
+ * One passage of each of 16 articles, whose other passages are in the store. No golden query is about these passages, and
+ * users' questions about them are, on average, more similar to the stored passages than half of their other questions.
  */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',
@@ -46,19 +46,19 @@ export const missingPassages: readonly string[] = [
   'Yuan_dynasty/3',
 ];
 
-/** Which gap a document is in, by its id; null for one that the store always holds. */
+/** Returns the gap that a document belongs to; null for a document that is always in the store. */
 export function gapOf(id: string): Gap | null {
   if (id.startsWith(`${MISSING_ARTICLE}/`)) return 'article';
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
-/** Of the `slow` fault: one search in so many is late, by so much. */
+/** The `slow` fault delays one search in this many. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 
 /**
- * The third of the ids (rounded down) that the `index` fault drops: those with the lowest seeded hash. The choice
- * depends on the set of ids alone, so it is the same in every run and for every order of the ids.
+ * Returns the third of the ids (rounded down) that the `index` fault drops: those with the lowest seeded hash. The result
+ * depends only on the set of ids, not on their order.
  */
 export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
   return ids
@@ -68,7 +68,7 @@ export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
     .map(({ id }) => id);
 }
 
-/** The two halves, by words, that the `stale` fault cuts a document into. */
+/** Splits a document into halves by words, for the `stale` fault. */
 export function cutInTwo({ id, title, text }: DemoDocument): DemoDocument[] {
   const words = text.split(' ');
   const half = Math.ceil(words.length / 2);

@@ -1,6 +1,6 @@
-/** A lexical embedder: hashed TF-IDF over light stems of English words. In the demo it is the other model. */
+/** A lexical embedder: hashed TF-IDF over stemmed English words. It is the wrong model of the `embedding` fault. */
 
-/** English function words and the words that every question has; they say nothing about the topic. */
+/** English function words and question words. */
 const stopWords = new Set(
   (
     'a an and are as at be been but by did do does for from had has have how in into is it its many much of on or ' +
@@ -9,8 +9,8 @@ const stopWords = new Set(
 );
 
 /**
- * The content words of an English text, in order and with repetitions: runs of Unicode letters and digits in lower
- * case, without stop words, reduced to a light stem. A text without content words gives an empty list.
+ * Returns the content words of an English text, in order and with repetitions: lowercase runs of Unicode letters and
+ * digits, without stop words, stemmed.
  */
 export function contentWords(text: string): string[] {
   const words =
@@ -22,8 +22,8 @@ export function contentWords(text: string): string[] {
 }
 
 /**
- * Takes off the plural (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly
- * where four letters stay, then a final e. It joins most forms of a word and now and then two different words.
+ * Removes the plural (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly if at
+ * least four letters remain, then a final e. It unifies most forms of a word, and occasionally two different words.
  */
 function lightStem(word: string): string {
   let stem = singular(word);
@@ -40,7 +40,7 @@ function singular(word: string): string {
   return word;
 }
 
-/** The character n-grams of a word with its bounds marked: `<cat>` gives `<cat` and `cat>` for n = 4. */
+/** Returns the character n-grams of a word with marked boundaries: `<cat` and `cat>` for `cat` and n = 4. */
 export function characterNgrams(word: string, n: number): string[] {
   const marked = `<${word}>`;
   const ngrams: string[] = [];
@@ -50,7 +50,6 @@ export function characterNgrams(word: string, n: number): string[] {
 
 export type TextEmbedder = ReturnType<typeof hashedTfidfEmbedder>;
 
-/** How rare each feature is in a corpus; fitted once, read only. */
 export interface InverseDocumentFrequencies {
   readonly documents: number;
   readonly documentFrequency: ReadonlyMap<string, number>;
@@ -58,10 +57,10 @@ export interface InverseDocumentFrequencies {
 
 const NGRAM_LENGTH = 4;
 
-/** Measured on the demo's questions: n-grams help with word forms but must not outvote whole words. */
+/** Tuned on the demo's questions: n-grams help with word forms but must not outweigh whole words. */
 const NGRAM_WEIGHT = 0.5;
 
-/** Counts in how many of the texts each feature occurs. */
+/** Counts the number of texts that each feature occurs in. */
 export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseDocumentFrequencies {
   const documentFrequency = new Map<string, number>();
   let documents = 0;
@@ -75,13 +74,14 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
 }
 
 /**
- * Hashed TF-IDF: it knows no synonyms, only words and parts of words. The weight of a feature is (1 + ln tf) x (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed
- * form; its place and sign come from a seeded hash (Weinberger et al., "Feature hashing for large scale multitask
- * learning", ICML 2009), so that collisions cancel on average and the dot product of two vectors estimates their
- * cosine in the full feature space. Features that the corpus does not have count as the rarest: a question about
- * something else gets a low similarity. Vectors of different seeds cannot be compared.
+ * Hashed TF-IDF, which matches words and parts of words, but no synonyms. The weight of a feature is
+ * (1 + ln tf) x (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed form. Its dimension and sign come from a seeded
+ * hash (Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009), so that collisions cancel on
+ * average and the dot product of two vectors estimates their cosine in the full feature space. Features that are not in the
+ * corpus count as the rarest, so a query about another topic gets a low similarity. Vectors of different seeds cannot be
+ * compared.
  *
- * `dimensions` is at least 1, `seed` an integer.
+ * `dimensions` is at least 1; `seed` is an integer.
  */
 export function hashedTfidfEmbedder(
   fitted: InverseDocumentFrequencies,
@@ -92,7 +92,7 @@ export function hashedTfidfEmbedder(
 
   return {
     dimensions,
-    /** A vector of length 1, or the zero vector for a text without a content word. */
+    /** Returns a vector of length 1, or the zero vector for a text without content words. */
     embed(text: string): Float32Array {
       const vector = new Float64Array(dimensions);
       for (const [feature, { count, weight }] of countFeatures(text)) {
@@ -108,7 +108,7 @@ export function hashedTfidfEmbedder(
   };
 }
 
-/** Whole words and their character n-grams. An n-gram starts with `#`, which no word contains. */
+/** Counts words and their character n-grams. The key of an n-gram starts with `#`, which no word contains. */
 function countFeatures(text: string): Map<string, { count: number; weight: number }> {
   const features = new Map<string, { count: number; weight: number }>();
   const add = (feature: string, weight: number) => {
@@ -124,8 +124,8 @@ function countFeatures(text: string): Map<string, { count: number; weight: numbe
 }
 
 /**
- * An unsigned 32-bit hash of a text: FNV-1a over its UTF-16 code units, then the finaliser of MurmurHash3, because
- * the low bits of FNV alone are too regular for short texts.
+ * Returns an unsigned 32-bit hash: FNV-1a over the UTF-16 code units, then the finalizer of MurmurHash3, because the low
+ * bits of FNV alone are too regular for short texts.
  */
 export function hashText(text: string, seed: number): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;

@@ -1,12 +1,12 @@
 /**
- * Entry of the child process that runs the demo's RAG service; spawn.ts starts it. It serves until SIGTERM, SIGINT
- * or the end of the IPC channel. The channel also ends when the parent is killed, so it never outlives its parent.
+ * Entry point of the child process with the demo's RAG service, which spawn.ts starts. It runs until SIGTERM, SIGINT or the
+ * end of the IPC channel, which also ends when the parent is killed, so it never outlives its parent.
  */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';
 
-/** The data are in memory and can be lost, so that a stop that hangs is cut short. */
+/** Forces the exit if stopping takes too long; all data is in memory and can be lost. */
 const STOP_DEADLINE_MS = 2_000;
 
 let service: RagService | undefined;
@@ -24,10 +24,10 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-// A parent that was killed leaves a broken pipe behind, which is no reason to complain.
+// A killed parent leaves a broken pipe behind, which is not an error.
 process.stderr.on('error', () => undefined);
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
-// The parent may have ended while the modules were loading, before anyone listened.
+// The parent may have ended while the modules were loading, before the listeners were added.
 if (!process.connected) void stop();
 
 try {

@@ -24,7 +24,7 @@ import { fitInverseDocumentFrequencies, hashedTfidfEmbedder, type TextEmbedder }
 import { createStandInJudge, type StandInJudge } from './stand-in-judge.ts';
 import { type Chunk, type ChunkStore, type FoundDocument, startChunkStore } from './store.ts';
 
-/** `POST /v1/embeddings`; further fields, such as `dimensions`, are accepted and change nothing. */
+/** `POST /v1/embeddings`; other fields, such as `dimensions`, are accepted and ignored. */
 interface EmbeddingsRequest {
   readonly model?: string;
   readonly input: string | readonly string[];
@@ -46,7 +46,7 @@ const embeddingsBody = {
   },
 };
 
-/** `POST /v1/chat/completions`; further fields, such as `temperature`, are accepted and change nothing. */
+/** `POST /v1/chat/completions`; other fields, such as `temperature`, are accepted and ignored. */
 interface ChatRequest {
   readonly model: string;
   readonly messages: readonly { readonly content: string }[];
@@ -64,7 +64,7 @@ const chatBody = {
   },
 };
 
-/** Vectors in the order of the texts; a text without a content word has the zero vector. */
+/** Returns vectors in the order of the texts; the zero vector for a text without content words. */
 function answerEmbeddings(
   { model = SENTENCE_MODEL, input, encoding_format: format }: EmbeddingsRequest,
   embedder: TextEmbedder,
@@ -77,22 +77,22 @@ function answerEmbeddings(
   return { object: 'list', data, model, usage: { prompt_tokens: 0, total_tokens: 0 } };
 }
 
-/** Little-endian float32, as OpenAI sends it. */
+/** Little-endian float32, the format of the OpenAI API. */
 function base64(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.byteLength);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
   return bytes.toString('base64');
 }
 
-/** What the server is made of: `chunks` is the whole corpus, from which what was dropped comes back. */
 interface RagServerParts {
   readonly store: ChunkStore;
+  /** The whole corpus, from which dropped documents are restored. */
   readonly chunks: readonly Chunk[];
   readonly embedder: TextEmbedder;
-  /** The embedder of the `embedding` fault: another model, of the same dimensions. */
+  /** A different model of the same dimensions, for the `embedding` fault. */
   readonly foreignEmbedder: TextEmbedder;
   readonly judge: StandInJudge;
-  /** One line per event for the operator; never holds the text of a query. */
+  /** Logs one line per event; never the text of a query. */
   readonly log: (line: string) => void;
 }
 
@@ -106,8 +106,8 @@ const searchBody = {
   },
 };
 
-/** Memory that nobody misses. */
-const MAX_KNOWN = 5_000;
+/** Limit of the answer cache. */
+const MAX_CACHED = 5_000;
 
 const conditionBody = {
   type: 'object',
@@ -119,20 +119,22 @@ const conditionBody = {
 };
 
 /**
- * The demo's RAG service as a Fastify instance, not yet listening.
+ * Creates the demo's RAG service as a Fastify instance that does not listen yet. Its routes are:
  *
- * `POST /search {query, k, with_text}` answers `{results: [{id, score, title, text}]}`, best first, score = cosine
- * similarity; a query without a content word finds nothing. `POST /v1/embeddings` is the embedder that the search uses,
- * by the API of OpenAI. `POST /v1/chat/completions` is the stand-in for a judge. `GET /healthz` answers
- * `{status, documents, fault}`. `POST /admin/condition {fault, filled}` answers `{documents}` once the fault is in place, or
- * lifted with `none`, and the store holds what it can do without as far as it is `filled`.
+ * - `POST /search {query, k, with_text}` returns `{results: [{id, score, title, text}]}`, best first; the score is the
+ *   cosine similarity. A query without content words has no results.
+ * - `POST /v1/embeddings` is the embedder of the search, with the OpenAI API.
+ * - `POST /v1/chat/completions` is the stand-in for the LLM judge.
+ * - `GET /healthz` returns `{status, documents, fault}`.
+ * - `POST /admin/condition {fault, filled}` activates a fault (`none` removes it), adds the documents of the `filled` gaps
+ *   to the store, removes those of other gaps, and returns `{documents}`.
  */
 function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log }: RagServerParts): FastifyInstance {
   let fault: RagFault = 'none';
   let searches = 0;
   const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);
   const dropped = new Set(chooseDroppedIds(chunks.map((chunk) => chunk.id)));
-  const contentUnder = (wanted: RagFault, filled: readonly Gap[]): readonly Chunk[] => {
+  const chunksFor = (wanted: RagFault, filled: readonly Gap[]): readonly Chunk[] => {
     const written = chunks.filter(({ id }) => {
       const gap = gapOf(id);
       return gap === null || filled.includes(gap);
@@ -141,23 +143,23 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     if (wanted !== 'stale') return written;
     return written.flatMap(cutInTwo).map((half) => ({ ...half, embedding: embedder.embed(half.text) }));
   };
-  let content: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
+  let stored: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
-  /** Answers since the last change: golden questions come again and again, and a search takes pgvector some milliseconds. */
-  const known = new Map<string, Promise<readonly FoundDocument[]>>();
+  /** Answers since the last change, because golden queries repeat and a search in pgvector takes some milliseconds. */
+  const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const key = `${k} ${query}`;
-    const found = known.get(key) ?? searchStore(query, k);
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(key, found);
-    // What failed is asked anew.
-    found.catch(() => known.delete(key));
+    const found = cache.get(key) ?? searchStore(query, k);
+    if (cache.size >= MAX_CACHED) cache.clear();
+    cache.set(key, found);
+    // Failed searches are repeated.
+    found.catch(() => cache.delete(key));
     return found;
   };
   const searchStore = async (query: string, k: number): Promise<readonly FoundDocument[]> => {
     const embedding = embedderInUse().embed(query);
-    // The cosine distance to the zero vector is not a number.
+    // The cosine distance to the zero vector is NaN.
     return embedding.every((value) => value === 0) ? [] : store.search(embedding, k);
   };
 
@@ -165,8 +167,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     '/search',
     { schema: { body: searchBody } },
     async (request, reply) => {
-      if (fault === 'outage')
-        return reply.code(503).send({ error: 'outage', message: 'The search is out of service.' });
+      if (fault === 'outage') return reply.code(503).send({ error: 'outage', message: 'The search is unavailable.' });
       const found = await search(request.body);
       if (fault === 'slow' && searches++ % SLOW_ONE_IN === 0) await sleep(SLOW_MS);
       return {
@@ -179,8 +180,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     '/v1/embeddings',
     { schema: { body: embeddingsBody } },
     async (request, reply) => {
-      if (fault === 'outage')
-        return reply.code(503).send({ error: 'outage', message: 'The embedder is out of service.' });
+      if (fault === 'outage') return reply.code(503).send({ error: 'outage', message: 'The embedder is unavailable.' });
       return answerEmbeddings(request.body, embedderInUse());
     },
   );
@@ -203,12 +203,12 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     '/admin/condition',
     { schema: { body: conditionBody } },
     async ({ body }) => {
-      const wanted = new Map(contentUnder(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
-      await store.insert([...wanted.values()].filter(({ id }) => !content.has(id)));
-      await store.remove([...content.keys()].filter((id) => !wanted.has(id)));
-      content = wanted;
+      const wanted = new Map(chunksFor(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
+      await store.insert([...wanted.values()].filter(({ id }) => !stored.has(id)));
+      await store.remove([...stored.keys()].filter((id) => !wanted.has(id)));
+      stored = wanted;
       fault = body.fault;
-      known.clear();
+      cache.clear();
       const documents = await store.count();
       log(`Fault ${fault}: ${documents} documents in the store, ${chunks.length} in the corpus.`);
       return { documents };
@@ -217,7 +217,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
 
   server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 503;
-    if (status >= 500) log(`The store did not answer: ${error.message}`);
+    if (status >= 500) log(`The store failed: ${error.message}`);
     return reply
       .code(status)
       .send({ error: status < 500 ? 'bad_request' : 'store_unavailable', message: error.message });
@@ -225,26 +225,23 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   return server;
 }
 
-/** A running RAG service of this process. */
 export type RagService = Awaited<ReturnType<typeof startRagService>>;
 
-/** A free port of loopback. */
-const nearby = { host: '127.0.0.1', port: 0 };
+const loopback = { host: '127.0.0.1', port: 0 };
 
 /**
- * Starts the vector store while it embeds the corpus, inserts the one into the other, and serves the search at
- * `address`. It resolves when the first search can be answered. It is meant for a process of its own: after
- * a failure that process should end, and nothing is left.
+ * Starts the vector store, embeds and inserts the corpus, and serves the search at `address` (default: a free loopback
+ * port). Resolves when it can answer searches. It cleans up nothing after a failure, so the process should then exit.
  */
 export async function startRagService(
   log: (line: string) => void,
-  address: { readonly host: string; readonly port: number } = nearby,
+  address: { readonly host: string; readonly port: number } = loopback,
 ) {
   log('Starting PostgreSQL with pgvector (PGlite).');
   const [store, corpus] = await Promise.all([
     startChunkStore({
       dimensions: SENTENCE_DIMENSIONS,
-      onError: (error) => log(`The connection to the store broke: ${error.message}`),
+      onError: (error) => log(`The connection to the store was lost: ${error.message}`),
     }),
     embedCorpus(),
   ]);
@@ -253,13 +250,13 @@ export async function startRagService(
   const url = await server.listen(address);
   log(`Serving ${corpus.chunks.length} documents at ${url}.`);
   return {
-    /** Address of the search, `http://127.0.0.1:port` unless told otherwise. */
+    /** Base URL, such as `http://127.0.0.1:8080`. */
     url,
-    /** `postgres://` address of the vector store behind it. */
+    /** `postgres://` URL of the vector store. */
     storeUrl: store.url,
-    /** How many documents the corpus has. */
+    /** Number of documents in the corpus. */
     documents: corpus.chunks.length,
-    /** Answers what is in flight, then closes the server and the store. */
+    /** Completes open requests, then closes the server and the store. */
     async stop(): Promise<void> {
       await server.close();
       await store.stop();

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { RecalldError } from '../../core/errors.ts';
 import { type Gap, gaps, type RagFault } from './fault.ts';
 
-/** What the child process tells over IPC, once, when the first search can be answered. */
+/** IPC message of the child process, sent once when it can answer searches. */
 export interface ReadyMessage {
   readonly kind: 'ready';
   readonly url: string;
@@ -12,13 +12,13 @@ export interface ReadyMessage {
   readonly documents: number;
 }
 
-/** How the child process ended; exactly one of the two is not null. */
+/** How the child process ended; exactly one of the fields is not null. */
 export interface RagServiceExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The demo's RAG service in a process of its own. */
+/** The demo's RAG service in a child process. */
 export interface DemoRagService {
   /** `http://127.0.0.1:port`; the search is `POST /search {query, k}`. */
   readonly url: string;
@@ -27,15 +27,16 @@ export interface DemoRagService {
   readonly documents: number;
   readonly pid: number;
   /**
-   * Puts the fault in place, or lifts it with `none`, before it resolves. Throws demo_failed.
+   * Activates a fault; `none` removes it.
    *
-   * @param filled what of that which it can do without the store holds; left out, everything
-   * @returns how many documents the store then holds
+   * @param filled gaps whose documents the store has; all of them by default
+   * @returns number of documents in the store afterwards
+   * @throws RecalldError demo_failed
    */
   setFault(fault: RagFault, filled?: readonly Gap[]): Promise<number>;
-  /** Stops the process, by force after five seconds. Calls after the first wait for the same end. */
+  /** Stops the process, with SIGKILL after five seconds. Later calls wait for the same exit. */
   stop(): Promise<void>;
-  /** Resolves when the process has ended, for whatever reason; never rejects. */
+  /** Resolves when the process has ended for any reason; never rejects. */
   readonly exited: Promise<RagServiceExit>;
 }
 
@@ -43,13 +44,13 @@ const STOP_DEADLINE_MS = 5_000;
 const FAULT_DEADLINE_MS = 10_000;
 
 /**
- * Starts the demo's RAG service as a child process. The child has a process group of its own, so that Ctrl-C in the
- * terminal reaches only the parent, which can then stop things in order; it ends when the parent ends, however that
- * happens.
+ * Starts the demo's RAG service as a child process. The child has its own process group, so that Ctrl-C in the terminal
+ * reaches only the parent, which then stops everything in order. The child ends when the parent ends for any reason.
  *
- * `signal` gives up the start and rejects with its reason; once started, only `stop` ends the service. `onLog` gets
- * the child's output line by line. Throws demo_failed with the child's last words when it ends or stays silent for
- * `startTimeoutMs` (90 s).
+ * @param options `signal` cancels the start only; afterwards, `stop` ends the service. `onLog` receives the child's output
+ *   line by line. `startTimeoutMs` defaults to 90 s.
+ * @throws RecalldError demo_failed, with the child's last line, if it ends or does not get ready in time; the reason of
+ *   `signal`
  */
 export async function startDemoRagService(
   options: { signal?: AbortSignal; onLog?: (line: string) => void; startTimeoutMs?: number } = {},
@@ -57,7 +58,7 @@ export async function startDemoRagService(
   const { signal, onLog, startTimeoutMs = 90_000 } = options;
   signal?.throwIfAborted();
   const child = forkMain();
-  // Unlike `exit`, `close` waits until the last line has been read, and comes also when no process was created.
+  // Unlike `exit`, `close` fires after the last line was read, and also if no process was created.
   const exited = new Promise<RagServiceExit>((resolve) => {
     child.once('close', (code, by) => resolve({ code, signal: by }));
   });
@@ -77,22 +78,22 @@ export async function startDemoRagService(
   }
 }
 
-/** main.js beside this file in dist; main.ts through tsx when this file itself runs as TypeScript. */
+/** Runs main.js beside this file in dist, or main.ts with tsx if this file itself runs as TypeScript. */
 function forkMain(): ChildProcess {
   const extension = extname(import.meta.filename);
   return fork(join(import.meta.dirname, `main${extension}`), [], {
     execArgv: extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [],
-    // Windows would open a console window for it.
+    // On Windows, a detached process would open a console window.
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
 }
 
-/** Passes the child's output on and returns a look at its last line that tells something. */
+/** Forwards the child's output. @returns a function that returns its last informative line */
 function followLines(child: ChildProcess, onLog: ((line: string) => void) | undefined): () => string {
-  let last = 'it wrote nothing';
+  let last = '(no output)';
   const take = (line: string) => {
-    // The frames of a stack and Node's own version line say less than the message above them.
+    // Skips stack frames and Node's version line, which follow the error message.
     if (/^\S/.test(line) && !/^(Node\.js v|\})/.test(line)) last = line;
     onLog?.(line);
   };
@@ -111,7 +112,7 @@ async function waitForReady(
   signal: AbortSignal | undefined,
 ): Promise<Omit<ReadyMessage, 'kind'> & { pid: number }> {
   const failed = (what: string) =>
-    new RecalldError('demo_failed', `The demo's RAG service ${what}; its last line was: ${lastLine()}`);
+    new RecalldError('demo_failed', `The demo's RAG service ${what}. Its last output was: ${lastLine()}`);
   const settled = new AbortController();
   try {
     return await new Promise((resolve, reject) => {
@@ -122,7 +123,7 @@ async function waitForReady(
         const { url, storeUrl, documents } = message;
         resolve({ url, storeUrl, documents, pid: child.pid ?? 0 });
       });
-      void exited.then(({ code, signal: by }) => reject(failed(`ended during its start (${by ?? `code ${code}`})`)));
+      void exited.then(({ code, signal: by }) => reject(failed(`exited during startup (${by ?? `code ${code}`})`)));
     });
   } finally {
     settled.abort();
@@ -139,12 +140,12 @@ async function setFault(url: string, fault: RagFault, filled: readonly Gap[]): P
       signal: AbortSignal.timeout(FAULT_DEADLINE_MS),
     });
   } catch (cause) {
-    throw new RecalldError('demo_failed', `The demo's RAG service at ${url} does not answer.`, { cause });
+    throw new RecalldError('demo_failed', `The demo's RAG service at ${url} did not respond.`, { cause });
   }
   if (!response.ok) {
     throw new RecalldError(
       'demo_failed',
-      `The demo's RAG service refused the fault ${fault} with status ${response.status}.`,
+      `The demo's RAG service rejected the fault ${fault} with status ${response.status}.`,
     );
   }
   const { documents } = (await response.json()) as { documents: number };

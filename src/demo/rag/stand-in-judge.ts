@@ -1,45 +1,44 @@
-/**
- * What stands for the chat model that judges: it knows the judgments of the demo's data, and errs as often as it is
- * told.
- */
-
+/** A stand-in for the LLM judge. It knows the judgments of the demo's data, and makes errors at a fixed rate. */
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';
 
-/** Of its grades, one in ten is one too high, one in twenty one too low. */
+/** Shares of grades that are one too high and one too low. */
 const TOO_HIGH = 0.1;
 const TOO_LOW = 0.05;
 const MAX_GRADE = 3;
 
-/** Answers the prompt of a judge with a grade, as a model with structured answers does. */
+/** Answers a judge's prompt with a grade, like a model with structured output. */
 export type StandInJudge = (prompt: string) => string;
 
-export interface StandInKnowledge {
+/**
+ * Creates a judge that reads question and document from the last line of the prompt and grades them by `knownGrade`; unknown
+ * texts get 0. Its errors depend on a hash of the pair, so they are the same in every run.
+ *
+ * @param known.answers id of the document that answers each question, keyed by question id
+ */
+export function createStandInJudge({
+  questions,
+  answers,
+  documents,
+}: {
   readonly questions: readonly DemoQuestion[];
-  /** Which document each question has its answer in. */
   readonly answers: ReadonlyMap<string, string>;
   readonly documents: readonly DemoDocument[];
-}
-
-/**
- * Reads question and document from the last line of the prompt, and grades them by `knownGrade`; texts that it does not know get
- * 0. It errs on the same pairs in every run: a hash of the pair decides.
- */
-export function createStandInJudge({ questions, answers, documents }: StandInKnowledge): StandInJudge {
+}): StandInJudge {
   const answerOf = new Map(questions.map(({ id, text }) => [text, answers.get(id) ?? '']));
   const idOf = new Map(documents.map(({ id, text }) => [text, id]));
   return (prompt) => {
     const { question = '', document = '' } = textsOf(prompt);
     const [answer, id] = [answerOf.get(question), idOf.get(document)];
-    const right = answer === undefined || id === undefined ? 0 : knownGrade(id, answer);
-    return JSON.stringify({ grade: Math.min(MAX_GRADE, Math.max(0, right + errorOf(question, document))) });
+    const correct = answer === undefined || id === undefined ? 0 : knownGrade(id, answer);
+    return JSON.stringify({ grade: Math.min(MAX_GRADE, Math.max(0, correct + errorOf(question, document))) });
   };
 }
 
-/** The prompt ends with its texts as one JSON object, in a line of its own. */
+/** The last line of the prompt is a JSON object with its texts. */
 function textsOf(prompt: string): { readonly question?: string; readonly document?: string } {
   try {
     return parseBoundedJson(prompt.slice(prompt.lastIndexOf('\n') + 1)) as { question?: string; document?: string };
@@ -54,16 +53,11 @@ function errorOf(question: string, document: string): -1 | 0 | 1 {
   return draw < TOO_HIGH + TOO_LOW ? -1 : 0;
 }
 
-const ANSWERS = 3;
-const ANSWERS_IN_PART = 2;
-const ON_THE_SUBJECT = 1;
-const HAS_NOTHING_TO_DO = 0;
-
-/** @returns 3 for the document that answers the question, 2 for a half of it, 1 for another one of its article, 0 for the rest */
+/** @returns 3 for the document that answers the question, 2 for half of it, 1 for others of its article, 0 otherwise */
 export function knownGrade(document: string, answer: string): number {
-  if (document === answer) return ANSWERS;
-  if (document.startsWith(`${answer}-`)) return ANSWERS_IN_PART;
-  return articleOf(document) === articleOf(answer) ? ON_THE_SUBJECT : HAS_NOTHING_TO_DO;
+  if (document === answer) return 3;
+  if (document.startsWith(`${answer}-`)) return 2;
+  return articleOf(document) === articleOf(answer) ? 1 : 0;
 }
 
 function articleOf(id: string): string {

@@ -1,6 +1,6 @@
 /**
- * Entry of the demo's RAG service as a service of its own, as docker-compose.yml runs it: it serves on port 8080 of
- * every address until SIGTERM or SIGINT.
+ * Entry point of the demo's RAG service in a container, as docker-compose.yml runs it. It listens on port 8080 of all
+ * addresses until SIGTERM or SIGINT.
  */
 import process from 'node:process';
 import { startRagService } from './rag-service.ts';

@@ -6,27 +6,26 @@ import { Pool } from 'pg';
 import { vectorBytes } from '../../connectors/stores/pgvector/rows.ts';
 import type { DemoDocument } from './corpus.ts';
 
-/** A document with the vector under which it is found. */
+/** A document with its vector. */
 export interface Chunk extends DemoDocument {
   readonly embedding: Float32Array;
 }
 
-/** A document as a search found it; `score` is the cosine similarity to the query, -1 to 1. */
+/** A search result; `score` is the cosine similarity to the query, from -1 to 1. */
 export interface FoundDocument extends DemoDocument {
   readonly score: number;
 }
 
-/** PostgreSQL with pgvector. */
 export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
 
-/** The vector store of the demo: the table `chunks`. */
+/** The vector store of the demo, which is the table `chunks`. */
 export interface ChunkStore extends PgvectorServer {
-  /** Adds the chunks in one transaction; those whose id is there already stay as they are. */
+  /** Adds chunks in one transaction; existing ids are unchanged. */
   insert(chunks: readonly Chunk[]): Promise<void>;
-  /** Removes the chunks of these ids; unknown ids are no error. */
+  /** Removes chunks by id; unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void>;
   count(): Promise<number>;
-  /** The k nearest by cosine distance, nearest first, ties by id. `embedding` must not be the zero vector. */
+  /** Returns the k nearest chunks by cosine distance, ties by id. `embedding` must not be the zero vector. */
   search(embedding: Float32Array, k: number): Promise<FoundDocument[]>;
 }
 
@@ -42,30 +41,30 @@ const schema = (dimensions: number) => `
 /**
  * Starts PostgreSQL compiled to WebAssembly (PGlite) with pgvector in memory, on a free loopback port.
  *
- * PGlite has one backend for all clients: session settings and named prepared statements are shared, and a client
- * that stays in a transaction blocks the others. It also keeps the messages of one client together only inside a
- * transaction, so writes of more than one packet run in one.
+ * PGlite has one backend for all clients: they share session settings and named prepared statements, and a client in a
+ * transaction blocks the others. PGlite keeps the messages of a client together only inside a transaction, so writes of
+ * more than one packet need one.
  *
  * @param settings lines of postgresql.conf
  */
 export async function startPglite(settings: string[] = []) {
   const database = await PGlite.create({
     extensions: { vector },
-    // What initdb comes to, which takes longer than all else of the start.
+    // The result of initdb, which would take longer than the rest of the startup.
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });
-  // A connection that ends while the database is closed asks for this afterwards, and its error would end the process;
-  // from pglite-socket 0.2.17 on it does not.
+  // A connection that ends during the close calls this afterwards, and its error would end the process. Fixed in
+  // pglite-socket 0.2.17.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
-  // Those that were reset count for ever before pglite-socket 0.2.15, so that any limit would be reached.
+  // Before pglite-socket 0.2.15, reset connections count forever, so that any limit would be reached.
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();
   return {
-    /** `postgres://` address, for any PostgreSQL client; see startPglite for what one in this process can take. */
+    /** `postgres://` URL for any PostgreSQL client, within the limits described at `startPglite`. */
     url: `postgres://postgres@${socket.getServerConn()}/postgres`,
-    /** The data of one in this process are gone. */
+    /** Stops the server; its data is lost. */
     async stop(): Promise<void> {
       await socket.stop();
       await database.close();
@@ -73,7 +72,7 @@ export async function startPglite(settings: string[] = []) {
   };
 }
 
-/** `onError` hears of connections that break while nobody uses them. */
+/** @param options.onError called if an idle connection fails */
 export async function startChunkStore(options: {
   dimensions: number;
   onError: (error: Error) => void;
@@ -82,8 +81,8 @@ export async function startChunkStore(options: {
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,
-    // One backend serves all connections, so a second one would add waiting and no speed. It is of this process, which
-    // embeds the corpus meanwhile: a limit of time would tell of a slow machine alone.
+    // All connections share one backend, so more would only wait. There is no connection timeout, because this process
+    // embeds the corpus at the same time, so that a slow machine would exceed it.
     max: 1,
   });
   pool.on('error', options.onError);
@@ -142,7 +141,7 @@ async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Pro
   return rows;
 }
 
-/** pgvector's text form; nine significant digits name a float32 exactly. */
+/** Text format of pgvector; nine significant digits represent a float32 exactly. */
 function vectorLiteral(embedding: Float32Array): string {
   return `[${Array.from(embedding, (value) => Number(value.toPrecision(9))).join(',')}]`;
 }

@@ -20,23 +20,23 @@ async function connect(url: string, socket = new Socket()): Promise<Client> {
   return client;
 }
 
-const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
-it('stops while connections end, whatever each of them has come to', async () => {
+it('stops while connections are closing, whatever their state', async () => {
   const server = await startPglite();
   const clients = await Promise.all(Array.from({ length: 10 }, () => connect(server.url)));
   const ended: Promise<void>[] = [];
   for (const client of clients) {
     ended.push(client.end());
-    await turnOfTheLoop();
+    await nextTick();
   }
   await server.stop();
   await Promise.all(ended);
-  for (let turn = 0; turn < clients.length; turn += 1) await turnOfTheLoop();
+  for (let turn = 0; turn < clients.length; turn += 1) await nextTick();
   expect(unhandled).toEqual([]);
 });
 
-it('takes new connections however many were reset before', async () => {
+it('accepts new connections after many were reset', async () => {
   const server = await startPglite();
   for (let broken = 0; broken < 110; broken += 1) {
     const socket = new Socket();

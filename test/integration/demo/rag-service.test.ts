@@ -67,7 +67,7 @@ describe('the demo RAG service', () => {
     await service?.stop();
   });
 
-  it('serves the whole corpus on loopback and says so', async () => {
+  it('serves the whole corpus on loopback', async () => {
     expect(new URL(service.url).hostname).toBe('127.0.0.1');
     expect(service.documents).toBe(240);
     expect(await (await fetch(`${service.url}/healthz`)).json()).toEqual({
@@ -78,7 +78,7 @@ describe('the demo RAG service', () => {
     expect(log.at(-1)).toContain('Serving 240 documents');
   });
 
-  it('answers a question with the passages nearest to it, best first, by cosine similarity', async () => {
+  it('returns the passages most similar to a question, best first', async () => {
     const results = await search(service.url, 'How old was Peyton Manning when he played in Super Bowl 50?', 3);
     expect(results).toHaveLength(3);
     expect(results[0]).toMatchObject({ id: 'Super_Bowl_50/3', title: 'Super Bowl 50' });
@@ -88,17 +88,17 @@ describe('the demo RAG service', () => {
     expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
   });
 
-  it('gives ten passages unless asked for another number', async () => {
+  it('returns ten passages by default', async () => {
     expect(await searchIds(service.url, 'Who won Super Bowl 50?')).toHaveLength(10);
   });
 
-  it('leaves the texts out where they are not asked for', async () => {
+  it('omits texts if they are not requested', async () => {
     const answer = await post(`${service.url}/search`, { query: 'Who won Super Bowl 50?', k: 1, with_text: false });
     const { results }: SearchAnswer = JSON.parse(await answer.text());
     expect(results).toEqual([{ id: expect.any(String), score: expect.any(Number), title: 'Super Bowl 50' }]);
   });
 
-  it('finds nothing for a question without a content word', async () => {
+  it('returns no results for a question without content words', async () => {
     expect(await searchIds(service.url, 'What is it?')).toEqual([]);
   });
 
@@ -111,7 +111,7 @@ describe('the demo RAG service', () => {
     expect((await post(`${service.url}/search`, body)).status).toBe(400);
   });
 
-  it('is backed by pgvector that other PostgreSQL clients can read while it searches', async () => {
+  it('stores passages in pgvector, which other PostgreSQL clients can read during searches', async () => {
     const [{ rows }, ids] = await Promise.all([
       pool.query<{ id: string; norm: number }>(
         'select id, vector_norm(embedding) as norm from chunks where id = any($1)',
@@ -124,7 +124,7 @@ describe('the demo RAG service', () => {
     expect(ids[0]).toBe('Super_Bowl_50/3');
   });
 
-  describe('as an embedder by the API of OpenAI', () => {
+  describe('as an embedder with the OpenAI API', () => {
     interface EmbeddingsAnswer {
       readonly data: readonly { readonly index: number; readonly embedding: number[] | string }[];
     }
@@ -135,7 +135,7 @@ describe('the demo RAG service', () => {
       return answer.data;
     }
 
-    it('gives the vector under which a passage is stored, as numbers and as base64', async () => {
+    it('returns the stored vector of a passage, as numbers and as base64', async () => {
       const [passage] = await search(service.url, 'How old was Peyton Manning when he played in Super Bowl 50?', 1);
       const { rows } = await pool.query<{ embedding: string }>('select embedding::text from chunks where id = $1', [
         passage?.id,
@@ -150,7 +150,7 @@ describe('the demo RAG service', () => {
       expect(unpacked).toEqual(stored);
     });
 
-    it('gives other vectors while the model is changed, and none while it is out of service', async () => {
+    it('returns other vectors after a model change, and an error during an outage', async () => {
       const healthy = await embed({ input: 'the war' });
       await service.setFault('embedding');
       expect(await embed({ input: 'the war' })).not.toEqual(healthy);
@@ -185,32 +185,35 @@ describe('the demo RAG service', () => {
       ['index', 160, 'by about a third', 0.75],
       ['stale', 480, 'to nothing, because the ids are new', 0.01],
       ['embedding', 240, 'to almost nothing', 0.15],
-    ])('`%s` leaves %d documents and lowers the hit rate %s, until it is lifted', async (fault, left, _how, below) => {
-      const healthy = await rankSomeQuestions();
-      expect(healthy.hitRate).toBeGreaterThan(0.93);
+    ])(
+      '`%s` leaves %d documents and reduces the hit rate %s, until it is removed',
+      async (fault, left, _how, below) => {
+        const healthy = await rankSomeQuestions();
+        expect(healthy.hitRate).toBeGreaterThan(0.93);
 
-      await service.setFault(fault);
-      const ids = await storedIds(pool);
-      const broken = await rankSomeQuestions();
-      expect(ids).toHaveLength(left);
-      expect(broken.hitRate).toBeLessThan(below);
-      expect(broken.rankings.flat().filter((id) => !ids.includes(id))).toEqual([]);
-      // The same fault again drops nothing more.
-      await service.setFault(fault);
-      expect(await storedIds(pool)).toEqual(ids);
+        await service.setFault(fault);
+        const ids = await storedIds(pool);
+        const broken = await rankSomeQuestions();
+        expect(ids).toHaveLength(left);
+        expect(broken.hitRate).toBeLessThan(below);
+        expect(broken.rankings.flat().filter((id) => !ids.includes(id))).toEqual([]);
+        // Activating the same fault twice drops no further documents.
+        await service.setFault(fault);
+        expect(await storedIds(pool)).toEqual(ids);
 
-      await service.setFault('none');
-      expect(await rankSomeQuestions()).toEqual(healthy);
-    });
+        await service.setFault('none');
+        expect(await rankSomeQuestions()).toEqual(healthy);
+      },
+    );
 
-    it('`outage` answers every search with status 503, until it is lifted', async () => {
+    it('`outage` answers every search with status 503, until it is removed', async () => {
       await service.setFault('outage');
       expect((await post(`${service.url}/search`, { query: 'war' })).status).toBe(503);
       await service.setFault('none');
       expect((await post(`${service.url}/search`, { query: 'war' })).status).toBe(200);
     });
 
-    it('`slow` makes one search in eight late, until it is lifted', async () => {
+    it('`slow` delays one search in eight, until it is removed', async () => {
       const late = async (): Promise<number> => {
         let count = 0;
         for (let asked = 0; asked < 2 * SLOW_ONE_IN; asked += 1) {
@@ -226,7 +229,7 @@ describe('the demo RAG service', () => {
       expect((await search(service.url, 'Who won Super Bowl 50?')).length).toBe(10);
     });
 
-    it('does without an article and some passages until they are written, whatever else is wrong', async () => {
+    it('leaves out the documents of gaps until they are filled, under any fault', async () => {
       const inGaps = async () => (await storedIds(pool)).flatMap((id) => gapOf(id) ?? []).toSorted();
       expect(await service.setFault('none', [])).toBe(219);
       expect(await inGaps()).toEqual([]);
@@ -236,21 +239,21 @@ describe('the demo RAG service', () => {
       expect(await inGaps()).toEqual([...Array(16).fill('answers'), ...Array(5).fill('article')]);
     });
 
-    it('keeps the documents and the searches whole while a fault comes and goes', async () => {
+    it('answers all searches while a fault is activated and removed', async () => {
       const busy = rankSomeQuestions();
       for (const fault of ['index', 'none', 'index', 'none'] as const) await service.setFault(fault);
       expect((await busy).rankings.every((ranking) => ranking.length === 10)).toBe(true);
       expect(await storedIds(pool)).toHaveLength(240);
     });
 
-    it('refuses a fault that it does not know with status 400', async () => {
+    it('rejects an unknown fault with status 400', async () => {
       expect((await post(`${service.url}/admin/condition`, { fault: 'flood' })).status).toBe(400);
     });
   });
 });
 
 describe('the process of the demo RAG service', () => {
-  it('stops quietly with exit code 0, also with a client in the middle of a transaction, and only once', async () => {
+  it('stops once with exit code 0 and without output, even with a client in a transaction', async () => {
     const log: string[] = [];
     const service = await startDemoRagService({ onLog: (line) => log.push(line) });
     const pool = new Pool({ connectionString: service.storeUrl });
@@ -273,7 +276,7 @@ describe('the process of the demo RAG service', () => {
     await pool.end();
   });
 
-  it('survives Ctrl-C in the terminal of its parent and ends when the parent is killed', async () => {
+  it('survives Ctrl-C in the terminal of its parent, and ends when the parent is killed', async () => {
     const source = `
       import { startDemoRagService } from './src/demo/rag/spawn.ts';
       process.on('SIGINT', () => console.log('interrupted'));
@@ -302,7 +305,7 @@ describe('the process of the demo RAG service', () => {
     }
   });
 
-  it('ends when the parent is killed while it starts', async () => {
+  it('ends when the parent is killed during startup', async () => {
     const source = `
       import { execFileSync } from 'node:child_process';
       import { startDemoRagService } from './src/demo/rag/spawn.ts';
@@ -327,14 +330,14 @@ describe('the process of the demo RAG service', () => {
     }
   });
 
-  it('gives up its start after the time it was given, with a message that says so', async () => {
+  it('fails to start after the timeout, with its last output', async () => {
     await expect(startDemoRagService({ startTimeoutMs: 1 })).rejects.toMatchObject({
       code: 'demo_failed',
-      message: expect.stringMatching(/^The demo's RAG service did not start within 0\.001 s; its last line was: /),
+      message: expect.stringMatching(/^The demo's RAG service did not start within 0\.001 s\. Its last output was: /),
     });
   });
 
-  it('gives up its start when it is told to, with the reason it was given', async () => {
+  it('cancels its start with the reason of the signal', async () => {
     const reason = new Error('enough');
     await expect(startDemoRagService({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const controller = new AbortController();

@@ -1,38 +1,38 @@
 import { expect, it } from 'vitest';
-import { createAlertLog, type OpenAlert, seenSince } from '../../../src/demo/alert-log.ts';
+import { createAlertLog, elapsedBetween, type FiringAlert } from '../../../src/demo/alert-log.ts';
 
-const seen = { hours: 1, goldenRuns: 2, liveQueries: 30 };
-const page = (name: string): OpenAlert => ({ name, severity: 'critical', text: '' });
-const ticket = (name: string): OpenAlert => ({ name, severity: 'warning', text: '' });
+const elapsed = { hours: 1, goldenRuns: 2, liveQueries: 30 };
+const page = (name: string): FiringAlert => ({ name, severity: 'critical', text: '' });
+const ticket = (name: string): FiringAlert => ({ name, severity: 'warning', text: '' });
 
-it('takes an alarm that stays open once, and again when it comes back', () => {
+it('records an alert once while it fires, and again when it fires after being resolved', () => {
   const log = createAlertLog();
-  expect(log.look([page('scores')], seen, false)).toMatchObject([{ name: 'scores', seen }]);
-  expect(log.look([page('scores')], seen, false)).toEqual([]);
-  expect(log.look([], seen, false)).toEqual([]);
-  expect(log.look([page('scores')], seen, false)).toHaveLength(1);
+  expect(log.record([page('scores')], elapsed, false)).toMatchObject([{ name: 'scores', elapsed }]);
+  expect(log.record([page('scores')], elapsed, false)).toEqual([]);
+  expect(log.record([], elapsed, false)).toEqual([]);
+  expect(log.record([page('scores')], elapsed, false)).toHaveLength(1);
   expect(log.raised).toHaveLength(2);
 });
 
-it('takes a ticket that becomes a page as another alarm, and a page that becomes a ticket as none', () => {
+it('counts a ticket that becomes a page as a new alert, but not a page that becomes a ticket', () => {
   const log = createAlertLog();
-  log.look([ticket('scores')], seen, false);
-  expect(log.look([page('scores')], seen, false)).toMatchObject([{ severity: 'critical' }]);
-  expect(log.look([ticket('scores')], seen, false)).toEqual([]);
+  log.record([ticket('scores')], elapsed, false);
+  expect(log.record([page('scores')], elapsed, false)).toMatchObject([{ severity: 'critical' }]);
+  expect(log.record([ticket('scores')], elapsed, false)).toEqual([]);
 });
 
-it('calls false what is raised while nothing is wrong', () => {
+it('marks alerts as false that fire while nothing is wrong', () => {
   const log = createAlertLog();
-  log.look([page('scores')], seen, true);
-  log.look([page('scores'), page('latency')], seen, false);
+  log.record([page('scores')], elapsed, true);
+  log.record([page('scores'), page('latency')], elapsed, false);
   expect(log.raised.map(({ name, isFalse }) => [name, isFalse])).toEqual([
     ['scores', true],
     ['latency', false],
   ]);
 });
 
-it('says what passed in between', () => {
-  expect(seenSince(seen, { hours: 4, goldenRuns: 3, liveQueries: 100 })).toEqual({
+it('computes the time and data between two moments', () => {
+  expect(elapsedBetween(elapsed, { hours: 4, goldenRuns: 3, liveQueries: 100 })).toEqual({
     hours: 3,
     goldenRuns: 1,
     liveQueries: 70,

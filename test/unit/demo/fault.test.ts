@@ -5,7 +5,7 @@ import { chooseDroppedIds, cutInTwo } from '../../../src/demo/rag/fault.ts';
 
 const uniqueIds = fc.uniqueArray(fc.string(), { maxLength: 60 });
 
-it('drops a third of the ids, and the same ones whatever their order', () => {
+it('drops the same third of the ids, whatever their order', () => {
   fc.assert(
     fc.property(uniqueIds, fc.integer(), (ids, seed) => {
       const dropped = chooseDroppedIds(ids, seed);
@@ -17,7 +17,7 @@ it('drops a third of the ids, and the same ones whatever their order', () => {
   );
 });
 
-it('drops 80 of the 240 demo documents, spread over the articles, others for another seed', async () => {
+it('drops 80 of the 240 demo documents across articles, and others for another seed', async () => {
   const ids = (await readDemoDocuments()).map((document) => document.id);
   const dropped = chooseDroppedIds(ids);
   expect(dropped).toHaveLength(80);
@@ -25,7 +25,7 @@ it('drops 80 of the 240 demo documents, spread over the articles, others for ano
   expect(chooseDroppedIds(ids, 2)).not.toEqual(dropped);
 });
 
-it('cuts every demo document into two halves that hold all of its words', async () => {
+it('splits every demo document into two halves that contain all of its words', async () => {
   for (const document of await readDemoDocuments()) {
     const halves = cutInTwo(document);
     expect(halves.map(({ text }) => text).join(' ')).toBe(document.text);

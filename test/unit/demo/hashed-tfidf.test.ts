@@ -23,7 +23,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** The similarity of the passage nearest to a question. */
+/** Similarity of the passage nearest to a question. */
 function bestSimilarity(text: string): number {
   const question = embedder.embed(text);
   return Math.max(...indexed.map(({ vector }) => cosine(question, vector)));
@@ -38,21 +38,21 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-describe('the lexical embedder', () => {
-  it('gives every text a vector of length 1, or the zero vector when it has no content word', () => {
+describe('hashedTfidfEmbedder', () => {
+  it('returns vectors of length 1, or the zero vector for a text without content words', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 64 }), (text, dimensions) => {
         const vector = hashedTfidfEmbedder(fitted, { dimensions, seed: 0 }).embed(text);
         const length = Math.hypot(...vector);
         expect(vector).toHaveLength(dimensions);
-        // Few dimensions let the signed weights of two features cancel, which gives the zero vector too.
+        // With few dimensions, the signed weights of two features can cancel out to the zero vector.
         expect(length === 0 ? 1 : length).toBeCloseTo(1, 5);
       }),
     );
     expect(embedder.embed('What is it?').every((value) => value === 0)).toBe(true);
   });
 
-  it('gives the same vector whatever the case, the punctuation and the order of the words', () => {
+  it('ignores case, punctuation and word order', () => {
     const vector = embedder.embed('The Panthers defense gave up 308 points');
     expect(embedder.embed('points (308) up, gave; defense: PANTHERS the')).toEqual(vector);
   });
@@ -62,11 +62,11 @@ describe('the lexical embedder', () => {
     ['defended', 'defending'],
     ['cities', 'city'],
     ['Straße', 'straße'],
-  ])('sees %j and %j as the same word', (one, other) => {
+  ])('treats %j and %j as the same word', (one, other) => {
     expect(cosine(embedder.embed(one), embedder.embed(other))).toBeGreaterThan(0.9);
   });
 
-  it('finds questions about the corpus nearer than questions about something else', async () => {
+  it('finds questions about the corpus more similar than questions about other topics', async () => {
     const about = (await readDemoQuestions()).slice(0, 100).map(({ text }) => bestSimilarity(text));
     const elsewhere = [
       'How do I reset my router password?',
@@ -78,14 +78,14 @@ describe('the lexical embedder', () => {
     expect(mean(about)).toBeGreaterThan(1.5 * mean(elsewhere));
   });
 
-  it('puts the same text somewhere else under another seed', () => {
+  it('returns unrelated vectors for another seed', () => {
     const other = hashedTfidfEmbedder(fitted, { dimensions: 512, seed: 1 });
     const similarities = documents.map(({ text }) => cosine(embedder.embed(text), other.embed(text)));
     expect(Math.abs(mean(similarities))).toBeLessThan(0.05);
     expect(Math.max(...similarities.map(Math.abs))).toBeLessThan(0.3);
   });
 
-  it('ranks the right passage of the demo questions with ndcg@10 of about 0.91', async () => {
+  it('reaches ndcg@10 of about 0.91 on the demo questions', async () => {
     const qrels = readFileSync(join(demoDataPath, 'qrels.tsv'), 'utf8').trimEnd().split('\n').slice(1);
     const relevant = new Map(qrels.map((line) => readJudgment(line)));
     const gains = (await readDemoQuestions()).map(({ id, text }) => {
@@ -102,7 +102,7 @@ describe('the lexical embedder', () => {
 });
 
 describe('hashText', () => {
-  it('is an unsigned 32-bit integer that depends on the text and on the seed', () => {
+  it('returns an unsigned 32-bit integer that depends on text and seed', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer(), (text, seed) => {
         const hash = hashText(text, seed);
@@ -116,8 +116,8 @@ describe('hashText', () => {
 
 describe('contentWords', () => {
   it.each([
-    ['nothing of an empty text', '', []],
-    ['nothing of a text of stop words', 'What was it that they did?', []],
+    ['no words of an empty text', '', []],
+    ['no words of a text of stop words', 'What was it that they did?', []],
     ['letters and digits of every script, in lower case', 'Ωmega-3 in 東京', ['ωmega', '3', '東京']],
     ['compatibility forms as their plain letters', 'ﬁnal', ['final']],
     ['repetitions, in order', 'war and peace and war', ['war', 'peac', 'war']],

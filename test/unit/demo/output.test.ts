@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
-import { reportPart, wrapped } from '../../../src/demo/output.ts';
+import { printLabeled, wrapped } from '../../../src/demo/output.ts';
 
-it('breaks a text between words, and never a word', () => {
+it('wraps text between words, but never within a word', () => {
   expect(wrapped('one two three', 7)).toEqual(['one two', 'three']);
   expect(wrapped('http://127.0.0.1:8321/runs/1', 7)).toEqual(['http://127.0.0.1:8321/runs/1']);
 });
 
-it('tells a text beside its label', () => {
+it('prints a wrapped text beside its label', () => {
   const lines: string[] = [];
   const output = {
     print: (line: string) => void lines.push(line),
     progress: () => undefined,
     styled: (_emphasis: string, text: string) => text,
   };
-  reportPart(output, 'diagnosis', `${'word '.repeat(18)}end`);
+  printLabeled(output, 'diagnosis', `${'word '.repeat(18)}end`);
   expect(lines).toEqual([`  diagnosis   ${'word '.repeat(17).trim()}`, '              word end']);
 });

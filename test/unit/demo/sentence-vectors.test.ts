@@ -24,19 +24,19 @@ const texts = [...documents, ...questions].map(({ text }) => text);
 const words = hashedTfidfEmbedder(fitInverseDocumentFrequencies(texts), { dimensions: SENTENCE_DIMENSIONS, seed: 0 });
 const embedder = sentenceEmbedder(vectors, texts, words);
 
-describe('the vectors of the demo', () => {
+describe('the precomputed vectors', () => {
   it.each([
     ['passages', documents.map(({ text }) => text)],
     ['halves of passages', halves.map(({ text }) => text)],
     ['questions', questions.map(({ text }) => text)],
     ['canary texts', canaryTexts],
-  ])('are there for all %s, of length 1', (_what, all) => {
+  ])('cover all %s, with length 1', (_what, all) => {
     const lengths = all.map((text) => lengthOf(vectors(text) ?? []));
     expect(Math.min(...lengths)).toBeCloseTo(1, 5);
     expect(Math.max(...lengths)).toBeCloseTo(1, 5);
   });
 
-  it('rank the right passage of the questions with ndcg@10 of about 0.83', () => {
+  it('reach ndcg@10 of about 0.83 on the demo questions', () => {
     const stored = documents.map(({ id, text }) => ({ id, vector: embedder.embed(text) }));
     const gains = questions.map(({ id, text }) => {
       const question = embedder.embed(text);
@@ -49,23 +49,23 @@ describe('the vectors of the demo', () => {
     expect(mean(gains)).toBeCloseTo(0.834, 2);
   });
 
-  it('are of another space than those of the lexical embedder', () => {
+  it('are unrelated to those of the lexical embedder', () => {
     const similarities = texts.map((text) => cosineSimilarity(embedder.embed(text), words.embed(text)));
     expect(Math.abs(mean(similarities))).toBeLessThan(0.05);
   });
 });
 
-describe('a text that has no vector', () => {
+describe('a text without a precomputed vector', () => {
   it.each([
     ['How many tackles were registered by Luke Kuechly', 'How many tackles did Luke Kuechly register?'],
     ['theme of super bowl 50', 'What was the theme of Super Bowl 50?'],
-  ])('%j lies near to %j', (unknown, known) => {
+  ])('%j gets a vector similar to %j', (unknown, known) => {
     expect(vectors(unknown)).toBeNull();
     expect(lengthOf(embedder.embed(unknown))).toBeCloseTo(1, 5);
     expect(cosineSimilarity(embedder.embed(unknown), embedder.embed(known))).toBeGreaterThan(0.8);
   });
 
-  it('is the zero vector without a content word', () => {
+  it('gets the zero vector if it has no content words', () => {
     expect(embedder.embed('What is it?').every((value) => value === 0)).toBe(true);
   });
 });

@@ -12,19 +12,19 @@ const [documents, questions, answers] = await Promise.all([
 const known = [...documents, ...documents.flatMap(cutInTwo)];
 const textOf = new Map(known.map(({ id, text }) => [id, text]));
 const judge = createStandInJudge({ questions, answers, documents: known });
-const asked = questions.filter((_, index) => index % 4 === 0);
+const sample = questions.filter((_, index) => index % 4 === 0);
 
-/** Share of the questions whose document gets that grade, asked with the prompt of the daemon. */
+/** Share of questions whose document gets this grade, with the prompt of the daemon. */
 const shareOf = (grade: number, documentFor: (answer: string) => string): number =>
-  asked.filter(({ id, text }) => {
+  sample.filter(({ id, text }) => {
     const document = textOf.get(documentFor(answers.get(id) ?? '')) ?? 'The kitchen closes at nine.';
     const { messages } = gradeMessages(text, document);
     return readGrade(judge(messages.map(({ content }) => content).join('\n'))) === grade;
-  }).length / asked.length;
+  }).length / sample.length;
 
 const aNeighbour = (answer: string): string => answer.replace(/\d$/, (number) => (number === '1' ? '2' : '1'));
 
-it('grades by the known judgments, one in ten a grade too high and one in twenty too low, alike each time', () => {
+it('grades by known judgments, with a tenth of the grades too high and a twentieth too low, the same in every run', () => {
   const raised = shareOf(2, aNeighbour);
   expect(raised).toBeGreaterThan(0.06);
   expect(raised).toBeLessThan(0.14);
@@ -35,15 +35,15 @@ it('grades by the known judgments, one in ten a grade too high and one in twenty
   expect(shareOf(1, aNeighbour)).toBeCloseTo(1 - raised - lowered, 10);
 });
 
-it('has no grade above that of an answer, nor below that of what has nothing to do with it', () => {
-  const right = shareOf(3, (answer) => answer);
-  expect(right).toBeGreaterThan(0.9);
-  expect(shareOf(2, (answer) => answer)).toBeCloseTo(1 - right, 10);
+it('keeps grades between 0 and 3', () => {
+  const correct = shareOf(3, (answer) => answer);
+  expect(correct).toBeGreaterThan(0.9);
+  expect(shareOf(2, (answer) => answer)).toBeCloseTo(1 - correct, 10);
   const unknown = shareOf(0, () => 'nowhere');
   expect(unknown).toBeGreaterThan(0.85);
   expect(shareOf(1, () => 'nowhere')).toBeCloseTo(1 - unknown, 10);
 });
 
-it('grades a half of the passage that answers as a part of the answer', () => {
+it('grades half of an answering passage as a partial answer', () => {
   expect(shareOf(2, (answer) => `${answer}-1`)).toBeGreaterThan(0.8);
 });

@@ -15,13 +15,13 @@ const answerOf = (queryId: string): string => answers.get(questionOf(queryId)) ?
 const articleOf = (queryId: string): string => answerOf(queryId).split('/')[0] ?? 'none';
 
 async function aDay(shares = NOTHING_MISSING) {
-  const traffic = createDemoTraffic({ pipeline: 'demo', questions, search, firstHour: 0 });
+  const traffic = createDemoTraffic(questions, search, 0);
   const hours = [];
   for (let hour = 0; hour < 24; hour++) hours.push(await traffic.nextHour(FROM, shares));
   return hours;
 }
 
-it('asks about what the store holds, in sessions of one article, more by day, the same in every run', async () => {
+it('asks about stored documents in sessions of one article, more by day, and the same in every run', async () => {
   const hours = await aDay();
   const queries = hours.flat();
   expect(await aDay()).toEqual(hours);
@@ -41,7 +41,7 @@ it('asks about what the store holds, in sessions of one article, more by day, th
   });
 });
 
-it('asks none of the golden questions', async () => {
+it('contains no golden query', async () => {
   const golden = new Set(questions.golden.map(({ id }) => id));
   expect(golden.size).toBe(100);
   const asked = (await aDay({ article: 0.1, answers: 0.1 })).flat().map(({ id }) => questionOf(id));
@@ -49,13 +49,10 @@ it('asks none of the golden questions', async () => {
   expect(questions.golden.filter(({ document }) => missingPassages.includes(document))).toEqual([]);
 });
 
-it.each<Gap>(['article', 'answers'])(
-  'asks about missing %s in the share of the sessions that it is told',
-  async (gap) => {
-    const hours = await aDay({ ...NOTHING_MISSING, [gap]: 0.1 });
-    const sessions = new Map(hours.flat().map(({ id, sessionId }) => [sessionId, gapOf(answerOf(id))]));
-    const about = [...sessions.values()].filter((one) => one === gap).length;
-    expect(about / sessions.size).toBeGreaterThan(0.07);
-    expect(about / sessions.size).toBeLessThan(0.13);
-  },
-);
+it.each<Gap>(['article', 'answers'])('asks about missing %s in the given share of sessions', async (gap) => {
+  const hours = await aDay({ ...NOTHING_MISSING, [gap]: 0.1 });
+  const sessions = new Map(hours.flat().map(({ id, sessionId }) => [sessionId, gapOf(answerOf(id))]));
+  const about = [...sessions.values()].filter((one) => one === gap).length;
+  expect(about / sessions.size).toBeGreaterThan(0.07);
+  expect(about / sessions.size).toBeLessThan(0.13);
+});

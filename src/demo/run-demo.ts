@@ -1,0 +1,249 @@
+/**
+ * The demo: a RAG service on real data, its users, the daemon that monitors it, healthy hours, and then a series of
+ * incidents. Only the clock is simulated, so that hours pass in seconds. Everything else works as in production: the config
+ * is a file, queries are ingested and stored, and jobs, alerts, diagnoses and pages are those of the daemon. At the end, a
+ * daemon takes over in real time, and the demo verifies its state through the API.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
+import { roles, startMonitor } from '../app/serve.ts';
+import { createClient } from '../client/client.ts';
+import { systemClock } from '../core/system-clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import type { IncidentJson } from '../incidents/diagnosis/incident-schema.ts';
+import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
+import { createAlertLog, printSummary, type SummaryRow } from './alert-log.ts';
+import { demoConfig, GOLDEN_HOURS, PIPELINE } from './demo-config.ts';
+import { type Output } from './output.ts';
+import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
+import { runHealthyHours, runScenario } from './run-scenario.ts';
+import { MISSING_TITLE, type Scenario } from './scenarios.ts';
+import { ask, type DemoTraffic, divideQuestions, NOTHING_MISSING } from './traffic.ts';
+import { withWorld } from './world.ts';
+
+/** Pause between two sessions. */
+const SESSION_PAUSE_MS = 1000;
+const INGEST_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts the real daemon and a few simulated users, and verifies that it lists the incidents of the demo and ingests queries.
+ *
+ * @param causes diagnosed causes, oldest first
+ * @param stay runs while users keep asking
+ * @throws RecalldError as startMonitor
+ */
+async function continueLive(
+  command: CommandSettings,
+  ragUrl: string,
+  traffic: DemoTraffic,
+  causes: readonly Cause[],
+  stay: (url: string, problems: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const { signal } = command;
+  const monitor = await startMonitor({ ...command, roles });
+  const users = startUsers(monitor.url, ragUrl, traffic, signal);
+  try {
+    const problems = [
+      ...(await causeProblems(monitor.url, causes, signal)),
+      ...((await ingests(monitor.url, signal)) ? [] : ['the daemon did not ingest live queries.']),
+    ];
+    await stay(monitor.url, problems);
+  } finally {
+    await users.stop();
+    await monitor.stop();
+  }
+}
+
+/** Starts users who send one query after the other, which the RAG service reports with the client of recalld. */
+function startUsers(url: string, ragUrl: string, traffic: DemoTraffic, signal: AbortSignal): { stop(): Promise<void> } {
+  const client = createClient({ url, pipeline: PIPELINE });
+  const stopping = new AbortController();
+  const until = AbortSignal.any([signal, stopping.signal]);
+  const keepAsking = async (): Promise<void> => {
+    for (;;) {
+      const { id: sessionId, questions } = traffic.nextSession(NOTHING_MISSING);
+      for (const { text } of questions)
+        client.track({ text, sessionId, topK: 10, ...(await ask(ragUrl, text, until)) });
+      await sleep(SESSION_PAUSE_MS, undefined, { signal: until });
+    }
+  };
+  // Rejects when it is stopped.
+  const asking = keepAsking().catch(() => undefined);
+  return {
+    async stop() {
+      stopping.abort();
+      await asking;
+      await client.close();
+    },
+  };
+}
+
+/** Verifies that the daemon lists incidents with these causes, all closed. @returns problems */
+async function causeProblems(url: string, causes: readonly Cause[], signal: AbortSignal): Promise<string[]> {
+  const response = await fetch(`${url}/v1/incidents?pipeline=${PIPELINE}&limit=100`, { signal });
+  const { items } = (await response.json()) as { items: readonly IncidentJson[] };
+  const named = items.map(({ cause }) => cause).toReversed();
+  return [
+    ...(named.join() === causes.join() ? [] : [`the daemon lists incidents with the causes ${named.join(', ')}.`]),
+    ...(items.some(({ closed_at: closedAt }) => closedAt === null) ? ['an incident is still open.'] : []),
+  ];
+}
+
+/** Waits until /metrics counts queries of users. @returns false on timeout */
+async function ingests(url: string, signal: AbortSignal): Promise<boolean> {
+  const deadline = systemClock.monotonicMs() + INGEST_TIMEOUT_MS;
+  while (systemClock.monotonicMs() < deadline) {
+    const text = await (await fetch(`${url}/metrics`, { signal })).text();
+    if (/^recalld_queries_total\{pipeline="demo",outcome="ok"\} [1-9]/m.test(text)) return true;
+    await systemClock.sleep(200, signal);
+  }
+  return false;
+}
+
+interface DemoParts {
+  readonly port: number;
+  /** Empty for the healthy hours only. */
+  readonly scenarios: readonly Scenario[];
+  /** Keeps the daemon running after the last incident, until `signal` aborts. */
+  readonly stay: boolean;
+  readonly signal: AbortSignal;
+  readonly output: Output;
+}
+
+/** Delay after which the results of an hour are known. */
+const RESULT_DELAY_MS = 15 * MINUTE_MS;
+const BLOCK_MS = 8 * HOUR_MS;
+/** The first day is the baseline of query density; the rest is compared with it before the first fault. */
+const MIN_HEALTHY_HOURS = 28;
+/** Hour of the users' day of the first fault; the busy hours follow. */
+const FIRST_FAULT_HOUR = 4;
+/** Schedule of golden runs in real time. */
+const EVERY_MINUTE = '* * * * *';
+
+/**
+ * Runs the demo.
+ *
+ * @returns true if every step went as expected
+ * @throws RecalldError if the RAG service or the daemon fails to start, and the reason of `signal`
+ */
+export async function runDemo(demo: DemoParts): Promise<boolean> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-demo-'));
+  try {
+    const rag = await startDemoRagService({ signal: demo.signal });
+    try {
+      return await runIncidentsAndStay(demo, rag, folder);
+    } finally {
+      await rag.stop();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder: string): Promise<boolean> {
+  const { output, stay, signal } = demo;
+  const startedMs = systemClock.monotonicMs();
+  const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
+  // Keeps the port, so that links printed before still work.
+  const command = await writeConfig(rag, port, folder, EVERY_MINUTE, signal);
+  const causes = rows.flatMap(({ cause }) => cause ?? []);
+  let isAsExpected = false;
+  await continueLive(command, rag.url, traffic, causes, async (url, liveProblems) => {
+    const problems = [...found.problems, ...liveProblems];
+    isAsExpected = problems.length === 0;
+    const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
+    printSummary({ rows, problems, seconds, url, configFile: configFileIn(folder), stay }, output);
+    if (stay) await aborted(signal);
+  });
+  return isAsExpected;
+}
+
+async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag: DemoRagService, folder: string) {
+  const documents = await rag.setFault('none', []);
+  const questions = await divideQuestions();
+  const { start, healthyHours, judgedAfter } = timesOf(scenarios);
+  const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
+  const command = await writeConfig(rag, port, folder, cron, signal);
+  const firstHour = FIRST_FAULT_HOUR - healthyHours;
+  return withWorld({ command, rag, questions, start, firstHour, judgedAfter }, async (world) => {
+    output.print(
+      `A RAG service answers from ${documents} Wikipedia passages in pgvector; none is about ${MISSING_TITLE}.`,
+    );
+    output.print(
+      `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
+    );
+    output.print(`Console: ${world.daemon.url}/`);
+    const log = createAlertLog();
+    const problems = [...(await runHealthyHours({ world, log, output }, healthyHours))];
+    const rows: SummaryRow[] = [];
+    for (const [index, scenario] of scenarios.entries()) {
+      const before = index === 0 ? 0 : log.raised.length;
+      const place = `${index + 1} of ${scenarios.length}`;
+      const result = await runScenario({ world, log, output }, scenario, before, place);
+      rows.push(result.row);
+      problems.push(...result.problems);
+    }
+    await world.catchUp();
+    return { rows, problems, port: Number(new URL(world.daemon.url).port), traffic: world.traffic };
+  });
+}
+
+/**
+ * Chooses the simulated start, so that the simulation ends with the last full hour. To make it nearly the same at any time
+ * of day, it begins in the middle of one of the eight-hour blocks (UTC) by which a density baseline is tested against
+ * itself, or up to an hour later if golden runs require it: then the first 25 hours have as many even blocks as odd ones.
+ */
+function timesOf(scenarios: readonly Scenario[]): {
+  readonly start: Date;
+  readonly healthyHours: number;
+  /** Hours after which live queries are graded. */
+  readonly judgedAfter: number;
+} {
+  const faultsMs = HOUR_MS * hoursOf(scenarios);
+  const endMs = Math.floor((systemClock.now().getTime() - RESULT_DELAY_MS) / HOUR_MS) * HOUR_MS;
+  const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
+  const middleMs = Math.floor((latestMs - BLOCK_MS / 2) / BLOCK_MS) * BLOCK_MS + BLOCK_MS / 2;
+  const startMs = middleMs + ((latestMs - middleMs) % (GOLDEN_HOURS * HOUR_MS));
+  const healthyHours = (endMs - faultsMs - startMs) / HOUR_MS;
+  const judged = scenarios.findIndex(({ judgedHours }) => judgedHours !== null);
+  const { judgedHours = null, leadHours = 0 } = scenarios[judged] ?? {};
+  const judgedAfter =
+    judgedHours === null
+      ? Number.POSITIVE_INFINITY
+      : healthyHours + hoursOf(scenarios.slice(0, judged)) + leadHours - judgedHours;
+  return { start: new Date(startMs), healthyHours, judgedAfter };
+}
+
+function hoursOf(scenarios: readonly Scenario[]): number {
+  return scenarios.reduce(
+    (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
+    0,
+  );
+}
+
+function configFileIn(folder: string): string {
+  return path.join(folder, 'recalld.yaml');
+}
+
+async function writeConfig(
+  rag: DemoRagService,
+  port: number,
+  folder: string,
+  cron: string,
+  signal: AbortSignal,
+): Promise<CommandSettings> {
+  const file = configFileIn(folder);
+  await writeFile(file, stringify(demoConfig(rag, port, folder, cron)));
+  return commandSettings(file, signal);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,219 @@
+/** Runs the parts of the demo: healthy hours, then each incident with its alerts, diagnosis and fix. */
+import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
+import { formatValue, minute, percentage } from '../core/format.ts';
+import { ALL_SEGMENT } from '../core/model.ts';
+import { topicName } from '../density/rules/uncovered-topic.ts';
+import { minuteOf } from '../report/console/links.ts';
+import {
+  type AlertLog,
+  type Elapsed,
+  elapsedBetween,
+  elapsedText,
+  type RaisedAlert,
+  type SummaryRow,
+  severityLabel,
+} from './alert-log.ts';
+import { alertLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
+import { type Output, printLabeled } from './output.ts';
+import type { Scenario } from './scenarios.ts';
+import type { World } from './world.ts';
+
+interface Stage {
+  readonly world: World;
+  readonly log: AlertLog;
+  readonly output: Output;
+}
+
+/** Number of example queries printed for the uncovered topic. */
+const EXAMPLES = 2;
+
+/** Prints the largest uncovered topic. @returns problems */
+async function printTopic({ db }: SimulatedDaemon, output: Output): Promise<readonly string[]> {
+  const { topics } = db.density;
+  const [topic] = await topics.list({ pipeline: PIPELINE, states: ['open'], limit: 5 });
+  if (topic === undefined) return ['no uncovered topic was found.'];
+  const texts = await topics.texts(PIPELINE, topic.examples);
+  const examples = topic.examples.slice(0, EXAMPLES).flatMap((id) => texts.get(id) ?? []);
+  const { trafficShare, shareLow, shareHigh } = topic;
+  const share = `${percentage(trafficShare)} of traffic (95 % CI ${percentage(shareLow)} to ${percentage(shareHigh)})`;
+  printLabeled(output, 'topic', `"${topicName(topic)}", ${share}: ${examples.join(' ')}`);
+  return [];
+}
+
+/** Prints the live hit rate and, for comparison, the golden score. @returns problems */
+async function printLiveHitRate(world: World, output: Output): Promise<readonly string[]> {
+  const latest = await world.daemon.db.measurements.latest(world.now());
+  const hits = latest.find(({ measure, segment }) => measure === 'live_hit_rate' && segment === ALL_SEGMENT)?.newest;
+  const golden = await headline(world);
+  if (hits == null || golden === null) return ['no live query was graded, or no golden run completed.'];
+  const { value, ciLow, ciHigh, details } = hits;
+  const interval = ciLow === null || ciHigh === null ? '' : ` (95 % CI ${percentage(ciLow)} to ${percentage(ciHigh)})`;
+  printLabeled(
+    output,
+    'live',
+    `${percentage(value)} of live queries found an answer${interval}; a model graded ${Number(details['model'])} queries, of which people re-graded ${Number(details['people'])}. Golden ${HEADLINE} is still ${golden}.`,
+  );
+  return [];
+}
+
+type Diagnosis = NonNullable<Awaited<ReturnType<SimulatedDaemon['db']['incidents']['current']>>>;
+
+/**
+ * @param alertsBefore number of alerts up to the end of the fault before
+ * @param place of the scenario, such as `1 of 7`
+ * @returns a row of the summary, and problems as one sentence each
+ */
+export async function runScenario(
+  stage: Stage,
+  scenario: Scenario,
+  alertsBefore: number,
+  place: string,
+): Promise<{ readonly row: SummaryRow; readonly problems: readonly string[] }> {
+  const { world, log, output } = stage;
+  const { daemon } = world;
+  await passHours(stage, scenario.leadHours, `${place}, `, async () => {
+    log.record(await daemon.alerts(PIPELINE), world.elapsed(), true);
+  });
+  const falseAlerts = log.raised.slice(alertsBefore).filter(({ isFalse }) => isFalse).length;
+  const start = world.elapsed();
+  const startedAt = world.now();
+  output.print(`\n${output.styled('bold', `Incident ${place}: ${scenario.title}`)} (${minute(startedAt)} UTC)`);
+  printLabeled(output, 'change', scenario.change);
+  if (scenario.missing !== null) world.askAboutMissing(scenario.missing.gap, scenario.missing.share);
+  await world.setFault(scenario.ragFault);
+
+  const raised: RaisedAlert[] = [];
+  await passHours(stage, scenario.faultHours, `${place}, `, async () => {
+    raised.push(...log.record(await daemon.alerts(PIPELINE), world.elapsed(), false));
+  });
+  printAlerts(raised, start, output);
+  const diagnosis = await daemon.db.incidents.current(PIPELINE);
+  printLabeled(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
+  const missing = [
+    ...(scenario.name === 'topic' ? await printTopic(daemon, output) : []),
+    ...(scenario.name === 'answers' ? await printLiveHitRate(world, output) : []),
+  ];
+  printLabeled(output, 'details', pageOf(world, scenario, diagnosis, startedAt));
+
+  if (scenario.missing !== null) world.fill(scenario.missing.gap);
+  await world.setFault('none');
+  const resolvedAfter = await recover(stage, scenario, place);
+  printLabeled(
+    output,
+    'fix',
+    resolvedAfter === null
+      ? `${scenario.fix} After ${scenario.recoveryHours} h, an alert is still firing.`
+      : `${scenario.fix} All alerts resolved after ${resolvedAfter} h.`,
+    resolvedAfter === null ? 'red' : 'green',
+  );
+  const [alert = null] = raised;
+  return {
+    row: {
+      incident: scenario.title,
+      alert: alert === null ? null : { name: alertLabel(alert.name), severity: alert.severity },
+      detectedAfter: alert === null ? null : elapsedBetween(start, alert.elapsed),
+      cause: diagnosis?.cause ?? null,
+      falseAlerts,
+    },
+    problems: [
+      ...scenario.expectedAlerts
+        .filter((name) => !raised.some((one) => one.name === name))
+        .map((name) => `the alert "${name}" did not fire.`),
+      ...causeProblems(scenario, diagnosis),
+      ...missing,
+      ...(resolvedAfter === null ? ['an alert is still firing after the fix.'] : []),
+    ].map((problem) => `${scenario.title}: ${problem}`),
+  };
+}
+
+async function passHours(
+  { world, output }: Stage,
+  hours: number,
+  prefix: string,
+  afterEach: () => Promise<void>,
+): Promise<void> {
+  for (let hour = 1; hour <= hours; hour += 1) {
+    output.progress(`${prefix}hour ${hour} of ${hours}`);
+    await world.passHour();
+    await afterEach();
+  }
+  output.progress(null);
+}
+
+function printAlerts(raised: readonly RaisedAlert[], start: Elapsed, output: Output): void {
+  if (raised.length === 0) printLabeled(output, 'alerts', 'none', 'red');
+  for (const { name, severity, text, elapsed } of raised) {
+    const line = `${alertLabel(name)}, detected after ${elapsedText(elapsedBetween(start, elapsed))}. ${text}`;
+    printLabeled(output, severityLabel(severity), line.trimEnd(), severity === 'critical' ? 'red' : 'yellow');
+  }
+}
+
+function causeProblems({ cause }: Scenario, diagnosis: Diagnosis | null): string[] {
+  if (diagnosis === null) return ['it was not diagnosed.'];
+  return diagnosis.cause === cause ? [] : [`the diagnosis is ${diagnosis.cause}, not ${cause}.`];
+}
+
+/** @returns hours until all alerts were resolved; null if one is still firing */
+async function recover(stage: Stage, scenario: Scenario, place: string): Promise<number | null> {
+  const { world, log } = stage;
+  let resolvedAfter: number | null = null;
+  let hours = 0;
+  await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
+    hours += 1;
+    const firing = await world.daemon.alerts(PIPELINE);
+    // Alerts that fire because of the fault after its fix are not false.
+    log.record(firing, world.elapsed(), resolvedAfter !== null);
+    if (firing.length > 0) resolvedAfter = null;
+    else resolvedAfter ??= hours;
+  });
+  return resolvedAfter;
+}
+
+/** URL of the page that shows the incident. */
+function pageOf(world: World, { page }: Scenario, diagnosis: Diagnosis | null, from: Date): string {
+  const { url } = world.daemon;
+  if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
+  if (page === 'overview') return `${url}/pipelines/${PIPELINE}`;
+  const range = new URLSearchParams({ from: minuteOf(from), until: minuteOf(world.now()) });
+  return `${url}/pipelines/${PIPELINE}/density?${range.toString()}`;
+}
+
+/** Runs the healthy hours before the first incident. @returns problems */
+export async function runHealthyHours(stage: Stage, hours: number): Promise<readonly string[]> {
+  const { world, log, output } = stage;
+  output.print(`\n${output.styled('bold', 'Healthy baseline')} (${hours} simulated hours)`);
+  await passHours(stage, hours, '', async () => {
+    log.record(await world.daemon.alerts(PIPELINE), world.elapsed(), true);
+  });
+  const { goldenRuns, liveQueries } = world.elapsed();
+  const [score, baseline] = await Promise.all([headline(world), baselineSessions(world)]);
+  printLabeled(output, 'golden', `${goldenRuns} runs; ${HEADLINE} ${score ?? 'has no value'}`);
+  printLabeled(
+    output,
+    'live',
+    `${liveQueries} queries; the first ${baseline ?? 'no'} sessions are the baseline of query density`,
+  );
+  const alerts = log.raised.map(({ name }) => name);
+  printLabeled(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));
+  return [
+    ...(score === null ? [`no golden run has ${HEADLINE}.`] : []),
+    ...(baseline === null ? ['query density has no baseline that is large enough for pages.'] : []),
+    ...alerts.map((name) => `the alert "${name}" fired while nothing was wrong.`),
+  ];
+}
+
+/** Score of the latest golden run. */
+async function headline({ daemon }: World): Promise<string | null> {
+  const found = (await daemon.db.golden.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
+  const score = found?.completed?.scores.find(
+    ({ segment, measure, k }) => segment === ALL_SEGMENT && `${measure}@${k}` === HEADLINE,
+  );
+  if (score === undefined) return null;
+  const [mean, low, high] = [score.mean, score.ciLow, score.ciHigh].map((value) => formatValue(value, 'score'));
+  return `${mean} (95 % CI ${low} to ${high})`;
+}
+
+async function baselineSessions({ daemon }: World): Promise<number | null> {
+  const phase = (await daemon.db.density.watch.find(PIPELINE))?.state.phase;
+  return phase?.kind === 'watching' && phase.grade === 'page' ? phase.sessions : null;
+}

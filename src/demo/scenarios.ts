@@ -1,0 +1,140 @@
+/** The incidents of the demo, in order. */
+import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
+import { alertNames, GOLDEN_HOURS } from './demo-config.ts';
+import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
+
+export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers';
+
+export interface Scenario {
+  readonly name: ScenarioName;
+  readonly title: string;
+  /** What changed; one sentence. */
+  readonly change: string;
+  /** How it was fixed; one sentence. */
+  readonly fix: string;
+  readonly ragFault: RagFault;
+  /** Documents missing from the store until the fix, and the share of sessions that ask about them from then on. */
+  readonly missing: { readonly gap: Gap; readonly share: number } | null;
+  /** Names of alerts that must fire. */
+  readonly expectedAlerts: readonly string[];
+  /** Cause that the diagnosis must name. */
+  readonly cause: Cause;
+  /** Page of the console that shows the incident best. */
+  readonly page: 'density' | 'overview' | 'run';
+  /** Healthy hours before it, so that a golden run ends its first hour. */
+  readonly leadHours: number;
+  /** Hours before the fault from which live queries are graded; null if it does not need grades. */
+  readonly judgedHours: number | null;
+  /** Hours from the fault to its diagnosis. */
+  readonly faultHours: number;
+  /** Hours from the fix until all alerts must be resolved. */
+  readonly recoveryHours: number;
+}
+
+export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
+/** Large enough to be detected within half a day, whatever the time of day. */
+const TOPIC_SHARE = 0.2;
+/** Large, because golden runs do not ask about these passages, and the store holds others that are similar. */
+const ANSWERS_SHARE = 0.8;
+/** One golden run detects the fault, and the next one the fix. */
+const HOURS = {
+  leadHours: GOLDEN_HOURS - 1,
+  judgedHours: null,
+  faultHours: 1,
+  recoveryHours: GOLDEN_HOURS,
+} as const;
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'index',
+    title: 'index loses documents',
+    change: 'A third of the passages disappeared from the index.',
+    fix: 'The missing passages were indexed again.',
+    ragFault: 'index',
+    missing: null,
+    expectedAlerts: [alertNames.scores],
+    cause: 'index_lost_documents',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'topic',
+    title: `uncovered topic, ${100 * TOPIC_SHARE} %`,
+    change: `${100 * TOPIC_SHARE} % of sessions started to ask about ${MISSING_TITLE}, which the store does not cover.`,
+    fix: `Passages about ${MISSING_TITLE} were added to the index. Users keep asking about it.`,
+    ragFault: 'none',
+    missing: { gap: 'article', share: TOPIC_SHARE },
+    expectedAlerts: [alertNames.density],
+    cause: 'uncovered_topic',
+    page: 'density',
+    leadHours: 0,
+    judgedHours: null,
+    faultHours: 12,
+    // A density alert is resolved after a whole healthy day.
+    recoveryHours: 28,
+  },
+  {
+    name: 'stale',
+    title: 'documents re-chunked',
+    change: 'Every passage was split into two chunks with new ids, so the judgments of the golden set became stale.',
+    fix: 'The old chunks were restored.',
+    ragFault: 'stale',
+    missing: null,
+    expectedAlerts: [alertNames.staleLabels],
+    cause: 'corpus_changed',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'embedding',
+    title: 'embedding model changed',
+    change: 'Queries were embedded with a different model than the passages.',
+    fix: 'The embedding model was rolled back.',
+    ragFault: 'embedding',
+    missing: null,
+    expectedAlerts: [alertNames.canary, alertNames.scores],
+    cause: 'embedding_model',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'slow',
+    title: 'retriever slow',
+    change: `One search in ${SLOW_ONE_IN} took ${SLOW_MS} ms longer.`,
+    fix: 'The latency is back to normal.',
+    ragFault: 'slow',
+    missing: null,
+    expectedAlerts: [alertNames.latency],
+    cause: 'retriever_slow',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'outage',
+    title: 'retriever down',
+    change: 'The retriever answered every query with status 503.',
+    fix: 'The retriever was restarted.',
+    ragFault: 'outage',
+    missing: null,
+    expectedAlerts: [alertNames.goldenFailures, alertNames.liveErrors],
+    cause: 'retriever_outage',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'answers',
+    title: `answers missing, ${100 * ANSWERS_SHARE} %`,
+    change: `${100 * ANSWERS_SHARE} % of sessions started to ask about ${missingPassages.length} passages that are missing from articles in the store. The golden set has no queries about them.`,
+    fix: 'The missing passages were added to the index. Users keep asking about them.',
+    ragFault: 'none',
+    missing: { gap: 'answers', share: ANSWERS_SHARE },
+    expectedAlerts: [alertNames.liveHits],
+    cause: 'unlike_golden',
+    page: 'overview',
+    leadHours: GOLDEN_HOURS - 1,
+    judgedHours: 3,
+    faultHours: 3,
+    // All graded queries of the fault must leave the window first.
+    recoveryHours: 6,
+  },
+];
