@@ -1,6 +1,6 @@
 /** Runs the parts of the demo: healthy hours, then each incident with its alerts, diagnosis and fix. */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
-import { formatValue, minute, percentage } from '../core/format.ts';
+import { decimal, interval, minute, percentage } from '../core/format.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { topicName } from '../density/rules/uncovered-topic.ts';
 import { minuteOf } from '../report/console/links.ts';
@@ -35,7 +35,7 @@ async function printTopic({ db }: SimulatedDaemon, output: Output): Promise<read
   const texts = await topics.texts(PIPELINE, topic.examples);
   const examples = topic.examples.slice(0, EXAMPLES).flatMap((id) => texts.get(id) ?? []);
   const { trafficShare, shareLow, shareHigh } = topic;
-  const share = `${percentage(trafficShare)} of traffic (95 % CI ${percentage(shareLow)} to ${percentage(shareHigh)})`;
+  const share = `${percentage(trafficShare)} of traffic (${interval(shareLow, shareHigh, 'share')})`;
   printLabeled(output, 'topic', `"${topicName(topic)}", ${share}: ${examples.join(' ')}`);
   return [];
 }
@@ -47,11 +47,11 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
   const golden = await headline(world);
   if (hits == null || golden === null) return ['no live query was graded, or no golden run completed.'];
   const { value, ciLow, ciHigh, details } = hits;
-  const interval = ciLow === null || ciHigh === null ? '' : ` (95 % CI ${percentage(ciLow)} to ${percentage(ciHigh)})`;
+  const bounds = ciLow === null || ciHigh === null ? '' : ` (${interval(ciLow, ciHigh, 'share')})`;
   printLabeled(
     output,
     'live',
-    `${percentage(value)} of live queries found an answer${interval}; a model graded ${Number(details['model'])} queries, of which people re-graded ${Number(details['people'])}. Golden ${HEADLINE} is still ${golden}.`,
+    `${percentage(value)} of live queries found an answer${bounds}; a model graded ${Number(details['model'])} queries, of which people re-graded ${Number(details['people'])}. Golden ${HEADLINE} is still ${golden}.`,
   );
   return [];
 }
@@ -208,9 +208,7 @@ async function headline({ daemon }: World): Promise<string | null> {
   const score = found?.completed?.scores.find(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && `${measure}@${k}` === HEADLINE,
   );
-  if (score === undefined) return null;
-  const [mean, low, high] = [score.mean, score.ciLow, score.ciHigh].map((value) => formatValue(value, 'score'));
-  return `${mean} (95 % CI ${low} to ${high})`;
+  return score === undefined ? null : `${decimal(score.mean)} (${interval(score.ciLow, score.ciHigh)})`;
 }
 
 async function baselineSessions({ daemon }: World): Promise<number | null> {

@@ -1,6 +1,6 @@
 /** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are left out. */
 import { formatAligned, sparkline, styled } from '../cli/output.ts';
-import { count, duration, formatValue, minute, percentage, second } from '../core/format.ts';
+import { count, duration, formatValue, minute, percentage, range, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
 import type { TrendChart } from './model/charts.ts';
 import type { Content, ContentNode, Section, Table, Tone, Value } from './model/content.ts';
@@ -174,7 +174,7 @@ function inline(content: Content, now: Date): string {
 }
 
 function valueOf({ value, unit, low, high }: Value): string {
-  const bounds = low === null || high === null ? '' : ` (${formatValue(low, unit)} to ${formatValue(high, unit)})`;
+  const bounds = low === null || high === null ? '' : ` (${range(low, high, unit)})`;
   return `${formatValue(value, unit)}${bounds}`;
 }
 
@@ -211,8 +211,8 @@ function trendOf({ title, series, unit, empty }: TrendChart): string {
     const last = points.at(-1);
     if (last === undefined) return [];
     const values = points.map(({ value }) => value);
-    const range = `${formatValue(Math.min(...values), unit)} to ${formatValue(Math.max(...values), unit)}`;
-    return [`${series.length > 1 ? `${name} ` : ''}${sparkline(values)} ${formatValue(last.value, unit)}, ${range}`];
+    const extremes = range(Math.min(...values), Math.max(...values), unit);
+    return [`${series.length > 1 ? `${name} ` : ''}${sparkline(values)} ${formatValue(last.value, unit)}, ${extremes}`];
   });
   return `${title}: ${summaries.length === 0 ? empty : summaries.join('; ')}`;
 }

@@ -42,13 +42,13 @@ describe('recalld demo', () => {
     const lines = stdout.split('\n');
     const head = lines.findIndex((line) => line.startsWith('incident '));
     const cells = lines.slice(head + 1, head + 8).map((line) => line.split(/ {2,}/));
-    const oneRun = expect.stringMatching(/^1 run, \d+ queries$/);
+    const oneRun = expect.stringMatching(/^1 run, [\d\u202f]+ queries$/);
     expect(cells).toEqual([
       ['index loses documents', 'ndcg@10 below 0.7 (page)', oneRun, 'index_lost_documents', '0'],
       [
         'uncovered topic, 20 %',
         expect.stringMatching(/^density drift \((page|ticket)\)$/),
-        expect.stringMatching(/^\d runs?, \d+ queries$/),
+        expect.stringMatching(/^\d runs?, [\d\u202f]+ queries$/),
         'uncovered_topic',
         '0',
       ],
@@ -59,7 +59,7 @@ describe('recalld demo', () => {
       [
         'answers missing, 80 %',
         expect.stringMatching(/^live_hit_rate below 0\.65 \((page|ticket)\)$/),
-        expect.stringMatching(/^\d runs?, \d+ queries$/),
+        expect.stringMatching(/^\d runs?, [\d\u202f]+ queries$/),
         'unlike_golden',
         '0',
       ],

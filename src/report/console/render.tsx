@@ -1,7 +1,7 @@
 /** Renders content as HTML. Tables have scoped headers and become lists on narrow screens. */
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { count, duration, formatValue, minute, second } from '../../core/format.ts';
+import { count, duration, formatValue, minute, range, second } from '../../core/format.ts';
 import type {
   Content,
   ContentNode,
@@ -255,9 +255,7 @@ function valueOf({ value, unit, low, high }: Value): ComponentChildren {
   return (
     <span class="bounded">
       <strong>{text}</strong>
-      <span class="bounds">
-        {formatValue(low, unit)} to {formatValue(high, unit)}
-      </span>
+      <span class="bounds">{range(low, high, unit)}</span>
     </span>
   );
 }

@@ -35,10 +35,10 @@ describe('terminalText', () => {
       ['Value', ({ mean }) => (mean === null ? missing('none') : value(mean, 'score', 0.46, 0.64)), 'number'],
     ]);
     expect(text(shown).split('\n')).toEqual([
-      'Check                   Value',
-      'ndcg@10  0.551 (0.46 to 0.64)',
+      'Check                Value',
+      'ndcg@10  0.551 (0.46-0.64)',
       '  It is below 0.7.',
-      'mrr                      none',
+      'mrr                   none',
     ]);
   });
 

@@ -1,7 +1,7 @@
 /** Draws a measure over time with its confidence band, thresholds and deployments. */
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
-import { formatValue, minute, second, type Unit } from '../../../core/format.ts';
+import { formatValue, minute, range, second, type Unit } from '../../../core/format.ts';
 import type { TrendChart, TrendPoint, TrendSeries } from '../../model/charts.ts';
 
 /** Size of a sparkline in pixels. */
@@ -306,7 +306,7 @@ function Legend({ series }: { readonly series: readonly TrendSeries[] }) {
 }
 
 function describePoint({ at, value, low, high }: TrendPoint, unit: Unit): string {
-  const bounds = low === null || high === null ? '' : ` (${formatValue(low, unit)} to ${formatValue(high, unit)})`;
+  const bounds = low === null || high === null ? '' : ` (${range(low, high, unit)})`;
   return `${second(at)}: ${formatValue(value, unit)}${bounds}`;
 }
 
