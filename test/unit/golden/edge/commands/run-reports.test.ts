@@ -159,7 +159,7 @@ describe('the report of a golden run', () => {
       'Golden run 20261120T120000Z-00000001: faq version 3 on docs, completed',
       '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
     ]);
-    expect(text).toMatch(/ndcg@10 +0\.9 \(0\.85 to 0\.95\) +40/);
+    expect(text).toMatch(/ndcg@10 +0\.9 \(0\.85-0\.95\) +40/);
     expect(text).toMatch(/mrr@1 +0\.6/);
     expect(text).toMatch(/ndcg@10 below 0\.8 on faq +OK +0\.9 +0\.8\n {2}ndcg@10 is 0\.9000, not below 0\.8000\./);
   });
@@ -193,7 +193,7 @@ describe('the report of a golden run', () => {
       metrics: { 'mrr@5': aMetric(0.8) },
       segments: { 'lang=en': { 'mrr@5': aMetric(0.4, { n: 7 }) } },
     });
-    expect(text).toMatch(/lang=en +0\.4 \(0\.35 to 0\.45\) +7/);
+    expect(text).toMatch(/lang=en +0\.4 \(0\.35-0\.45\) +7/);
   });
 
   it('says of a run that goes on that its scores are provisional, and of an escalation why it runs', () => {
