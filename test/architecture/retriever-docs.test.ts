@@ -41,13 +41,12 @@ describe('docs/how-to/retrievers.md', () => {
     expect(createPipelines(config, silentLogger)).toHaveLength(1);
   });
 
-  it('has a section for every kind of retriever and embedder, and names every kind of reranker', () => {
-    const headings = new Set([...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading));
+  it('has an example of every kind of retriever, embedder and reranker', () => {
     const retrievers = kindsOf(configJsonSchema(), 'retriever');
     const embedders = kindsOf(configJsonSchema(), 'embedder');
     expect([retrievers.length, embedders.length]).toEqual([6, 2]);
-    expect(retrievers.filter((kind) => !headings.has(kind))).toEqual([]);
-    expect(embedders.filter((kind) => !headings.has(`Embedder: ${kind}`))).toEqual([]);
+    expect(retrievers.filter((kind) => !page.includes(`retriever:\n  kind: ${kind}\n`))).toEqual([]);
+    expect(embedders.filter((kind) => !page.includes(`\n  kind: ${kind}\n`))).toEqual([]);
     for (const kind of ['tei', 'cohere']) expect(page).toMatch(new RegExp(`reranker:\\n +kind: ${kind}\\n`));
   });
 });
