@@ -70,7 +70,7 @@ const reading = `How to read them:
   (\`interval_seconds\`) and once more when it ends: to an OpenTelemetry Collector, or to any backend that takes it. Names and labels stay, and no
   unit is named, so that a Prometheus behind it (\`--web.enable-otlp-receiver\`) has the series of the rules; \`job\` is
   \`service.name\`, \`recalld\`. The log says when it begins to fail and when it is well again. \`send\` says what goes there: metrics
-  unless it is told otherwise, and [scores of live queries](../explanation/judging.md#back-to-the-tracing-platform).
+  unless it is told otherwise, and [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform).
 - **Scraping.** No metric has a label that Prometheus gives to targets (\`job\`, \`instance\`, \`namespace\`): the scrape config
   needs no \`honor_labels\`.`;
 
