@@ -8,7 +8,7 @@
  *
  * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. `--from` is fitted
  * on, `--check` is only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts, `--report` is
- * bench/results/diagnosis-fit.json. Same files and day, same bytes. The method is in docs/explanation/diagnosis.md.
+ * bench/results/diagnosis-fit.json. Same files and day, same bytes. The method is in docs/explanation/diagnosis-accuracy.md.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

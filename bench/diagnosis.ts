@@ -6,7 +6,7 @@
  *
  * `--scale 2` draws twice as many worlds of each kind. `--training` looks at the worlds that the weights were set on,
  * `--calibrating` at others. `--record` keeps what they showed, for `npx tsx bench/diagnosis-fit.ts`. The tables are in
- * docs/explanation/diagnosis.md.
+ * docs/explanation/diagnosis-accuracy.md.
  */
 import { pathToFileURL } from 'node:url';
 import type { Cause } from '../src/incidents/diagnosis/rules/cause.ts';

@@ -1,4 +1,4 @@
-/** docs/explanation/diagnosis.md is written by hand, but for what the bench of diagnoses came to: that is put between two comments. */
+/** docs/explanation/diagnosis-accuracy.md is written by hand, except for the benchmark results between two pairs of comments. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Reliability, Stated } from '../../bench/diagnosis/fit/reliability.ts';
@@ -8,7 +8,7 @@ import { readResult } from '../../bench/result-file.ts';
 import { code, type Page, table } from './page.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const file = 'docs/explanation/diagnosis.md';
+const file = 'docs/explanation/diagnosis-accuracy.md';
 const beginOf = (name: string): string => `<!-- From bench/results/${name}.json by \`npm run gen\`. -->`;
 const end = '<!-- Until here. -->';
 
@@ -18,13 +18,13 @@ export function diagnosisPage(): Page {
   return { path: file, text: filled(fitted, 'diagnosis', (result) => paragraphsOf(result as DiagnosisResult)) };
 }
 
-/** Puts what was measured between the two comments. */
+/** Returns `text` with the results of a benchmark between its two comments. */
 function filled(text: string, name: string, paragraphs: (result: unknown) => string[]): string {
   const begin = beginOf(name);
   const [before, rest] = text.split(begin);
   const until = rest?.indexOf(end) ?? -1;
   if (before === undefined || rest === undefined || until === -1)
-    throw new Error(`${file} has lost the place of what was measured for ${name}.`);
+    throw new Error(`${file} does not have the comments that enclose the results of ${name}.`);
   const result = readResult(path.join(root, `bench/results/${name}.json`));
   return `${before}${[begin, ...paragraphs(result), end].join('\n\n')}${rest.slice(until + end.length)}`;
 }
@@ -32,7 +32,7 @@ function filled(text: string, name: string, paragraphs: (result: unknown) => str
 const left = {
   shape: 'pipelines of other shapes',
   fault: 'other kinds of faults',
-  cause: 'the right cause is struck from the list',
+  cause: 'the right cause is removed',
   check: 'worlds of another make',
 } as const satisfies Readonly<Record<Comparison['left'], string>>;
 
@@ -40,7 +40,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
   const { worlds, kinds, day, sha256 } = provenance;
   const counts = Object.entries(worlds).map(([source, count]) => `${count} (${source})`);
   return [
-    `By ${code('npx tsx bench/diagnosis-fit.ts')} on ${day}: evaluations ${counts.join(' and ')}, ${kinds} kinds; temperature ${temperature}; SHA-256 of the evaluations ${sha256}.`,
+    `Fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day}: evaluations ${counts.join(' and ')}, ${kinds} kinds; temperature ${temperature}; SHA-256 of the evaluations ${sha256}.`,
     table(
       [
         'Not seen by the fit',
@@ -59,7 +59,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
       ),
     ),
     table(
-      ['Not seen by the fit', 'Stated probability', 'Named', 'Right', 'Share', 'Stated, mean'],
+      ['Not seen by the fit', 'Stated probability', 'Named', 'Right', 'Share', 'Mean stated'],
       comparisons.flatMap(({ left: of, fitted }) =>
         of === 'cause' ? [] : fitted.stated.map((stated) => [left[of], ...statedCells(stated)]),
       ),
@@ -96,9 +96,9 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
   const faults = kinds.filter(({ isQuiet }) => !isQuiet);
   const quiet = kinds.filter(({ isQuiet }) => isQuiet);
   return [
-    `By ${code(command)} on ${date} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes).`,
+    `Measured with ${code(command)} on ${date} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes).`,
     table(
-      ['Confidence', 'Named', 'Right', 'Share', 'Stated, mean; of two causes what both have'],
+      ['Confidence', 'Named', 'Right', 'Share', 'Mean stated probability (of two causes: the sum)'],
       levels.map(({ confidence, named, right, stated }) => [
         confidence,
         `${named}`,
@@ -107,9 +107,9 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
         named === 0 ? '-' : stated.toFixed(2),
       ]),
     ),
-    table(['Stated probability', 'Named', 'Right', 'Share', 'Stated, mean'], stated.map(statedCells)),
+    table(['Stated probability', 'Named', 'Right', 'Share', 'Mean stated'], stated.map(statedCells)),
     table(
-      ['Worlds', 'Drawn', 'Right', 'Of these one of two', 'No cause named', 'Wrong'],
+      ['Worlds', 'Drawn', 'Right', 'One of two', 'No cause named', 'Wrong'],
       [
         summaryRow(`${faults.length} kinds of faults`, faults),
         summaryRow(`${quiet.length} kinds of quiet streams`, quiet),

@@ -1,4 +1,4 @@
-/** docs/explanation/diagnosis-weights.md: what each sign says of each cause. */
+/** docs/explanation/diagnosis-weights.md: the weight of each sign for each cause. */
 import { causeTexts, namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { reaches } from '../../src/incidents/diagnosis/rules/effects.ts';
 import { judgedEstimates, judgedWeightOf, priorOf, weightOf } from '../../src/incidents/diagnosis/rules/estimates.ts';
@@ -40,17 +40,17 @@ export function diagnosisWeightsPage(): Page {
     'docs/explanation/diagnosis-weights.md',
     ['src/incidents/diagnosis/rules'],
     [
-      '# What each sign says of each cause',
-      'How these are put together is in [diagnosis.md](diagnosis.md).',
-      table(['Cause', 'Means', 'What to do first', 'What shows that it is this one'], causes),
+      '# Diagnosis weights',
+      '[Diagnosis](diagnosis.md) explains how recalld combines these weights.',
+      table(['Cause', 'Means', 'What to do first', 'How to confirm it'], causes),
       '## What each cause can bring about',
-      'A cause is offered only when it can bring about at least half of one thing that is in alarm. *Through*: the queries by which it moves a score of a golden run; those of no other cause count for it.',
-      table(['Cause', 'Can move', 'Through'], reach),
+      'recalld offers a cause only if it can explain at least half of the size of a firing alert. *Through* names the queries through which the cause changes a golden score.',
+      table(['Cause', 'Can affect', 'Through'], reach),
       '## Weights',
-      `Weights are in nats, relative to ${code('unknown')}. Each is shown as it was judged and, after the arrow, as it was fitted; how is in [diagnosis.md](diagnosis.md#how-the-weights-were-estimated). What is left out is 0. The sum is divided by the temperature, ${fittedEstimates.temperature}. Each thing that fires and that a cause cannot bring about adds ${signed(fittedEstimates.unexplained)} to it (judged: ${signed(judgedEstimates.unexplained)}).`,
+      `Weights are in nats, relative to ${code('unknown')}. Each row shows the judged weight and, after the arrow, the [fitted weight](diagnosis-accuracy.md#how-the-weights-were-estimated). Missing weights are 0. The sum is divided by the temperature, ${fittedEstimates.temperature}. Each firing alert that a cause cannot explain adds ${signed(fittedEstimates.unexplained)} to it (judged: ${signed(judgedEstimates.unexplained)}).`,
       table(['Sign', 'State', 'Weights, judged → fitted'], rows),
       '## Priors',
-      `ln P(cause) - ln P(${code('unknown')}) before any sign.`,
+      `ln P(cause) - ln P(${code('unknown')}) without any sign.`,
       table(['Cause', 'Judged', 'Fitted'], priors),
     ],
   );
