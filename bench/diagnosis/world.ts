@@ -119,6 +119,8 @@ function lookAt(
     index: [],
     arrivals: null,
     annRecall: shape.hasEmbedder ? observeRecall(asked.live, corpus.chunks, held, shape, broken, random) : null,
+    storeAgreement: null,
+    missedVectors: null,
     canary,
     deployments: deploymentsOf(shape, broken),
     ...coverage,

@@ -6,6 +6,7 @@ import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
 import { describeFailure } from './rules/run-failure.ts';
+import { compareRunWithStore } from './runs/compare-run-with-store.ts';
 import { recoverGoldenRuns } from './runs/end-golden-run.ts';
 import { advanceRotation } from './runs/rotate-golden-set.ts';
 import { askGoldenBatch, runGoldenSet } from './runs/run-golden-set.ts';
@@ -91,7 +92,7 @@ async function endRun(context: Context, { run, pipeline }: FoundRun, signal: Abo
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;
   await logFailure(context, run);
-  if (pipeline.shadowOf === null) await followUp(context, run, pipeline);
+  if (pipeline.shadowOf === null) await followUp(context, run, pipeline, signal);
   await context.hooks.followWithShadows(run, pipeline, signal);
 }
 
@@ -103,9 +104,17 @@ async function logFailure({ db, logger }: Context, { id, pipeline, goldenSet }: 
   logger.warn('the retriever failed queries of a golden run', context);
 }
 
-async function followUp(context: Context, run: GoldenRun, pipeline: WatchedPipeline): Promise<void> {
+async function followUp(
+  context: Context,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  signal: AbortSignal,
+): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
   else await advanceRotation(context, run, pipeline);
+  // Before the diagnosis, which reads it; only of the first set, so that its values are comparable.
+  if (run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set)
+    await compareRunWithStore(context, pipeline, run.id, signal);
   await context.hooks.evaluateChecks([pipeline.name]);
   await context.hooks.diagnose(pipeline.name, run.id);
 }

@@ -73,6 +73,8 @@ const store: readonly MeasurePanel[] = [
     unit: 'short',
     min: 0,
   },
+  { metric: 'recalld_store_agreement_ratio', max: 1 },
+  { metric: 'recalld_missed_documents_foreign_ratio', max: 1 },
   { metric: 'recalld_embedding_canary_median_similarity', max: 1 },
   { metric: 'recalld_embedding_canary_min_similarity', max: 1 },
 ];

@@ -23,8 +23,10 @@ import { firstBadMeasurement } from './first-bad.ts';
 import type { RecordOutcome } from './incidents.ts';
 import { changedMeasures } from './live-alerts.ts';
 import {
+  observeAgreement,
   observeCanary,
   observeDensity,
+  observeMissed,
   observeOwnWork,
   observeRecall,
   observeSamples,
@@ -241,21 +243,35 @@ async function observe(
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
   const firing = summarizeFiring(name, facts.checks, changedMeasures(facts, now));
-  const [observedRun, live, relevance, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
-    await Promise.all([
-      run === null
-        ? null
-        : observeRun(context, run, around, firing.key, await observeLevel(db.golden.runs, run, firing, measured)),
-      observeLive(context, measured, interval, now),
-      observeRelevance(db.measurements, measured, interval),
-      observeStore(db.measurements, measured, interval),
-      observeRecall(db.measurements, measured, interval),
-      observeCanary(db.measurements, measured, interval),
-      context.db.live.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
-      observeDensity(context.db.density.watch, name, density, measured),
-      plan === null ? null : observeTopics(context.db.density.topics, name),
-      context.db.golden.runs.latestSentinels(),
-    ]);
+  const [
+    observedRun,
+    live,
+    relevance,
+    store,
+    annRecall,
+    storeAgreement,
+    missedVectors,
+    canary,
+    deployments,
+    observedDensity,
+    topics,
+    sentinels,
+  ] = await Promise.all([
+    run === null
+      ? null
+      : observeRun(context, run, around, firing.key, await observeLevel(db.golden.runs, run, firing, measured)),
+    observeLive(context, measured, interval, now),
+    observeRelevance(db.measurements, measured, interval),
+    observeStore(db.measurements, measured, interval),
+    observeRecall(db.measurements, measured, interval),
+    observeAgreement(db.measurements, measured, run?.id ?? null, interval),
+    observeMissed(db.measurements, measured, run?.id ?? null, interval),
+    observeCanary(db.measurements, measured, interval),
+    context.db.live.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
+    observeDensity(context.db.density.watch, name, density, measured),
+    plan === null ? null : observeTopics(context.db.density.topics, name),
+    context.db.golden.runs.latestSentinels(),
+  ]);
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
     firing: firing.effects,
@@ -271,6 +287,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     store,
     annRecall,
+    storeAgreement,
+    missedVectors,
     canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),

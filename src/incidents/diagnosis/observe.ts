@@ -16,8 +16,10 @@ import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement
 import { type AlertFacts, trusted } from './firing-alerts.ts';
 import { type Interval, valueBefore, valueOf } from './observe-live.ts';
 import type {
+  ObservedAgreement,
   ObservedCanary,
   ObservedDensity,
+  ObservedMissed,
   ObservedRecall,
   ObservedRun,
   ObservedTopic,
@@ -72,6 +74,8 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   judge: [JUDGE_DRIFT],
   store_size: ['store_vectors'],
   ann_recall: ['ann_recall'],
+  store_agreement: ['store_agreement'],
+  missed_vectors: ['missed_foreign_ratio'],
   canary: ['embedding_canary_median'],
   density: ['query_density'],
   index_documents: ['index_missing_ratio'],
@@ -90,6 +94,8 @@ const drawn: ReadonlySet<string> = new Set<SignName>([
   'language',
   'feedback',
   'ann_recall',
+  'store_agreement',
+  'missed_vectors',
   'index_documents',
   'index_retrieval',
   'index_leftovers',
@@ -134,6 +140,53 @@ export async function observeRecall(
   const { value, ciHigh, details } = newest;
   const before = await valueBefore(measurements, 'ann_recall', interval);
   return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
+}
+
+/** Null without a value of this run, or of a run before the onset. */
+export async function observeAgreement(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  runId: string | null,
+  interval: Interval,
+): Promise<ObservedAgreement | null> {
+  const { newest, earlier } = await ofRun(measurements, latest, 'store_agreement', runId, interval);
+  const before = earlier.at(-1);
+  if (newest === null || before === undefined) return null;
+  const values = earlier.map(({ value }) => value);
+  return {
+    before: before.value,
+    now: newest.value,
+    spread: Math.max(...values) - Math.min(...values),
+    deep: { before: Number(before.details['deep']), now: Number(newest.details['deep']) },
+  };
+}
+
+export async function observeMissed(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  runId: string | null,
+  interval: Interval,
+): Promise<ObservedMissed | null> {
+  const { newest, earlier } = await ofRun(measurements, latest, 'missed_foreign_ratio', runId, interval);
+  if (newest === null) return null;
+  const { value, ciLow, n } = newest;
+  return { before: earlier.at(-1)?.value ?? null, value, ciLow: ciLow ?? value, n };
+}
+
+/** The value that a golden run came to, and those of the day before the onset, oldest first. */
+async function ofRun(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  measure: string,
+  runId: string | null,
+  { pipeline, good }: Interval,
+) {
+  const newest = valueOf(latest, measure);
+  if (newest === null || runId === null || newest.details['run_id'] !== runId) return { newest: null, earlier: [] };
+  const from = new Date(good.getTime() - DAY_MS);
+  const until = new Date(good.getTime() + 1);
+  const earlier = await measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, until);
+  return { newest, earlier };
 }
 
 /** Null when the texts were first embedded after the alarm: then nobody knows what vectors they had. */

@@ -29,6 +29,32 @@ export const pipelineMeasures = {
     },
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 10, confirm: 2, scope: 'pipeline' },
   },
+  store_agreement: {
+    title: 'Agreement with the store',
+    means: 'the share of the documents of golden answers that the store itself finds nearest',
+    note: 'Share of the documents of golden answers that are among the nearest chunks of the store. The level depends on the retriever; a change shows that something between the store and the answers changed.',
+    scale: 'score',
+    every: 86_400,
+    gauge: {
+      name: 'recalld_store_agreement_ratio',
+      help: 'Mean share of the documents of a golden answer that are among as many nearest chunks of the store, over 32 golden queries of the latest golden run.',
+      labels: ['pipeline'],
+      bounds: true,
+    },
+  },
+  missed_foreign_ratio: {
+    title: 'Missed documents with a foreign vector',
+    means: 'the share of missed relevant documents whose stored vector is not that of their text',
+    note: 'Relevant documents that the latest golden run missed and the store has: share whose stored vector is not the one that the embedder makes of their text.',
+    scale: 'share',
+    every: 86_400,
+    gauge: {
+      name: 'recalld_missed_documents_foreign_ratio',
+      help: 'Share of up to 16 stored relevant documents missed by the latest golden run whose vector is not the one that the embedder makes of their text.',
+      labels: ['pipeline'],
+      bounds: 'Wilson',
+    },
+  },
   repeat_density: {
     title: 'Replayed query density',
     subject: 'the density of replayed baseline queries',

@@ -113,6 +113,7 @@ const unaffectedBy: Readonly<
   // The documents are there, so that counts and labels still speak against lost ones.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
+  missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
   // The calls that take long are those that are given up.
   failure_kind: ['timeouts', { live_latency: 'steady' }],
 };

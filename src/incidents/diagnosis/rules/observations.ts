@@ -52,6 +52,9 @@ export interface Observations {
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
+  /** Null where no value belongs to the run, or none to a run before the onset. */
+  readonly storeAgreement: ObservedAgreement | null;
+  readonly missedVectors: ObservedMissed | null;
   readonly canary: ObservedCanary | null;
   /** What is wrong with the index against its manifest, by kind; empty where nobody looks. */
   readonly index: readonly WrongShare[];
@@ -215,6 +218,23 @@ export interface ObservedRecall {
   readonly value: number;
   readonly ciHigh: number;
   readonly k: number;
+}
+
+export interface ObservedAgreement {
+  readonly before: number;
+  readonly now: number;
+  /** Largest minus smallest value of the day before the onset. */
+  readonly spread: number;
+  /** Share of the documents that are among many more nearest ones. */
+  readonly deep: { readonly before: number; readonly now: number };
+}
+
+export interface ObservedMissed {
+  /** Share with a foreign vector, 0..1; null where no run before the onset had a value. */
+  readonly before: number | null;
+  readonly value: number;
+  readonly ciLow: number;
+  readonly n: number;
 }
 
 export interface ObservedCanary {

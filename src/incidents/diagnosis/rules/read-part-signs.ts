@@ -13,8 +13,10 @@ import {
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import type {
   Observations,
+  ObservedAgreement,
   ObservedCanary,
   ObservedDensity,
+  ObservedMissed,
   ObservedRecall,
   ObservedTopic,
   OwnWork,
@@ -36,10 +38,25 @@ const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 export function readPartSigns(
   observed: Omit<Observations, 'run' | 'live' | 'relevance' | 'judge' | 'firing' | 'onset' | 'samples'>,
 ): Sign[] {
-  const { store, annRecall, canary, index, arrivals, deployments, density, topics, sentinel, ownWork } = observed;
+  const {
+    store,
+    annRecall,
+    storeAgreement,
+    missedVectors,
+    canary,
+    index,
+    arrivals,
+    deployments,
+    density,
+    topics,
+    sentinel,
+    ownWork,
+  } = observed;
   return [
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
+    ...(storeAgreement === null ? [] : readAgreement(storeAgreement)),
+    ...(missedVectors === null ? [] : readMissedVectors(missedVectors)),
     ...(canary === null ? [] : [readCanary(canary)]),
     ...readIndex(index),
     ...(arrivals === null ? [] : [readArrivals(arrivals)]),
@@ -71,6 +88,41 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   const was = before === null ? '' : `, ${percentage(before)} before`;
   const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (at most ${percentage(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence);
+}
+
+/** Least change of the agreement that is one, and of one that varies by itself how many times its spread. */
+const AGREEMENT_CHANGED = 0.05;
+const TIMES_SPREAD = 1.5;
+/** A retriever whose answers have less in common with the store does not search by these vectors. */
+const MIN_AGREEMENT = 0.2;
+/** Documents that leave the many nearest as well are not replaced by their neighbors. */
+const FAR = 0.5;
+/** A reranker that gets other candidates has a few from further away. */
+const SOME_FAR = 0.15;
+
+function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
+  if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
+  const numbers = `${percent(now)} of the documents of golden answers are among the nearest of the store, ${percent(before)} before`;
+  const change = now - before;
+  if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))
+    return [sign('store_agreement', 'as_before', `${numbers}.`)];
+  if (change > 0) return [sign('store_agreement', 'rose', `${numbers}.`)];
+  const isFar = deep.before - deep.now >= Math.max(SOME_FAR, FAR * (before - now));
+  const sentence = isFar
+    ? `${numbers}; the others are not near either.`
+    : `${numbers}; most others are among its next nearest.`;
+  return [sign('store_agreement', isFar ? 'fell_far' : 'fell_near', sentence)];
+}
+
+const MIN_MISSED = 3;
+const SOME_FOREIGN = 0.2;
+
+function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
+  // A prefix or another model for documents makes all vectors foreign at all times.
+  if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
+  const sentence = `${percent(value)} of ${n} stored documents that the run missed have a vector that is not that of their text.`;
+  if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence)];
+  return value === 0 ? [sign('missed_vectors', 'own', sentence)] : [];
 }
 
 function readCanary({ median, least, verdict }: ObservedCanary): Sign {

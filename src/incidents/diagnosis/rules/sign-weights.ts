@@ -22,6 +22,8 @@ export const answersAsBefore: SignWeights = {
   results: { disturbed: -1, scrambled: -2.5 },
   documents: { vanished: -1.5, replaced: -2.5 },
   variety: { collapsed: -4 },
+  store_agreement: { fell_near: -2, fell_far: -2.5, rose: -2 },
+  missed_vectors: { foreign: -3 },
   ...textsAsBefore,
 };
 

@@ -75,6 +75,10 @@ export const signStates = {
   /** `shrank`: by 0.5 to 2 %, as in the first minutes of a slow loss. */
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
+  /** Share of the documents of an answer that the store itself finds nearest; `fell_far`: others come from far away. */
+  store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
+  /** Whether stored documents that the run missed have the vectors that the embedder makes of their texts. */
+  missed_vectors: ['own', 'foreign'],
   /** The store against its manifest, where one is given. */
   index_documents: ['whole', 'missing'],
   /** Whether documents of the store are returned for their own text. */
@@ -142,6 +146,8 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   golden_set: ['same'],
   store_size: ['steady'],
   ann_recall: ['steady'],
+  store_agreement: ['as_before'],
+  missed_vectors: ['own'],
   index_documents: ['whole'],
   index_retrieval: ['found'],
   index_leftovers: ['none'],

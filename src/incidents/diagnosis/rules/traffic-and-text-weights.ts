@@ -90,6 +90,8 @@ export const trafficAndTextWeights = {
     ann_recall: { fell: -1 },
     canary: { changed: -3 },
     stage: { candidates: 0.7, filter: -2, later: -2.5 },
+    store_agreement: { as_before: 0.3, fell_near: -1.5, fell_far: -2.5 },
+    missed_vectors: { own: 0.3, foreign: -2 },
   },
   duplicate_results: {
     ...answered,
@@ -109,6 +111,7 @@ export const trafficAndTextWeights = {
     store_size: { grew: 1.5, fell: -2, emptied: -5 },
     index_leftovers: { some: 0.7 },
     canary: { changed: -3 },
+    store_agreement: { fell_far: -2 },
   },
   one_kind_of_query: {
     failures: { most: -4 },
@@ -122,6 +125,8 @@ export const trafficAndTextWeights = {
     labels: { many_gone: -2.5 },
     store_size: { fell: -2, emptied: -4 },
     canary: { changed: -3 },
+    store_agreement: { as_before: -1.5, fell_near: 0.3, fell_far: 0.7, rose: -1 },
+    missed_vectors: { foreign: -2.5 },
   },
   foreign_answers: {
     ...answered,
@@ -143,6 +148,8 @@ export const trafficAndTextWeights = {
     ann_recall: { steady: 0.3, fell: -2 },
     canary: { same: 0.3, changed: -4 },
     density: { steady: 0.3, fell: -1.5, fell_same_questions: -1.5 },
+    store_agreement: { as_before: -3, fell_near: -1, fell_far: 1.5, rose: -2 },
+    missed_vectors: { own: 0.3, foreign: -3 },
   },
   generator: {
     ...answersAsBefore,

@@ -95,6 +95,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     density: { fell: -1, fell_new_questions: -1.5, fell_same_questions: -1 },
     those_left: { stay: 1, move: -4.5 },
     stage: { filter: 4, candidates: 0.3, later: -2.5 },
+    store_agreement: { as_before: -3, fell_near: 1.5, fell_far: -0.5, rose: -3 },
+    missed_vectors: { own: 0.3, foreign: -3 },
   },
   index_parameters: {
     ...answered,
@@ -110,13 +112,16 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -3 },
     labels: { alive: 0.5, many_gone: -1.5 },
     store_size: { steady: 0.3, fell: -1, emptied: -3 },
-    ann_recall: { steady: -4, fell: 4 },
+    // The store is asked with the settings of its index; the retriever may set its own for each search.
+    ann_recall: { steady: -1.5, fell: 4 },
     index_settings: { changed: 3 },
     index_retrieval: { not_found: 2.5, found: -1.5 },
     index_models: { mixed: -2, one: 0.5 },
     canary: { changed: -3 },
     those_left: { stay: -1.5, move: 0.3 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
+    store_agreement: { as_before: -3, fell_near: 3.5, fell_far: -1, rose: -3 },
+    missed_vectors: { own: 0.3, foreign: -3 },
   },
   index_lost_documents: {
     ...answered,
@@ -141,6 +146,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_documents: { missing: 4, whole: -4 },
     index_retrieval: { not_found: -2 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
+    store_agreement: { as_before: 0.7, fell_near: -2, fell_far: -3, rose: -1 },
+    missed_vectors: { foreign: -1.5 },
   },
   index_behind: {
     ...answersAsBefore,
@@ -169,6 +176,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_size: { steady: -1, grew: 1.5, fell: -1.5, emptied: -4 },
     index_leftovers: { some: 0.5 },
     stage: { candidates: 0.5, filter: -1.5, later: -2 },
+    store_agreement: { as_before: 0.3, fell_near: -2, fell_far: -2.5, rose: -1 },
+    missed_vectors: { foreign: -1 },
   },
   ids_renamed: {
     ...answered,
@@ -187,6 +196,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     labels: { some_gone: -0.5, many_gone: 1.5 },
     store_size: { steady: 0.5, fell: -2, emptied: -5 },
     stage: { candidates: 0.5, filter: -2, later: -2 },
+    store_agreement: { as_before: 0.3, fell_near: -1, rose: -2 },
   },
   old_index: {
     ...answered,
@@ -207,6 +217,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_documents: { missing: 1.5 },
     index_leftovers: { some: 1.5, none: -2 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
+    store_agreement: { as_before: 0.3, fell_near: -0.5, rose: -1 },
+    missed_vectors: { foreign: -1.5 },
   },
   split_index: {
     ...answered,
@@ -219,6 +231,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_size: { emptied: -4 },
     segment: { one: -1.5 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
+    store_agreement: { fell_near: 0.3, fell_far: 0.3, rose: -2 },
+    missed_vectors: { foreign: -1.5 },
   },
   one_segment: {
     foreign_lists: { some: -2.5 },
@@ -229,6 +243,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     variety: { collapsed: -3 },
     store_size: { emptied: -4 },
     canary: { changed: -3 },
+    store_agreement: { as_before: -1, fell_far: 0.5, rose: -1.5 },
+    missed_vectors: { foreign: -1.5 },
   },
   random_answers: {
     ...answered,
@@ -237,7 +253,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     empty_answers: { some: -2, most: -5 },
     answer_length: { cut: -4, thinned: -2 },
     score: { steady: -3, unsure: -0.5, fell: 0.5 },
-    results: { intact: -5, disturbed: -3, scrambled: 2 },
+    results: { intact: -5, disturbed: -1.5, scrambled: 2 },
     order: { changed: -3 },
     documents: { replaced: -0.5 },
     renamed: { one_to_one: -5, not: 0.3 },
@@ -248,6 +264,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     canary: { same: 0.5, changed: -4 },
     those_left: { stay: -2 },
     foreign_lists: { none: 0.3, some: -0.5 },
+    store_agreement: { as_before: -4, fell_near: -1.5, fell_far: 3, rose: -3 },
+    missed_vectors: { foreign: -3 },
   },
   cut_off_answers: {
     ...answered,
@@ -262,6 +280,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     again: { alternates: -2, differs: -3 },
     canary: { changed: -2.5 },
     stage: { candidates: -2, filter: -1.5, later: 0.7 },
+    store_agreement: { as_before: 0.3, fell_near: -1.5, fell_far: -2.5 },
+    missed_vectors: { foreign: -2 },
   },
   ranking: {
     ...answered,
@@ -279,6 +299,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     canary: { changed: -3 },
     those_left: { move: -2.5 },
     stage: { candidates: -3.5, filter: -3, later: 2.5 },
+    store_agreement: { fell_near: 0.5, fell_far: -3, rose: 4.5 },
+    missed_vectors: { own: 0.3, foreign: -3 },
   },
   deployment: {
     foreign_lists: { some: -2.5 },
@@ -299,6 +321,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     canary: { changed: -1.5 },
     deployment: { none: -5, index: 3, embedder: 3, retriever: 3, golden: -1 },
     those_left: { stay: -0.5, move: 0.3 },
+    store_agreement: { fell_near: 0.3, fell_far: 0.3, rose: 0.3 },
+    missed_vectors: { foreign: -1 },
   },
   embedding_model: {
     ...answered,
@@ -322,6 +346,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_models: { mixed: 4.5, one: -1 },
     index_retrieval: { not_found: 2.5, found: -1 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
+    store_agreement: { as_before: 0.3, fell_far: 0.7 },
+    missed_vectors: { own: -1, foreign: 5 },
   },
   judge: {
     judge: { same: -5, changed: 5 },
@@ -352,6 +378,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     live_relevance: { as_before: 0.5, fell: -1.5 },
     store_size: { steady: 0.5, fell: -2, emptied: -4 },
     deployment: { golden: 1.5 },
+    store_agreement: { as_before: 0.5, fell_near: -2, fell_far: -3, rose: -2 },
+    missed_vectors: { foreign: -3 },
   },
   recalld: {
     failures: { some: -1, most: -1.5 },

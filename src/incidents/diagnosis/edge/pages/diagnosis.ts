@@ -189,6 +189,8 @@ const places: Record<Sign['name'], Place> = {
   golden_set: runs,
   store_size: measures,
   ann_recall: measures,
+  store_agreement: measures,
+  missed_vectors: onRun('worst', 'Queries of the run'),
   canary: measures,
   index_documents: onPage('index', 'missing', 'Index'),
   index_retrieval: onPage('index', 'unretrievable', 'Index'),

@@ -85,6 +85,8 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     relevance: null,
     judge: null,
     store: { before: 1000, now: 1000 },
+    storeAgreement: null,
+    missedVectors: null,
     annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
     index: [],
     arrivals: null,
@@ -328,6 +330,24 @@ describe('a diagnosis', () => {
     [
       'index_parameters',
       { annRecall: { before: 0.98, value: 0.6, ciHigh: 0.66, k: 10 }, answers: { ...fallen, kept: 0.7 } },
+    ],
+    [
+      'index_parameters',
+      {
+        storeAgreement: { before: 1, now: 0.7, spread: 0, deep: { before: 1, now: 1 } },
+        answers: { ...fallen, kept: 0.7 },
+      },
+    ],
+    [
+      'ranking',
+      {
+        storeAgreement: { before: 0.6, now: 1, spread: 0.02, deep: { before: 1, now: 1 } },
+        answers: { ...fallen, kept: 0.7, disorder: 0.3 },
+      },
+    ],
+    [
+      'embedding_model',
+      { missedVectors: { before: 0, value: 0.8, ciLow: 0.5, n: 16 }, answers: { ...fallen, kept: 0.7 } },
     ],
     [
       'embedding_model',

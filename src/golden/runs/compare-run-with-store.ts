@@ -1,0 +1,30 @@
+/** Gives the comparison of answers with the store what a golden run retrieved and missed. */
+import type { Context } from '../../core/context.ts';
+import { compareWithStore } from '../../index/probes/compare-with-store.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { readComparedSide } from './stored-runs.ts';
+
+/** Does nothing for a run that is not complete. Rejects only with the reason of `signal`, and of the database. */
+export async function compareRunWithStore(
+  context: Context,
+  pipeline: WatchedPipeline,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (pipeline.store === null || pipeline.embedder === null) return;
+  const run = await context.db.golden.runs.find(runId);
+  if (run?.status !== 'completed' || run.finishedAt === null) return;
+  const { queries, answers, settings } = await readComparedSide(context, run);
+  const k = Math.max(...settings.cutoffs);
+  const found = new Map(answers.map((one) => [one.queryId, one]));
+  const answered = queries.flatMap(({ id, text, judgments }) => {
+    const answer = found.get(id);
+    if (answer?.outcome !== 'ok') return [];
+    const documents = answer.documents.slice(0, k).map((one) => one.id);
+    const missed = judgments
+      .filter(({ documentId, grade }) => grade >= settings.relevanceLevel && !documents.includes(documentId))
+      .map(({ documentId }) => documentId);
+    return [{ id, text, documents, missed }];
+  });
+  await compareWithStore(context, pipeline, { id: run.id, finishedAt: run.finishedAt, answered }, signal);
+}

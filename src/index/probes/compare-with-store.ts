@@ -1,0 +1,187 @@
+/** Compares the answers of a golden run with what the store itself finds, which tells a fault of the store from one before it. */
+import { createHash } from 'node:crypto';
+import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { Context } from '../../core/context.ts';
+import { mean, summarize } from '../../math/stats/descriptive.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
+
+export interface AnsweredQuery {
+  readonly id: string;
+  readonly text: string;
+  /** Ids of the documents returned, best first, at most as many as a user gets. */
+  readonly documents: readonly string[];
+  /** Ids of the relevant documents that were not returned. */
+  readonly missed: readonly string[];
+}
+
+export interface AnsweredRun {
+  readonly id: string;
+  readonly finishedAt: Date;
+  readonly answered: readonly AnsweredQuery[];
+}
+
+/** Queries that are searched in the store; the same ones each time, while the golden set has them. */
+const MAX_QUERIES = 32;
+const MIN_QUERIES = 5;
+/** The store is asked for this many times the documents of an answer, to tell near replacements from far ones. */
+export const DEEPER = 4;
+const MAX_MISSED = 16;
+/** A document that its own text finds stands among so many. */
+const FOUND_AMONG = 10;
+/** Minimum cosine of a stored vector to that of its text where the config sets none. */
+const MIN_COSINE = 0.98;
+const PATIENCE_MS = 30_000;
+
+type Compared =
+  | { readonly reason: string; readonly message: string }
+  | (Pick<Measurement, 'value' | 'n' | 'ciLow' | 'ciHigh' | 'ciMethod'> & { readonly details: Measurement['details'] });
+
+/**
+ * Measures `store_agreement`, the mean share of the documents of an answer that are among as many nearest of the store,
+ * and `missed_foreign_ratio`, the share of relevant documents that the run missed although they are stored, whose vector
+ * is not the one that the embedder makes of their text. Records why a value is missing. Rejects only with the reason of
+ * `signal`.
+ */
+export async function compareWithStore(
+  context: Context,
+  { name, store, embedder }: ProbedPipeline,
+  run: AnsweredRun,
+  signal: AbortSignal,
+): Promise<void> {
+  if (store === null || embedder === null) return;
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const embed = async (texts: readonly string[]): Promise<readonly Float32Array[]> => {
+    const answer = await embedder.embed(texts, bounded);
+    if (answer.kind === 'failed') throw new NoValue('embedder_failed', answer.message);
+    return answer.vectors;
+  };
+  const measured = async (measure: string, work: () => Promise<Compared>): Promise<MeasurementOutcome> => {
+    const gap = (reason: string, message: string): MeasurementOutcome => ({
+      ...gapNow(name, measure, context.clock.now(), reason, { message, run_id: run.id }),
+      windowStart: run.finishedAt,
+      windowEnd: run.finishedAt,
+    });
+    try {
+      const found = await work();
+      if ('reason' in found) return gap(found.reason, found.message);
+      const details = { ...found.details, run_id: run.id };
+      const own = valueNow(name, measure, context.clock.now(), { ...found, details });
+      return { ...own, windowStart: run.finishedAt, windowEnd: run.finishedAt };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof NoValue) return gap(error.reason, error.message);
+      if (bounded.aborted) return gap('timeout', `The store or the embedder took more than ${PATIENCE_MS / 1000} s.`);
+      throw error;
+    }
+  };
+  const plan = context.indexPlans.find(({ pipeline }) => pipeline === name);
+  const reader = { store, embed, signal: bounded };
+  await context.db.measurements.record([
+    await measured('store_agreement', () => agreementWith(reader, run.answered)),
+    await measured('missed_foreign_ratio', () =>
+      foreignAmongMissed(reader, run.answered, plan?.embedPrefix ?? '', plan?.leastCosine ?? MIN_COSINE),
+    ),
+  ]);
+}
+
+/** Why a comparison has no value. */
+class NoValue extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+interface Reader {
+  readonly store: VectorStore;
+  /** @throws NoValue */
+  readonly embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>;
+  readonly signal: AbortSignal;
+}
+
+async function agreementWith(reader: Reader, answered: readonly AnsweredQuery[]): Promise<Compared> {
+  const queries = inFixedOrder(answered.filter(({ documents }) => documents.length > 0)).slice(0, MAX_QUERIES);
+  if (queries.length < MIN_QUERIES)
+    return { reason: 'too_few_answers', message: `Fewer than ${MIN_QUERIES} golden queries were answered.` };
+  const vectors = await reader.embed(queries.map(({ text }) => text));
+  const near: number[] = [];
+  const deep: number[] = [];
+  for (const [place, { documents }] of queries.entries()) {
+    const ids = await nearestIds(reader, vectors[place], DEEPER * documents.length);
+    near.push(shareIn(documents, ids.slice(0, documents.length)));
+    deep.push(shareIn(documents, ids));
+  }
+  const { mean: value, ciLow, ciHigh, ciMethod, n } = summarize(near, 'recall');
+  return { value, n, ciLow, ciHigh, ciMethod, details: { deep: mean(deep) } };
+}
+
+async function foreignAmongMissed(
+  reader: Reader,
+  answered: readonly AnsweredQuery[],
+  prefix: string,
+  leastCosine: number,
+): Promise<Compared> {
+  const missed = [...new Set(inFixedOrder(answered).flatMap((query) => query.missed))].slice(0, MAX_MISSED);
+  const chunks = missed.length === 0 ? [] : valueOf(await reader.store.chunks(missed, reader.signal));
+  const texts = missed.flatMap((id) => {
+    const content = chunks.find((one) => one.id === id && (one.content ?? '') !== '')?.content ?? null;
+    return content === null ? [] : [{ id, text: `${prefix}${content}` }];
+  });
+  if (texts.length === 0)
+    return { reason: 'none_missed', message: 'The run missed no relevant document whose text the store has.' };
+  const vectors = await reader.embed(texts.map(({ text }) => text));
+  let foreign = 0;
+  for (const [place, { id }] of texts.entries())
+    if (!(await isFoundBy(reader, vectors[place], id, leastCosine))) foreign += 1;
+  const value = foreign / texts.length;
+  const { low, high } = wilsonInterval(value, texts.length, 0.95);
+  return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson', details: {} };
+}
+
+async function isFoundBy(
+  { store, signal }: Reader,
+  vector: Float32Array | undefined,
+  id: string,
+  leastCosine: number,
+): Promise<boolean> {
+  if (vector === undefined) throw new NoValue('embedder_failed', 'The embedder returned too few vectors.');
+  const request = { vector, k: FOUND_AMONG, filter: {}, exact: false, withContent: false } as const;
+  const { neighbours } = valueOf(await store.nearest(request, signal));
+  return neighbours.some((one) => one.id === id && one.similarity >= leastCosine);
+}
+
+/** Distinct ids of the nearest chunks, best first. */
+async function nearestIds(
+  { store, signal }: Reader,
+  vector: Float32Array | undefined,
+  k: number,
+): Promise<readonly string[]> {
+  if (vector === undefined) throw new NoValue('embedder_failed', 'The embedder returned too few vectors.');
+  const { neighbours } = valueOf(
+    await store.nearest({ vector, k, filter: {}, exact: false, withContent: false }, signal),
+  );
+  return [...new Set(neighbours.map(({ id }) => id))];
+}
+
+/** @throws NoValue */
+function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
+  if (outcome.kind === 'ok') return outcome.value;
+  throw outcome.kind === 'unsupported'
+    ? new NoValue('unsupported', outcome.reason)
+    : new NoValue('store_failed', outcome.message);
+}
+
+function shareIn(documents: readonly string[], ids: readonly string[]): number {
+  const known = new Set(ids);
+  return documents.filter((id) => known.has(id)).length / documents.length;
+}
+
+/** By a hash of their ids, so that the first of them are a random sample that stays the same. */
+function inFixedOrder(queries: readonly AnsweredQuery[]): AnsweredQuery[] {
+  const place = new Map(queries.map(({ id }) => [id, createHash('sha256').update(id).digest('hex')]));
+  return queries.toSorted((a, b) => ((place.get(a.id) ?? '') < (place.get(b.id) ?? '') ? -1 : 1));
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { createDb } from '../../../../src/app/database.ts';
+import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
+import type { VectorStore } from '../../../../src/connectors/stores/vector-store.ts';
+import { type AnsweredQuery, compareWithStore } from '../../../../src/index/probes/compare-with-store.ts';
+import { aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { failed, neighbours, ok, scriptedStore } from '../../../support/scripted-store.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+
+const database = useDatabase();
+const never = new AbortController().signal;
+let pipelines = 0;
+
+/** Each text is a direction of its own. */
+const embedder: Embedder = {
+  identity: 'openai/small',
+  embed: async (texts) => ({
+    kind: 'vectors',
+    latencyMs: 1,
+    vectors: texts.map((text) => Float32Array.of(Number(text))),
+  }),
+};
+
+/** The query n finds the documents n0 to n39, of which those of its number are nearest. */
+const nearby: VectorStore = scriptedStore({
+  nearest: ({ vector, k }) =>
+    ok(neighbours(...Array.from({ length: k }, (_, rank) => [`${vector[0]}-${rank}`, 1 - rank / 100] as const))),
+  chunks: (ids) => ok(ids.map((id) => ({ id, version: null, content: id.split('-')[0] ?? null }))),
+});
+
+const answers = (ranks: readonly number[], missed: readonly string[] = []): AnsweredQuery[] =>
+  Array.from({ length: 10 }, (_, query) => ({
+    id: `q${query}`,
+    text: String(query),
+    documents: ranks.map((rank) => `${query}-${rank}`),
+    missed: query === 0 ? missed : [],
+  }));
+
+async function compared(answered: readonly AnsweredQuery[], parts: { store?: VectorStore; embedder?: Embedder } = {}) {
+  const clock = new SteerableClock();
+  const name = `docs-${(pipelines += 1)}`;
+  const db = createDb(database.pool);
+  const context = contextOf({ db, clock, indexPlans: [] });
+  const pipeline = aWatchedPipeline({ name, store: nearby, embedder, ...parts });
+  await compareWithStore(context, pipeline, { id: 'run-1', finishedAt: NOON, answered }, never);
+  const latest = (await db.measurements.latest(clock.now())).filter((one) => one.pipeline === name);
+  return (measure: string) => latest.find((one) => one.measure === measure);
+}
+
+describe('the comparison of golden answers with the store', () => {
+  it('is 1 for a retriever that returns what the store finds nearest', async () => {
+    const latest = await compared(answers([0, 1, 2, 3]));
+    expect(latest('store_agreement')?.newest).toMatchObject({
+      value: 1,
+      n: 10,
+      details: { deep: 1, run_id: 'run-1' },
+      windowEnd: NOON,
+    });
+  });
+
+  it('tells documents that are among the next nearest from those that are far away', async () => {
+    const near = await compared(answers([0, 1, 10, 11]));
+    expect(near('store_agreement')?.newest).toMatchObject({ value: 0.5, details: { deep: 1 } });
+    const far = await compared(answers([0, 1, 98, 99]));
+    expect(far('store_agreement')?.newest).toMatchObject({ value: 0.5, details: { deep: 0.5 } });
+  });
+
+  it('counts the missed documents that their own text does not find', async () => {
+    const latest = await compared(answers([0, 1], ['0-5', '1-12', '2-30']));
+    expect(latest('missed_foreign_ratio')?.newest).toMatchObject({ value: 1, n: 3 });
+    const own = await compared(answers([5, 6], ['0-0', '1-0', '2-0']));
+    expect(own('missed_foreign_ratio')?.newest).toMatchObject({ value: 0, n: 3 });
+  });
+
+  it.each([
+    ['too_few_answers', answers([0]).slice(0, 4), {}],
+    ['store_failed', answers([0]), { store: scriptedStore({ nearest: () => failed('down') }) }],
+    ['unsupported', answers([0]), { store: scriptedStore({}) }],
+    [
+      'embedder_failed',
+      answers([0]),
+      {
+        embedder: {
+          identity: 'openai/small',
+          embed: async () => ({ kind: 'failed', code: 'http_503', message: 'It answered 503.', latencyMs: 1 }) as const,
+        },
+      },
+    ],
+  ] as const)('is unknown with the reason %s', async (reason, answered, parts) => {
+    const latest = await compared(answered, parts);
+    expect(latest('store_agreement')?.gap).toMatchObject({ reason });
+  });
+});
