@@ -473,7 +473,7 @@ export const fittedEstimates: Estimates = {
       repeats: { rose: -2.54 },
       foreign_lists: { some: -0.53 },
       score: { steady: -3.21, unsure: -0.54, fell: 0.35 },
-      results: { disturbed: -3.25, scrambled: 1.98 },
+      results: { disturbed: -1.62, scrambled: 1.98 },
       those_left: { stay: -1.8 },
       order: { changed: -3.04 },
       documents: { replaced: -0.45 },

@@ -35,6 +35,9 @@ export function foreignLists(lists: readonly Lists[]) {
     foreign,
     /** Of those, the list of another query before already: of queries that ask the same. */
     usual,
+    /** Most queries that get one and the same list, now and before. */
+    shared: mostAlike(compared.map(({ now }) => now)),
+    sharedBefore: mostAlike(compared.map(({ old }) => old)),
   };
 }
 
@@ -46,4 +49,8 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
+}
+
+function mostAlike(lists: readonly (readonly string[])[]): number {
+  return Math.max(0, ...countLists(lists.map(keyOf)).values());
 }

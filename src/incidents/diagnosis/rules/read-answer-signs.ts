@@ -22,6 +22,7 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readDocuments(answers),
     ...readRenamed(answers),
     ...readForeign(answers),
+    ...readShared(answers),
     ...readRepeats(answers, texts),
     ...(texts === null ? [] : readTextLength(answers, texts)),
   ];
@@ -137,6 +138,18 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   if (foreign >= Math.max(MIN_FOREIGN, FOREIGN_SHARE * compared, 2 * usual))
     return [sign('foreign_lists', 'some', sentence)];
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
+}
+
+/** More queries than these do not get the same list by chance. */
+const MIN_SHARED = 5;
+const SHARED_SHARE = 0.05;
+
+function readShared({ foreign: { compared, shared, sharedBefore } }: ChangedAnswers): Sign[] {
+  if (compared < MIN_ANSWERS) return [];
+  const sentence = `${shared} of ${compared} queries get one and the same list, ${sharedBefore} before.`;
+  if (shared >= Math.max(MIN_SHARED, SHARED_SHARE * compared, 2 * sharedBefore))
+    return [sign('shared_list', 'rose', sentence)];
+  return shared <= Math.max(2, sharedBefore) ? [sign('shared_list', 'as_before', sentence)] : [];
 }
 
 const MORE_REPEATED = 0.1;

@@ -36,6 +36,8 @@ export const signStates = {
   repeats: ['as_before', 'rose'],
   /** Answers that are the list of another query. */
   foreign_lists: ['none', 'some'],
+  /** Whether many queries get one and the same list. */
+  shared_list: ['as_before', 'rose'],
   /** The measure in alarm, over the queries that were answered in both runs and whose labels are alive. */
   score: ['steady', 'unsure', 'fell'],
   /** Share of the documents of a query that it still gets. */
@@ -125,6 +127,7 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   text_length: ['as_before'],
   repeats: ['as_before'],
   foreign_lists: ['none'],
+  shared_list: ['as_before'],
   score: ['steady'],
   results: ['intact'],
   those_left: signStates.those_left,

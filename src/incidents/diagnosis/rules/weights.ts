@@ -233,6 +233,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { fell_near: 0.3, fell_far: 0.3, rose: -2 },
     missed_vectors: { foreign: -1.5 },
+    shared_list: { rose: -2 },
   },
   one_segment: {
     foreign_lists: { some: -2.5 },
@@ -245,6 +246,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     canary: { changed: -3 },
     store_agreement: { as_before: -1, fell_far: 0.5, rose: -1.5 },
     missed_vectors: { foreign: -1.5 },
+    shared_list: { rose: -1 },
   },
   random_answers: {
     ...answered,
@@ -266,6 +268,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     foreign_lists: { none: 0.3, some: -0.5 },
     store_agreement: { as_before: -4, fell_near: -1.5, fell_far: 3, rose: -3 },
     missed_vectors: { foreign: -3 },
+    shared_list: { as_before: -0.3, rose: 4.5 },
   },
   cut_off_answers: {
     ...answered,
@@ -323,6 +326,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     those_left: { stay: -0.5, move: 0.3 },
     store_agreement: { fell_near: 0.3, fell_far: 0.3, rose: 0.3 },
     missed_vectors: { foreign: -1 },
+    shared_list: { rose: -1 },
   },
   embedding_model: {
     ...answered,
@@ -348,6 +352,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: 0.3, fell_far: 0.7 },
     missed_vectors: { own: -1, foreign: 5 },
+    shared_list: { rose: 1 },
   },
   judge: {
     judge: { same: -5, changed: 5 },

@@ -168,6 +168,7 @@ const places: Record<Sign['name'], Place> = {
   text_length: regressed,
   repeats: regressed,
   foreign_lists: regressed,
+  shared_list: regressed,
   score: regressed,
   results: regressed,
   those_left: regressed,

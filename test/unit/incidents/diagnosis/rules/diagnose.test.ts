@@ -28,7 +28,7 @@ const unchanged: ChangedAnswers = {
   appeared: 0,
   emptyBefore: 0,
   empty: 0,
-  foreign: { compared: 100, foreign: 0, usual: 0 },
+  foreign: { compared: 100, foreign: 0, usual: 0, shared: 1, sharedBefore: 1 },
   repeated: { before: 0, now: 0 },
 };
 const fallen: Partial<ChangedAnswers> = {
@@ -255,7 +255,26 @@ describe('a diagnosis', () => {
         store: { before: 1000, now: 670 },
       },
     ],
-    ['foreign_answers', { answers: { ...fallen, kept: 0.7, foreign: { compared: 100, foreign: 30, usual: 0 } } }],
+    [
+      'random_answers',
+      {
+        answers: {
+          ...fallen,
+          kept: 0.7,
+          foreign: { compared: 100, foreign: 0, usual: 0, shared: 25, sharedBefore: 1 },
+        },
+      },
+    ],
+    [
+      'foreign_answers',
+      {
+        answers: {
+          ...fallen,
+          kept: 0.7,
+          foreign: { compared: 100, foreign: 30, usual: 0, shared: 2, sharedBefore: 1 },
+        },
+      },
+    ],
     [
       'truncated_texts',
       {
