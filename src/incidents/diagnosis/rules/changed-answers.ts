@@ -14,8 +14,8 @@ import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { mean, moments } from '../../../math/stats/descriptive.ts';
 import { studentTInterval } from '../../../math/stats/intervals.ts';
 import type { LossPart } from './effects.ts';
-import { type ForeignLists, foreignLists, type Lists } from './foreign-lists.ts';
-import { hurtKind, hurtSegment } from './hurt-groups.ts';
+import { commonNewcomer, type ForeignLists, foreignLists, type Lists } from './foreign-lists.ts';
+import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
 
 export interface ChangedAnswers {
   /** Queries that both runs were asked and answered, with or without documents. */
@@ -46,6 +46,7 @@ export interface ChangedAnswers {
   readonly emptyBefore: number;
   readonly empty: number;
   readonly foreign: ForeignLists;
+  readonly newcomer: ReturnType<typeof commonNewcomer>;
   /** Share of the results that came before in the same answer already. */
   readonly repeated: { readonly before: number; readonly now: number };
 }
@@ -102,6 +103,7 @@ export function changedAnswers(
     emptyBefore: lists.filter((list) => list.old.length === 0).length,
     empty: lists.filter((list) => list.now.length === 0).length,
     foreign: foreignLists(lists),
+    newcomer: commonNewcomer(full),
     repeated: {
       before: repeatedShare(lists.map(({ old: was }) => was)),
       now: repeatedShare(lists.map((list) => list.now)),
@@ -237,6 +239,7 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: Read
     /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
     parts,
     segment: hurtSegment(losses, after.settings),
+    segments: hurtSegments(losses, after.settings.segmentKeys),
     /** Of the kinds that the texts of queries tell: script, language, length and traits. */
     kind: hurtKind(losses),
   };

@@ -107,6 +107,8 @@ const unaffectedBy: Readonly<
 > = {
   index_documents: ['missing', { ...answersHealthy, ...countsHealthy }],
   gone_documents: ['lost', answersHealthy],
+  // What queries retrieved is read of the answers that are not empty.
+  empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
   // Golden queries ask for a number of results of their own.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],

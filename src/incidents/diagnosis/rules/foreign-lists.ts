@@ -35,9 +35,6 @@ export function foreignLists(lists: readonly Lists[]) {
     foreign,
     /** Of those, the list of another query before already: of queries that ask the same. */
     usual,
-    /** Most queries that get one and the same list, now and before. */
-    shared: mostAlike(compared.map(({ now }) => now)),
-    sharedBefore: mostAlike(compared.map(({ old }) => old)),
   };
 }
 
@@ -51,6 +48,18 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-function mostAlike(lists: readonly (readonly string[])[]): number {
-  return Math.max(0, ...countLists(lists.map(keyOf)).values());
+/** The document that came new to most queries, beside how many a document comes new to. */
+export function commonNewcomer(lists: readonly Lists[]) {
+  const counts = new Map<string, number>();
+  for (const { old, now } of lists) {
+    const known = new Set(old);
+    for (const id of new Set(now)) if (!known.has(id)) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  return {
+    /** Queries that it came new to; 0 without one. */
+    queries: Math.max(0, ...counts.values()),
+    /** Mean over the documents that any query got before. */
+    usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
+  };
 }

@@ -22,7 +22,7 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readDocuments(answers),
     ...readRenamed(answers),
     ...readForeign(answers),
-    ...readShared(answers),
+    ...readNewcomer(answers),
     ...readRepeats(answers, texts),
     ...(texts === null ? [] : readTextLength(answers, texts)),
   ];
@@ -140,16 +140,16 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** More queries than these do not get the same list by chance. */
-const MIN_SHARED = 5;
-const SHARED_SHARE = 0.05;
+/** A document that comes new to fewer queries may do so by chance. */
+const MIN_COMMON = 5;
+const COMMON_SHARE = 0.12;
+/** The largest of many counts of this mean stays below, were new documents spread over the answers by chance. */
+const largestByChance = (mean: number): number => 4 * mean + 3;
 
-function readShared({ foreign: { compared, shared, sharedBefore } }: ChangedAnswers): Sign[] {
-  if (compared < MIN_ANSWERS) return [];
-  const sentence = `${shared} of ${compared} queries get one and the same list, ${sharedBefore} before.`;
-  if (shared >= Math.max(MIN_SHARED, SHARED_SHARE * compared, 2 * sharedBefore))
-    return [sign('shared_list', 'rose', sentence)];
-  return shared <= Math.max(2, sharedBefore) ? [sign('shared_list', 'as_before', sentence)] : [];
+function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers): Sign[] {
+  const sentence = `One document came new to ${queries} of ${answered} answers.`;
+  const isCommon = queries >= Math.max(MIN_COMMON, COMMON_SHARE * answered, largestByChance(usual));
+  return [sign('common_document', isCommon ? 'rose' : 'as_before', sentence)];
 }
 
 const MORE_REPEATED = 0.1;

@@ -5,7 +5,7 @@ import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
 import { type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
-import type { HurtGroup } from './hurt-groups.ts';
+import type { HurtGroup, HurtSegments } from './hurt-groups.ts';
 import type { ObservedLabels, ObservedLevel, ObservedReference, ObservedRun } from './observations.ts';
 import { readAnswers } from './read-answer-signs.ts';
 import { type Sign, sign } from './signs.ts';
@@ -193,14 +193,26 @@ const ALONE = 0.1;
 const BY_CHANCE = 0.05;
 
 /** Of a segment and a kind that are hurt alone, the one that tells more apart counts: they often hold the same queries. */
-function readGroups({ before, now, segment, kind }: ScoreLoss): Sign[] {
+function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
+  if (segments !== null && !isHurtAlone(segment)) return [readSegments(segments)];
   const isKind = isHurtAlone(kind) && (!isHurtAlone(segment) || contrastOf(kind) > CLEARER * contrastOf(segment));
   return [
     ...(isKind ? [] : readGroup('segment', segment)),
     ...(isHurtAlone(segment) && !isKind ? [] : readGroup('query_kind', kind)),
   ];
 }
+
+function readSegments({ names, others }: HurtSegments): Sign {
+  const shown = names.length > MAX_NAMED ? `${names.slice(0, MAX_NAMED).join(', ')} and others` : names.join(', ');
+  return sign(
+    'segment',
+    'several',
+    `Queries of ${names.length} segments lost (${shown}), those of ${others} others did not.`,
+  );
+}
+
+const MAX_NAMED = 3;
 
 /** How much more a kind must explain than a configured segment. */
 const CLEARER = 1.1;

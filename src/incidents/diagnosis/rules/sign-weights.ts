@@ -9,7 +9,7 @@ export type SignWeights = {
 /** What is not seen while each query gets its own texts, whole and once. */
 export const textsAsBefore: SignWeights = {
   foreign_lists: { some: -4 },
-  shared_list: { rose: -3 },
+  common_document: { rose: -3 },
   query_kind: { one: -2.5 },
   repeats: { rose: -2.5 },
   text_length: { fell: -2.5 },

@@ -36,8 +36,8 @@ export const signStates = {
   repeats: ['as_before', 'rose'],
   /** Answers that are the list of another query. */
   foreign_lists: ['none', 'some'],
-  /** Whether many queries get one and the same list. */
-  shared_list: ['as_before', 'rose'],
+  /** Whether one document came new to many queries. */
+  common_document: ['as_before', 'rose'],
   /** The measure in alarm, over the queries that were answered in both runs and whose labels are alive. */
   score: ['steady', 'unsure', 'fell'],
   /** Share of the documents of a query that it still gets. */
@@ -57,7 +57,7 @@ export const signStates = {
   /** Whether the answers are those of a run before the last good one. */
   older_answers: ['alike', 'unlike'],
   /** Whether what was lost lies in one segment of the golden set. */
-  segment: ['spread', 'one'],
+  segment: ['spread', 'one', 'several'],
   /** Whether what was lost lies in queries of one script, language, length or other trait of their texts. */
   query_kind: ['spread', 'one'],
   /** The failing measure in the first run of the set. */
@@ -127,7 +127,7 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   text_length: ['as_before'],
   repeats: ['as_before'],
   foreign_lists: ['none'],
-  shared_list: ['as_before'],
+  common_document: ['as_before'],
   score: ['steady'],
   results: ['intact'],
   those_left: signStates.those_left,

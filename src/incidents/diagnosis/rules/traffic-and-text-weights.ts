@@ -127,7 +127,7 @@ export const trafficAndTextWeights = {
     canary: { changed: -3 },
     store_agreement: { as_before: -1.5, fell_near: 0.3, fell_far: 0.7, rose: -1 },
     missed_vectors: { foreign: -2.5 },
-    shared_list: { rose: -1 },
+    common_document: { rose: -1 },
   },
   foreign_answers: {
     ...answered,
@@ -151,7 +151,7 @@ export const trafficAndTextWeights = {
     density: { steady: 0.3, fell: -1.5, fell_same_questions: -1.5 },
     store_agreement: { as_before: -3, fell_near: -1, fell_far: 1.5, rose: -2 },
     missed_vectors: { own: 0.3, foreign: -3 },
-    shared_list: { rose: -1 },
+    common_document: { rose: -1 },
   },
   generator: {
     ...answersAsBefore,

@@ -168,7 +168,7 @@ const places: Record<Sign['name'], Place> = {
   text_length: regressed,
   repeats: regressed,
   foreign_lists: regressed,
-  shared_list: regressed,
+  common_document: regressed,
   score: regressed,
   results: regressed,
   those_left: regressed,

@@ -28,7 +28,8 @@ const unchanged: ChangedAnswers = {
   appeared: 0,
   emptyBefore: 0,
   empty: 0,
-  foreign: { compared: 100, foreign: 0, usual: 0, shared: 1, sharedBefore: 1 },
+  foreign: { compared: 100, foreign: 0, usual: 0 },
+  newcomer: { queries: 2, usual: 0.5 },
   repeated: { before: 0, now: 0 },
 };
 const fallen: Partial<ChangedAnswers> = {
@@ -132,6 +133,7 @@ const aLossOf = (kind: typeof germans) => ({
   now: 0.7,
   parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
   segment: null,
+  segments: null,
   kind,
 });
 
@@ -208,6 +210,7 @@ describe('a diagnosis', () => {
             now: 0.7,
             parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
             segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0, searched: 4, chance: 1e-6 },
+            segments: null,
             kind: null,
           },
         },
@@ -261,7 +264,7 @@ describe('a diagnosis', () => {
         answers: {
           ...fallen,
           kept: 0.7,
-          foreign: { compared: 100, foreign: 0, usual: 0, shared: 25, sharedBefore: 1 },
+          newcomer: { queries: 25, usual: 1 },
         },
       },
     ],
@@ -271,7 +274,7 @@ describe('a diagnosis', () => {
         answers: {
           ...fallen,
           kept: 0.7,
-          foreign: { compared: 100, foreign: 30, usual: 0, shared: 2, sharedBefore: 1 },
+          foreign: { compared: 100, foreign: 30, usual: 0 },
         },
       },
     ],
@@ -506,7 +509,7 @@ describe('a diagnosis', () => {
   ])('names a segment only where its loss is none of chance among those compared: at %d', (chance, cause) => {
     const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
     const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
-    const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, kind: null };
+    const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, segments: null, kind: null };
     const found = diagnose(
       observing({ firing: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
     );
@@ -524,6 +527,7 @@ describe('a diagnosis', () => {
     now: 0.6,
     parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.3 },
     segment: null,
+    segments: null,
     kind: null,
   };
 

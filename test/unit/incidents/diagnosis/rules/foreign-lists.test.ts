@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { foreignLists } from '../../../../../src/incidents/diagnosis/rules/foreign-lists.ts';
+import { commonNewcomer, foreignLists } from '../../../../../src/incidents/diagnosis/rules/foreign-lists.ts';
 
 const listOf = (query: number): string[] => Array.from({ length: 10 }, (_, place) => `d${query}-${place}`);
 const queries = Array.from({ length: 20 }, (_, query) => query);
@@ -7,12 +7,12 @@ const same = { old: ['a', 'b', 'c'], now: ['a', 'b', 'c'] };
 
 it('counts the queries that get the list that another query got before', () => {
   const lists = queries.map((query) => ({ old: listOf(query), now: listOf(query < 6 ? query + 6 : query) }));
-  expect(foreignLists(lists)).toEqual({ compared: 20, foreign: 6, usual: 0, shared: 2, sharedBefore: 1 });
+  expect(foreignLists(lists)).toEqual({ compared: 20, foreign: 6, usual: 0 });
 });
 
 it('leaves out a new list that queries get together: no query had it before', () => {
   const lists = queries.map((query) => ({ old: listOf(query), now: query < 5 ? listOf(99) : listOf(query) }));
-  expect(foreignLists(lists)).toMatchObject({ foreign: 0, shared: 5, sharedBefore: 1 });
+  expect(foreignLists(lists)).toMatchObject({ foreign: 0 });
 });
 
 it('compares lists that were cut short with the beginnings of those of before', () => {
@@ -34,5 +34,14 @@ it('takes another order for another list, and lists of two documents for none', 
       { old: ['a', 'b'], now: ['c', 'd'] },
       { old: ['c', 'd'], now: ['c', 'd'] },
     ]),
-  ).toMatchObject({ compared: 0, foreign: 0, usual: 0, shared: 0 });
+  ).toMatchObject({ compared: 0, foreign: 0, usual: 0 });
+});
+
+it('counts the queries to which one document came new, beside what is usual', () => {
+  const lists = queries.map((query) => ({
+    old: listOf(query),
+    now: query < 5 ? ['hub', ...listOf(query)] : listOf(query),
+  }));
+  expect(commonNewcomer(lists)).toEqual({ queries: 5, usual: 5 / 200 });
+  expect(commonNewcomer([])).toEqual({ queries: 0, usual: 0 });
 });

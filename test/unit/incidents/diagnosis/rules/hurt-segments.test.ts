@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { hurtSegments } from '../../../../../src/incidents/diagnosis/rules/hurt-groups.ts';
+
+/** Three queries of each of these topics, which lost this much. */
+const lossesOf = (byTopic: Readonly<Record<string, number>>) =>
+  Object.entries(byTopic).flatMap(([topic, loss]) =>
+    [0, 1, 2].map((place) => ({
+      query: { id: `${topic}-${place}`, text: 'how do I log in', tags: { topic }, judgments: [], forbidden: [] },
+      loss,
+    })),
+  );
+
+it('names the segments that lost all their queries beside others that lost none', () => {
+  expect(hurtSegments(lossesOf({ a: 1, b: 0, c: 1, d: 0, e: 0, f: 1 }), ['topic'])).toEqual({
+    names: ['topic=a', 'topic=c', 'topic=f'],
+    others: 3,
+  });
+});
+
+it('names none where one segment alone is hurt, which is a finding of its own', () => {
+  expect(hurtSegments(lossesOf({ a: 1, b: 0, c: 0, d: 0 }), ['topic'])).toBeNull();
+});
+
+it('names none where a segment lost a part of its queries', () => {
+  const mixed = lossesOf({ a: 1, b: 0, c: 1, d: 0 }).map((one, place) => (place % 3 === 0 ? { ...one, loss: 0 } : one));
+  expect(hurtSegments(mixed, ['topic'])).toBeNull();
+});
+
+it('names none of two queries each, which are whole or lost by chance', () => {
+  const few = lossesOf({ a: 1, b: 0, c: 1, d: 0 }).filter((_, place) => place % 3 < 2);
+  expect(hurtSegments(few, ['topic'])).toBeNull();
+});
