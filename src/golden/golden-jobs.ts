@@ -111,7 +111,7 @@ async function followUp(
   signal: AbortSignal,
 ): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
-  else await advanceRotation(context, run, pipeline);
+  else await advanceRotation(context, run, pipeline, signal);
   // Before the diagnosis, which reads it; only of the first set, so that its values are comparable.
   if (run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set)
     await compareRunWithStore(context, pipeline, run.id, signal);

@@ -74,7 +74,7 @@ export function aGoldenWorld(
     const run = await stores.runs.find(runId);
     if (run === null) throw new Error(`there is no run ${runId}`);
     await runGoldenSet(deps, run, pipeline, new AbortController().signal);
-    if (run.purpose === 'full') await advanceRotation(deps, run, pipeline);
+    if (run.purpose === 'full') await advanceRotation(deps, run, pipeline, new AbortController().signal);
     else
       await escalateSentinel(
         contextOf(deps, { hooks: { resume: async ({ id }) => void (await work(id)) } }),

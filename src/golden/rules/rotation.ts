@@ -9,8 +9,9 @@ import {
 } from '../../checks/rules/regression.ts';
 import type { CheckShift, CheckShifts } from '../../checks/rules/threshold.ts';
 import { decimal, signed } from '../../core/format.ts';
-import { ALL_SEGMENT } from '../../core/model.ts';
+import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
+import { sharedQueries } from './compare-golden-runs.ts';
 import type { SegmentScore } from './run.ts';
 
 /** A completed run of each version for the same tick. */
@@ -52,6 +53,22 @@ export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
 export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore> {
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
   return new Map(all.map((score) => [formatMetricKey(score), score]));
+}
+
+/**
+ * The queries of a new version with the judgments of the old one where both have the query with the same text; null where
+ * no such judgment changed. Scores by them differ from those of the old version by what is asked alone.
+ */
+export function judgedAsBefore(
+  before: readonly GoldenQuery[],
+  after: readonly GoldenQuery[],
+): readonly GoldenQuery[] | null {
+  const known = new Map(before.map((query) => [query.id, query]));
+  const rejudged = after.map((query) => {
+    const old = known.get(query.id);
+    return old === undefined || old.text !== query.text ? query : { ...query, judgments: old.judgments };
+  });
+  return sharedQueries(after, rejudged).length === after.length ? null : rejudged;
 }
 
 /** One sentence with the levels of a metric, for the change event. */

@@ -14,13 +14,20 @@ import { decimal } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { TraitChange } from '../../live/deployments/rules/deployment.ts';
 import { toCompared } from '../rules/compare-golden-runs.ts';
-import type { GoldenSetVersion } from '../rules/golden-set.ts';
-import { describeLevels, type Levels, overlapLevels, rotationShifts } from '../rules/rotation.ts';
-import type { GoldenRun } from '../rules/run.ts';
+import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
+import {
+  describeLevels,
+  judgedAsBefore,
+  type Levels,
+  type OverlapPair,
+  overlapLevels,
+  rotationShifts,
+} from '../rules/rotation.ts';
+import type { GoldenRun, SegmentScore } from '../rules/run.ts';
 import type { GoldenRotation, GoldenRotations } from '../sql/golden-rotations.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
-import { readForbiddenResults } from './stored-runs.ts';
+import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.ts';
 
 /**
  * The versions of a set that a tick runs: the latest, and before it the one whose scores are exported while the two run
@@ -111,27 +118,37 @@ export async function overlappingRuns(
 
 /**
  * Lets the new version take over when enough ticks have a completed run of each. From then on its scores are the
- * exported ones; floors move with the level of the set, so that the same retriever is judged the same, and the change
- * is recorded as a deployment with the levels on the overlap.
+ * exported ones. Thresholds move with the level of the queries, so that the same retriever is evaluated alike; they stay
+ * where judgments of the same queries changed, since a wrong import would move them out of sight. The change is recorded
+ * as a deployment with the levels on the overlap.
  */
-export async function advanceRotation(context: Context, run: GoldenRun, pipeline: WatchedPipeline): Promise<void> {
+export async function advanceRotation(
+  context: Context,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  signal: AbortSignal,
+): Promise<void> {
   const rotation = await context.db.golden.rotations.open(run.pipeline, run.goldenSet);
   if (rotation === null) return;
   const pairs = await overlappingRuns(context.db.golden.runs, rotation, pipeline.checks);
   const [last] = pairs;
   if (last === undefined || pairs.length < rotation.runsNeeded) return;
-  const scores = await Promise.all(
-    pairs.slice(0, rotation.runsNeeded).map(async ({ from, to }) => ({
+  const scores: OverlapPair[] = [];
+  const judgedAlike: OverlapPair[] = [];
+  for (const { from, to } of pairs.slice(0, rotation.runsNeeded)) {
+    const pair = {
       from: await context.db.golden.runs.scores(from.id),
       to: await context.db.golden.runs.scores(to.id),
-    })),
-  );
+    };
+    scores.push(pair);
+    judgedAlike.push({ ...pair, to: (await scoresAsBefore(context, from, to, signal)) ?? pair.to });
+  }
   const levels = overlapLevels(scores);
   const [from, to] = await Promise.all([
     comparedOf(context.db.golden.runs, last.from),
     comparedOf(context.db.golden.runs, last.to),
   ]);
-  const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, scores, { from, to });
+  const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, judgedAlike, { from, to });
   const earlier = await shiftsOf(context.db.golden.rotations, last.to);
   const checks = await judgeAgain(context.db.golden.runs, pipeline.checks, last, addShifts([earlier, shifts]));
   const endedAt = context.clock.now();
@@ -154,6 +171,20 @@ export async function advanceRotation(context: Context, run: GoldenRun, pipeline
     },
     changesOf(rotation, levels),
   );
+}
+
+/** Scores of the new version by the judgments that the old one has of the same queries; null where none changed. */
+async function scoresAsBefore(
+  context: Context,
+  from: GoldenRun,
+  to: GoldenRun,
+  signal: AbortSignal,
+): Promise<readonly SegmentScore[] | null> {
+  const [before, after] = await Promise.all([from, to].map((run) => queriesOfRun(context.db.golden.sets, run)));
+  const queries = judgedAsBefore(judgedQueries(before ?? []), judgedQueries(after ?? []));
+  if (queries === null || to.answersGoneAt !== null) return null;
+  const answers = await answersAsIn(context, to, to);
+  return (await context.statistics.scoreRun(queries, answers, to.settings, new Set(), signal)).scores;
 }
 
 async function comparedOf(runs: GoldenRuns, { id }: GoldenRun): Promise<ComparedWithBaseline | null> {

@@ -112,6 +112,19 @@ describe('a new version of a golden set', () => {
       expect(gauge('recalld_check_state', { check, state: 'critical' })).toBe(1);
   });
 
+  it('keeps the threshold where judgments of the same queries changed, so that a wrong import fires', async () => {
+    const { world, set } = await aRotation(1);
+    const wrong = goldenQueries(40).map((query) => ({
+      ...query,
+      judgments: query.judgments.map((judgment) => ({ ...judgment, documentId: 'd-wrong' })),
+    }));
+    await world.importSet({ contentHash: 'v3', queries: wrong });
+    await world.full(hour(2));
+    const gauge = await world.gauges();
+    expect(gauge('recalld_threshold', { check: floorName(set) })).toBeCloseTo(0.8, 9);
+    expect(gauge('recalld_check_state', { check: floorName(set), state: 'critical' })).toBe(1);
+  });
+
   it('does not hide a fall that comes while both versions run', async () => {
     const { world, set } = await aRotation(3);
     await world.full(hour(2));
