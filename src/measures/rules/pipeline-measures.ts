@@ -31,7 +31,7 @@ export const pipelineMeasures = {
   },
   store_agreement: {
     title: 'Agreement with the store',
-    means: 'the share of the documents of golden answers that the store itself finds nearest',
+    subject: 'the share of the documents of golden answers that the store itself finds nearest',
     note: 'Share of the documents of golden answers that are among the nearest chunks of the store. The level depends on the retriever; a change shows that something between the store and the answers changed.',
     scale: 'score',
     every: 86_400,
@@ -44,7 +44,7 @@ export const pipelineMeasures = {
   },
   missed_foreign_ratio: {
     title: 'Missed documents with a foreign vector',
-    means: 'the share of missed relevant documents whose stored vector is not that of their text',
+    subject: 'the share of missed relevant documents whose stored vector is not that of their text',
     note: 'Relevant documents that the latest golden run missed and the store has: share whose stored vector is not the one that the embedder makes of their text.',
     scale: 'share',
     every: 86_400,

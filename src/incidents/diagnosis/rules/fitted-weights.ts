@@ -156,7 +156,7 @@ export const fittedEstimates: Estimates = {
       failures: { most: -3.11 },
       live_empty: { as_before: -0.98, rose: 0.94 },
       latency: { steady: -1.13, rose: -1.09 },
-      empty_answers: { some: -2.07, most: 3.66 },
+      empty_answers: { most: 3.66 },
       segment: { one: -3.54 },
       labels: { alive: 1.23, some_gone: -1.8, many_gone: -2.7 },
       store_size: { steady: 1.36, shrank: 0.48, fell: -1.22 },

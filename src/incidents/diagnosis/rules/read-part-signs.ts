@@ -102,7 +102,7 @@ const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
   if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
-  const numbers = `${percent(now)} of the documents of golden answers are among the nearest of the store, ${percent(before)} before`;
+  const numbers = `${percentage(now)} of the documents of golden answers are among the nearest of the store, ${percentage(before)} before`;
   const change = now - before;
   if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))
     return [sign('store_agreement', 'as_before', `${numbers}.`)];
@@ -120,7 +120,7 @@ const SOME_FOREIGN = 0.2;
 function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
   // A prefix or another model for documents makes all vectors foreign at all times.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
-  const sentence = `${percent(value)} of ${n} stored documents that the run missed have a vector that is not that of their text.`;
+  const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that is not that of their text.`;
   if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence)];
   return value === 0 ? [sign('missed_vectors', 'own', sentence)] : [];
 }

@@ -263,7 +263,7 @@ describe('a diagnosis', () => {
       {
         answers: {
           ...fallen,
-          kept: 0.7,
+          kept: 0.1,
           newcomer: { queries: 25, usual: 1 },
         },
       },
