@@ -60,7 +60,7 @@ try {
     baselineMs: (DAYS - 1) * DAY_MS,
     segmentKeys: ['tenant'],
     maxSegments: 20,
-    keepsAll: false,
+    samplesAll: false,
   }));
   const live = contextOf({
     db: { live: { windows: createLiveWindows(pool) }, measurements },

@@ -115,7 +115,7 @@ function coecCells(): Cell[] {
     truth: 1,
     draw(random: RandomNumbers) {
       const reference = baselineCtr(draw({ ...traffic, sessions: 3 * traffic.sessions }, random).kept);
-      if (reference.kind !== 'reference') return null;
+      if (reference.kind !== 'baseline') return null;
       return boundsOf(clicksOverExpectedClicks(draw(traffic, random).kept, reference));
     },
   }));

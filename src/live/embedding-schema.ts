@@ -1,14 +1,13 @@
-/** Vectors of live queries as they come over HTTP. */
+/** Schema of the vectors of live queries. */
 import { z } from 'zod';
 import { refuse } from '../platform/http/fields.ts';
 
-/** Longest vector that is taken. */
+/** Maximum number of dimensions. */
 const MAX_DIMENSIONS = 16_384;
 
 /**
- * A vector on the wire: a list of numbers, or base64 of float32 little-endian.
- *
- * Parses to a Float32Array. Written by hand, since a schema for each number of each vector would cost more than all else.
+ * A list of numbers, or base64 of little-endian float32 values; parsed to a Float32Array. Hand-written, because validating
+ * each number with zod would cost more than everything else.
  */
 export const embeddingSchema = z
   .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {
@@ -33,7 +32,7 @@ export const embeddingSchema = z
     },
   });
 
-/** Null for what is no such vector. */
+/** Returns null for an invalid vector. */
 export function vectorOfWire(value: readonly unknown[] | string): Float32Array | null {
   return typeof value === 'string' ? fromBase64(value) : fromNumbers(value);
 }
@@ -52,10 +51,10 @@ function fromNumbers(values: readonly unknown[]): Float32Array | null {
 function fromBase64(value: string): Float32Array | null {
   const bytes = Buffer.byteLength(value, 'base64');
   if (bytes === 0 || bytes % 4 !== 0 || bytes / 4 > MAX_DIMENSIONS) return null;
-  // Node.js reads the alphabet for URLs as well.
+  // Node.js also decodes base64url, which is not allowed here.
   if (value.includes('-') || value.includes('_')) return null;
-  // Little-endian, as every machine that Node.js runs on keeps them.
+  // All platforms of Node.js are little-endian.
   const vector = new Float32Array(bytes / 4);
-  // It steps over what is no base64, and then there are fewer bytes than the length promised.
+  // Node.js skips invalid characters, and then writes fewer bytes than the length implies.
   return Buffer.from(vector.buffer).write(value, 'base64') === bytes ? vector : null;
 }

@@ -1,4 +1,4 @@
-/** The bodies of `POST /v1/queries` and `POST /v1/feedback`: their limits, and their way to live queries and feedback. */
+/** Schemas and parsers of the bodies of `POST /v1/queries` and `POST /v1/feedback`. */
 import { z } from 'zod';
 import { RecalldError, type Rejection } from '../core/errors.ts';
 import type { RetrievedDocument } from '../core/model.ts';
@@ -29,26 +29,25 @@ import {
 } from './rules/live-query.ts';
 
 export const feedbackSchema = z.strictObject({
-  id: identifier.nullish().describe('Idempotency key; left out, it is derived from what the feedback says.'),
-  query_id: identifier.describe('Id of the live query that it is about; the query may come later, or never.'),
+  id: identifier.nullish().describe('Idempotency key; default: derived from the content of the feedback.'),
+  query_id: identifier.describe('Id of the live query. The query may arrive later, or never.'),
   pipeline: identifier.describe('Pipeline of the config.'),
-  kind: z.enum(feedbackKinds).describe('What the user did; the config says what each kind means.'),
+  kind: z.enum(feedbackKinds).describe('What the user did; the config maps each kind to a sentiment.'),
   value: z
     .union([z.number(), z.boolean(), shortText])
     .nullish()
     .describe(
       'thumb: true or false, up or down, 1 or -1; rating: a number on the scale of the config; relevance: a grade.',
     ),
-  document_id: identifier.nullish().describe('The document that was clicked, copied or judged.'),
-  rank: z.int().min(1).max(10_000).nullish().describe('Its rank when it was shown, from 1.'),
-  occurred_at: timestamp.nullish().describe('When the user did it; left out, when it was received.'),
+  document_id: identifier.nullish().describe('The document that was clicked, copied or graded.'),
+  rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, from 1.'),
+  occurred_at: timestamp.nullish().describe('When it happened; default: the time of receipt.'),
   user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
-  comment: text.nullish().describe('Stored as the text of the query is.'),
+  comment: text.nullish().describe('Stored like the text of a query.'),
 });
 
 type FeedbackBody = z.infer<typeof feedbackSchema>;
 
-/** Wire form -> core form. */
 function toFeedback(body: FeedbackBody): Feedback {
   return {
     id: body.id ?? null,
@@ -68,23 +67,23 @@ function dateOf(time: string | null | undefined): Date | null {
   return isAbsent(time) ? null : new Date(time);
 }
 
-/** The feedback of a body. @throws RecalldError body_unreadable */
+/** @throws RecalldError body_unreadable */
 export function readFeedback(body: unknown): ParsedItems<Feedback> {
-  return parseItems(body, (value) => judge(value, feedbackSchema, toFeedback));
+  return parseItems(body, (value) => validate(value, feedbackSchema, toFeedback));
 }
 
-/** Most items in a body. */
+/** Maximum number of items in a body. */
 const MAX_ITEMS = 1000;
 
-/** A body of one item or many: each item is judged on its own, so that one bad item costs only itself. */
+/** The items of a body. Each item is validated on its own, so that an invalid item does not affect the others. */
 export interface ParsedItems<Item> {
   readonly items: readonly Item[];
-  /** Where each item stood in the body. */
+  /** Index of each item in the body. */
   readonly positions: readonly number[];
   readonly rejected: readonly (Rejection & { readonly index: number })[];
 }
 
-/** @throws RecalldError body_unreadable when the body is neither an object nor a list of at most 1,000 */
+/** @throws RecalldError body_unreadable if the body is neither an object nor a list of at most 1,000 */
 function parseItems<Item extends object>(
   body: unknown,
   read: (value: unknown) => { readonly item: Item } | { readonly rejection: Rejection },
@@ -112,8 +111,7 @@ function parseItems<Item extends object>(
   return { items, positions, rejected };
 }
 
-/** @param toItem wire form -> core form */
-function judge<Schema extends z.ZodType, Item>(
+function validate<Schema extends z.ZodType, Item>(
   value: unknown,
   schema: Schema,
   toItem: (parsed: z.infer<Schema>) => Item,
@@ -128,15 +126,15 @@ const MAX_STAGE_NAME = 64;
 
 const resultSchema = z
   .strictObject({
-    id: identifier.nullish().describe('Document id; left out, it is made of the text.'),
-    score: z.number().nullish().describe('As the retriever gave it.'),
+    id: identifier.nullish().describe('Document id; default: derived from the text.'),
+    score: z.number().nullish().describe('Score of the retriever.'),
     text: z
       .string()
       .nullish()
-      .describe('What the pipeline hands on of it. Its length and what it repeats are kept, it is not.'),
+      .describe('Text that the pipeline passes to the model. Only its length and its repetitions are stored.'),
   })
   .refine(({ id, text: own }) => typeof id === 'string' || (typeof own === 'string' && contentId(own) !== null), {
-    error: 'needs an id, or a text to make it of',
+    error: 'needs an id, or a text to derive it from',
   });
 
 type Result = z.infer<typeof resultSchema>;
@@ -144,8 +142,8 @@ type Result = z.infer<typeof resultSchema>;
 const listSchema = z.array(resultSchema).max(MAX_RESULTS);
 
 /**
- * Results are most of a live query, so they are judged by hand first: a schema for each of them would cost as much as all
- * of its other fields. What is not plainly right goes through the schema, which says what is wrong.
+ * Results make up most of a live query, so they are first validated by hand: validating each with zod would cost as much as
+ * all other fields together. Only results that fail go through the schema, which explains what is wrong.
  */
 export const resultsSchema = z
   .custom<readonly Result[]>()
@@ -171,7 +169,7 @@ function isResult(value: unknown): boolean {
   );
 }
 
-/** Null is what many clients send for what is not there. */
+/** Many clients send null for missing fields. */
 function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
@@ -182,35 +180,33 @@ const stagesSchema = z
       name: identifier.meta({ maxLength: MAX_STAGE_NAME }).refine((name) => name.length <= MAX_STAGE_NAME, {
         error: `is longer than ${MAX_STAGE_NAME} characters`,
       }),
-      latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('What it took of the time of the whole.'),
-      results: resultsSchema.nullish().describe('What it handed on, best first; left out where that is not known.'),
-      side: z.boolean().nullish().describe('True for one of several beside each other, which are joined after it.'),
+      latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('Time spent in this stage.'),
+      results: resultsSchema.nullish().describe('Documents that the stage returned, best first; omit if unknown.'),
+      side: z.boolean().nullish().describe('True for parallel stages whose results are merged afterwards.'),
     }),
   )
   .max(MAX_STAGES)
   .refine((stages) => new Set(stages.map(({ name }) => name)).size === stages.length, {
-    error: 'names a stage twice',
+    error: 'has two stages of the same name',
   });
 
 export const liveQuerySchema = z.strictObject({
   id: identifier.describe('Idempotency key within the pipeline.'),
   pipeline: identifier.describe('Pipeline of the config.'),
-  occurred_at: timestamp.nullish().describe('When the user asked; left out, when it was received.'),
-  text: text.nullish().describe('What the user asked.'),
+  occurred_at: timestamp.nullish().describe('When the user asked; default: the time of receipt.'),
+  text: text.nullish().describe('Text of the query.'),
   embedding: embeddingSchema.nullish().describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
-  top_k: z.int().min(1).max(10_000).nullish().describe('How many documents were asked for.'),
+  top_k: z.int().min(1).max(10_000).nullish().describe('Number of requested documents.'),
   session_id: identifier.nullish().describe('Sessions are sampled whole.'),
-  trace_id: identifier.nullish().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
-  results: resultsSchema.describe('What was retrieved, best first; empty when nothing was.'),
-  latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('How long the retrieval took.'),
+  trace_id: identifier.nullish().describe('Trace of the request, to join its OpenTelemetry data.'),
+  results: resultsSchema.describe('Retrieved documents, best first; empty if there were none.'),
+  latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('Duration of the retrieval.'),
   stages: stagesSchema
     .nullish()
     .describe(
-      'What the stages of the retriever before its answer had, such as candidates and reranked, in the order in which they work. Their ranks of the results are kept, their lists are not.',
+      'Intermediate stages of the retriever, such as candidates and reranked, in order. Only the ranks of the final results are stored, not the lists.',
     ),
-  error: shortText
-    .nullish()
-    .describe('What went wrong, in short; left out when the retrieval succeeded. Stored as the text is.'),
+  error: shortText.nullish().describe('Short error; omit if the retrieval succeeded. Stored like the text.'),
   segments: segmentsSchema.nullish().describe('Slices of the traffic, such as tenant or language.'),
   user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
   versions: z
@@ -220,18 +216,17 @@ export const liveQuerySchema = z.strictObject({
       retriever: shortText.nullish(),
     })
     .nullish()
-    .describe('Versions of the parts that answered.'),
+    .describe('Versions of the index, the embedder and the retriever.'),
   sampling: z
     .strictObject({
       probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query.'),
     })
     .nullish()
-    .describe('Set when the service sends only a sample of its queries.'),
+    .describe('Required if the service sends only a sample of its queries.'),
 });
 
 type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 
-/** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {
   const results = body.results.map(documentOf);
   const { index = null, embedder = null, retriever = null } = body.versions ?? {};
@@ -259,7 +254,7 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
 const none: readonly LiveStage[] = [];
 const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriever: null };
 
-/** The result itself where it is nothing else: they are most of a query, and many queries are held for a while. */
+/** Reuses the parsed object if it has no further fields, to save memory: results are most of a buffered query. */
 function documentOf(result: Result): RetrievedDocument {
   const { id, score, text: own } = result;
   if (typeof id === 'string' && typeof score === 'number' && own === undefined) return result as RetrievedDocument;
@@ -273,32 +268,32 @@ function stagesOf(stages: z.infer<typeof stagesSchema>, results: readonly Retrie
   );
 }
 
-/** One without an id and a text was refused. */
+/** The schema has rejected results with neither id nor text. */
 function idOf({ id, text: own }: Result): string {
   return id ?? contentId(own ?? '') ?? '';
 }
 
-/** The live queries of a body. @throws RecalldError body_unreadable */
+/** @throws RecalldError body_unreadable */
 export function readLiveQueries(body: unknown): ParsedItems<LiveQuery> {
   return parseItems(body, (value) => {
     const plain = plainLiveQuery(value);
-    return plain === null ? judge(value, liveQuerySchema, toLiveQuery) : { item: plain };
+    return plain === null ? validate(value, liveQuerySchema, toLiveQuery) : { item: plain };
   });
 }
 
 /**
- * What the schema and `toLiveQuery` make of an item that is plainly right, judged by hand: nearly all are, and the
- * schema costs several times as much.
+ * Fast path: parses a valid live query with hand-written checks. The schema gives the same result at several times the
+ * cost.
  *
- * @returns null for what the schema shall judge, and say what is wrong
+ * @returns null if a check fails; the schema then validates the item and explains what is wrong
  */
 export function plainLiveQuery(value: unknown): LiveQuery | null {
   if (typeof value !== 'object' || value === null) return null;
   const body = value as { readonly [Key in keyof LiveQueryBody]?: unknown };
   for (const key in body) {
-    const judge = judges[key];
+    const isValid = fieldChecks[key];
     const own = body[key as keyof LiveQueryBody];
-    if (judge === undefined || (own !== null && !judge(own))) return null;
+    if (isValid === undefined || (own !== null && !isValid(own))) return null;
   }
   if (isAbsent(body.id) || isAbsent(body.pipeline) || isAbsent(body.results)) return null;
   if (isAbsent(body.embedding)) return toLiveQuery(body as LiveQueryBody, null);
@@ -306,8 +301,8 @@ export function plainLiveQuery(value: unknown): LiveQuery | null {
   return embedding === null ? null : toLiveQuery(body as LiveQueryBody, embedding);
 }
 
-/** Of each field, whether it is plainly right; vectors are judged when they are read. */
-const judges: Readonly<Record<string, (value: unknown) => boolean>> = Object.assign(Object.create(null), {
+/** A check of each field. Vectors are validated when they are parsed. */
+const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = Object.assign(Object.create(null), {
   id: isIdentifier,
   pipeline: isIdentifier,
   occurred_at: (value) => timestamp.safeParse(value).success,
@@ -328,8 +323,8 @@ const judges: Readonly<Record<string, (value: unknown) => boolean>> = Object.ass
     'probability' in (value as object),
 } satisfies { readonly [Key in keyof LiveQueryBody]-?: (value: unknown) => boolean });
 
-function isWithin(value: unknown, least: number, most: number): boolean {
-  return typeof value === 'number' && value >= least && value <= most;
+function isWithin(value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max;
 }
 
 function isVersion(key: string, value: unknown): boolean {
@@ -342,5 +337,5 @@ function areFields(value: unknown, isField: (key: string, value: unknown) => boo
   return true;
 }
 
-/** The path of the erasure of a live query: what can be no id of one is refused. */
+/** Path parameters of the erasure of a live query. */
 export const erasedQueryParams = z.strictObject({ id: identifier });

@@ -1,4 +1,4 @@
-/** Composes the taking in of live traffic: what each pipeline of the config does with its queries and feedback. */
+/** Composes the ingestion of live traffic from the config. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';
@@ -14,7 +14,7 @@ import { createRedactionThread } from './privacy/redaction-thread.ts';
 import { createRecentQueries, type FeedbackTarget } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
-import { checkEmbedding, type Feedback, type LiveQuery } from './rules/live-query.ts';
+import { checkEmbedding, type Feedback, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
 import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
@@ -33,45 +33,45 @@ interface QueriesReport extends Report {
 
 export interface IngestDeps {
   readonly authentication: AuthenticationSettings;
-  /** Reads bodies that would hold up the main thread, in parts that do not. */
+  /** Parses large bodies in a worker thread, into batches that do not block the main thread. */
   readonly largeBodies: {
     readonly queries: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<LiveQuery>>>;
     readonly feedback: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Feedback>>>;
   };
   ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
-  /** Counts an item that was not accepted. */
+  /** Counts a rejected item. */
   onRejected(code: RejectionCode): void;
 }
 
-/** How many fragments of traces are held for the live queries that they complete. */
+/** Limits of buffered trace fragments. */
 interface FragmentBudget {
-  /** What this process holds of one minute at most, estimated; what is beyond it is dropped and counted. */
+  /** Maximum estimated bytes of this process per minute; fragments beyond it are dropped and counted. */
   readonly bytesPerMinute: number;
-  /** Of one trace in one export; a service that fills its store embeds documents by the thousand. */
+  /** Maximum per trace and export; a service that indexes documents creates thousands of embeddings in one trace. */
   readonly perTrace: number;
 }
 
-interface HoldFragmentsDeps {
+interface FragmentBufferDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
   readonly budget: FragmentBudget;
-  /** Null when the config has no pipeline of that name. */
-  livePipeline(name: string): Pick<LivePipeline, 'limits' | 'personalData'> | null;
-  /** Of people on spans that belong to no pipeline. */
-  readonly anybody: PersonalData;
+  /** Returns null if the config has no pipeline of that name. */
+  livePipeline(name: string): { readonly limits: PipelineLimits; readonly personalData: PersonalData } | null;
+  /** For people on spans without a pipeline. */
+  readonly withoutPipeline: PersonalData;
 }
 
 /**
- * A function that takes in the fragments of one export.
+ * Creates a function that buffers the fragments of one export.
  *
- * Vectors that are not of the pipeline's length are left out, as are vectors and texts of spans that tell no
- * pipeline: what may be kept of a text is the pipeline's to say.
+ * It drops vectors of the wrong dimensions, and vectors and texts of spans without a pipeline, because the privacy settings
+ * of the pipeline decide what may be stored.
  *
- * @throws RecalldError database_unreachable: something was not stored, and all of it may be sent again
+ * @throws RecalldError database_unreachable; something was not stored, and the client may send the export again
  */
-export function createFragmentBuffer(deps: HoldFragmentsDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
+export function createFragmentBuffer(deps: FragmentBufferDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
   let minute = 0;
   let bytes = 0;
   const fitsBudget = (fragment: BufferedFragment, now: Date): boolean => {
@@ -85,26 +85,25 @@ export function createFragmentBuffer(deps: HoldFragmentsDeps): (fragments: reado
     const now = deps.clock.now();
     const usable = fragments.filter((fragment) => isUsable(deps, fragment));
     const last = lastOfEachTrace(usable, deps.budget.perTrace);
-    // All of an export are made private at once.
-    const holding = await Promise.all(last.map((fragment) => toHeld(deps, fragment, now)));
-    const held = numbered(holding).filter((one) => fitsBudget(one, now));
-    deps.meter.increment('recalld_trace_spans_total', { outcome: 'fragment_dropped' }, usable.length - held.length);
-    await deps.traffic.bufferFragments(held);
+    const pending = last.map((fragment) => toBuffered(deps, fragment, now));
+    const buffered = numbered(await Promise.all(pending)).filter((one) => fitsBudget(one, now));
+    deps.meter.increment('recalld_trace_spans_total', { outcome: 'fragment_dropped' }, usable.length - buffered.length);
+    await deps.traffic.bufferFragments(buffered);
   };
 }
 
-/** A vector is of use only to a pipeline with such vectors. */
-function isUsable(deps: HoldFragmentsDeps, fragment: TraceFragment): boolean {
+/** Drops vectors that do not fit their pipeline. */
+function isUsable(deps: FragmentBufferDeps, fragment: TraceFragment): boolean {
   if (fragment.kind !== 'embedding') return true;
   const pipeline = fragment.pipeline === null ? null : deps.livePipeline(fragment.pipeline);
   return pipeline !== null && checkEmbedding(fragment.vector, pipeline.limits.dimensions) === null;
 }
 
-async function toHeld(deps: HoldFragmentsDeps, fragment: TraceFragment, now: Date): Promise<BufferedFragment> {
+async function toBuffered(deps: FragmentBufferDeps, fragment: TraceFragment, now: Date): Promise<BufferedFragment> {
   const pipeline = fragment.pipeline === null ? null : deps.livePipeline(fragment.pipeline);
   const { kind, traceId, spanId, endedAtUnixNano, within } = fragment;
   const place = { kind, traceId, spanId, endedAtUnixNano, within, part: 0, receivedAt: now };
-  const base = { ...place, ...nothing, pipeline: pipeline === null ? null : fragment.pipeline };
+  const base = { ...place, ...noFields, pipeline: pipeline === null ? null : fragment.pipeline };
   switch (fragment.kind) {
     case 'embedding': {
       const { vector, model } = fragment;
@@ -116,11 +115,11 @@ async function toHeld(deps: HoldFragmentsDeps, fragment: TraceFragment, now: Dat
       return { ...base, ...text, topK: fragment.topK, latencyMs: fragment.latencyMs, results: fragment.results };
     }
     case 'person':
-      return { ...base, ...personOf(fragment, pipeline?.personalData ?? deps.anybody) };
+      return { ...base, ...personOf(fragment, pipeline?.personalData ?? deps.withoutPipeline) };
   }
 }
 
-const nothing = {
+const noFields = {
   text: null,
   textHash: null,
   embedding: null,
@@ -133,29 +132,25 @@ const nothing = {
   userHash: null,
 } as const;
 
-const nobody = { id: '', traceId: null, sessionId: null, userId: null };
-
-function personOf(
-  { traceId, sessionId, userId }: PersonFragment,
-  personalData: PersonalData,
-): Pick<BufferedFragment, 'sessionHash' | 'traceHash' | 'userHash'> {
-  const { userHash, sessionHash } = personalData.hashPeople({ ...nobody, traceId, sessionId, userId });
+function personOf({ traceId, sessionId, userId }: PersonFragment, personalData: PersonalData) {
+  const { userHash, sessionHash } = personalData.hashPeople({ id: '', traceId, sessionId, userId });
   if (sessionId === null) return { sessionHash: null, traceHash: null, userHash };
-  return { sessionHash, traceHash: personalData.hashPeople({ ...nobody, traceId }).sessionHash, userHash };
+  const traceHash = personalData.hashPeople({ id: '', traceId, sessionId: null, userId: null }).sessionHash;
+  return { sessionHash, traceHash, userHash };
 }
 
-function lastOfEachTrace(fragments: readonly TraceFragment[], most: number): TraceFragment[] {
+function lastOfEachTrace(fragments: readonly TraceFragment[], max: number): TraceFragment[] {
   const found = new Map<string, number>();
   return fragments
     .toReversed()
     .filter(({ traceId }) => {
       found.set(traceId, (found.get(traceId) ?? 0) + 1);
-      return (found.get(traceId) ?? 0) <= most;
+      return (found.get(traceId) ?? 0) <= max;
     })
     .toReversed();
 }
 
-/** The same in a retry, which brings the same spans. */
+/** Numbers the fragments of each span. A retry has the same spans and so gets the same numbers. */
 function numbered(fragments: readonly BufferedFragment[]): BufferedFragment[] {
   const parts = new Map<string, number>();
   return fragments.map((fragment) => {
@@ -166,41 +161,43 @@ function numbered(fragments: readonly BufferedFragment[]): BufferedFragment[] {
   });
 }
 
-/** What a fragment weighs in the database, roughly. */
+/** Rough size of a fragment in the database, in bytes. */
 function sizeOf({ text, embedding, results }: BufferedFragment): number {
   return 500 + (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 50 * (results?.length ?? 0);
 }
 
-/** Of queries that no rule kept, in case a user is unhappy with one: some minutes of a busy service. */
+/** Limits of the buffer of recent queries: some minutes of a busy service. */
 const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
-/** Of fragments that wait for their live queries, ten to twenty minutes long: at most some 600 MB. */
+/** Limits of fragments, which are stored for ten to twenty minutes: at most about 600 MB. */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
-interface LiveIngestSettings {
+interface LiveIngestParts {
   readonly config: Config;
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
   readonly logger: Logger;
   readonly hashKey: string;
-  /** End the thread that redacts long texts. */
+  /** Stops the thread that redacts long texts. */
   readonly cleanups: CleanupStack;
 }
 
-export interface LiveIngest extends Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'> {
-  /** Takes in what may complete live queries that came before or come later. */
+export interface LiveIngest {
+  readonly ingestQueries: IngestDeps['ingestQueries'];
+  readonly ingestFeedback: IngestDeps['ingestFeedback'];
+  /** Buffers fragments that may complete earlier or later live queries. */
   bufferFragments(fragments: readonly TraceFragment[]): Promise<void>;
   /**
-   * Remembers retriever spans that gave no query, for the doctor: those of a minute are written together, when the next
-   * ones come. Never rejects, since nothing of what users sent is lost with it.
+   * Records retriever spans that gave no live query, for `recalld doctor`. Repeated kinds are written at most once a minute.
+   * Never rejects, because no user data is lost with them.
    */
   recordUnreadable(kinds: readonly UnreadableRetriever[]): Promise<void>;
-  /** Learns how many replicas share the caps; to be called every minute or so. */
+  /** Updates the number of replicas that share the sampling cap. Call about every minute. */
   refresh(): Promise<void>;
 }
 
-export async function createLiveIngest(settings: LiveIngestSettings): Promise<LiveIngest> {
+export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveIngest> {
   const { config, traffic, clock, meter, logger, hashKey, cleanups } = settings;
   const thread = createRedactionThread();
   cleanups.defer('redaction of long texts', () => thread.close());
@@ -210,9 +207,9 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
   const feedback = new Map<string, FeedbackPolicy>();
   const dimensions = new Map<string, number | null>();
   for (const pipeline of config.pipelines) {
-    const { name, embedding_dimensions: told } = pipeline;
-    if (told !== null) await traffic.fixDimensions(name, told);
-    dimensions.set(name, told ?? (await traffic.dimensions(name, null)));
+    const { name, embedding_dimensions: configured } = pipeline;
+    if (configured !== null) await traffic.fixDimensions(name, configured);
+    dimensions.set(name, configured ?? (await traffic.dimensions(name, null)));
   }
   const personalDataOf = (pipeline: string, privacy: PersonalDataSettings['privacy']) =>
     createPersonalData({ pipeline, privacy, key: hashKey, thread, meter, logger, clock });
@@ -253,7 +250,7 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
     bufferFragments: createFragmentBuffer({
       ...queriesDeps,
       budget: FRAGMENTS,
-      anybody: personalDataOf('none', { text: 'hash', patterns: [] }),
+      withoutPipeline: personalDataOf('none', { text: 'hash', patterns: [] }),
     }),
     recordUnreadable: createUnreadableRecorder(settings),
     async refresh() {
@@ -263,14 +260,10 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
   };
 }
 
-/** Different kinds that wait for their minute. */
+/** Maximum number of distinct kinds to remember. */
 const MAX_KINDS = 1000;
 
-function createUnreadableRecorder({
-  traffic,
-  clock,
-  logger,
-}: Pick<LiveIngestSettings, 'traffic' | 'clock' | 'logger'>): LiveIngest['recordUnreadable'] {
+function createUnreadableRecorder({ traffic, clock, logger }: LiveIngestParts): LiveIngest['recordUnreadable'] {
   const waiting = new Map<string, UnreadableRetriever>();
   let writtenAt = Number.NEGATIVE_INFINITY;
   return async (kinds) => {
@@ -289,10 +282,10 @@ function createUnreadableRecorder({
     writtenAt = now.getTime();
     try {
       await traffic.recordUnreadable(fresh, now);
-      // A key stays, so that only the first of a kind is written at once.
+      // The key stays in the map, so that only a new kind is written immediately.
       for (const [key, kind] of waiting) waiting.set(key, { ...kind, spans: 0 });
     } catch (error) {
-      logger.warn('unreadable retriever spans were not noted', { reason: messageOf(error) });
+      logger.warn('cannot record unreadable retriever spans', { reason: messageOf(error) });
     }
   };
 }

@@ -25,7 +25,7 @@ function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan 
     baselineMs: durationMs(live.baseline),
     segmentKeys: segments.keys,
     maxSegments: segments.max,
-    keepsAll: rates.every((rate) => rate === 1),
+    samplesAll: rates.every((rate) => rate === 1),
   };
 }
 

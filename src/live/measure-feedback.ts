@@ -1,4 +1,4 @@
-/** Opinions of the trailing window -> their positive share by segment, and the evidence that it dropped. */
+/** Measures the positive share of opinions in the trailing window by segment, and the e-value of its drop. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -19,26 +19,26 @@ import {
 
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
-/** The share of the time before the window, with what it takes to compare with it. */
+/** Positive share before the window, stored with the counts that the comparison needs. */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
 
-/** How many opinions of each basis there were, beside the value over both. */
+/** Opinions of each basis, stored with the ratio over both. */
 export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
   readonly explicit: OpinionCounts;
   readonly implicit: OpinionCounts;
 }
 
-/** What is stored with the evidence of a drop. */
+/** Details stored with the e-value of a drop. */
 export interface DropDetails extends Readonly<Record<string, unknown>> {
   readonly baseline_positive_ratio: number;
-  /** Of the latest opinions. */
+  /** Positive share of the latest opinions. */
   readonly positive_ratio: number;
-  /** Most likely beginning of the drop. */
+  /** Most likely onset of the drop. */
   readonly since: string;
 }
 
 /**
- * Measures the feedback of every pipeline; doing it again changes nothing but what came in since.
+ * Measures the feedback of every pipeline. Idempotent, apart from feedback that arrives in between.
  *
  * @throws as forEachPipeline
  */
@@ -80,7 +80,7 @@ function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {
   return { positive: outcome.positive, negative: outcome.negative };
 }
 
-/** A share of fewer opinions has bounds too wide to say anything. */
+/** With fewer opinions the bounds are too wide to be useful. */
 export const MIN_OPINIONS = 10;
 
 type Value = Pick<
@@ -96,9 +96,9 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value
   return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
 }
 
-/** A baseline is learnt again after a day, of a young service more often: after a quarter of the time that it covers. */
+/** A baseline is learned again after a day, or after a quarter of the time that it covers if that is shorter. */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/** Until there are opinions enough for a baseline, it is tried for once an hour, or once in a shorter window. */
+/** While there are too few opinions for a baseline, it is retried every hour, or once per window if that is shorter. */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(
@@ -111,7 +111,7 @@ async function measureDrop(
   const bucketMs = bucketLengthMs(windowMs);
   const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: context.clock.now() };
   const baseline = await currentBaseline(context, plan, known, until);
-  // A bucket that is not over would be looked at with each of its opinions.
+  // Only complete buckets count: an incomplete one would be evaluated again with each of its opinions.
   const untilMs = Math.floor(until.getTime() / bucketMs) * bucketMs;
   const fromMs = Math.min(untilMs, Math.max(until.getTime() - windowMs, baseline?.untilMs ?? 0));
   const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;
@@ -132,8 +132,8 @@ async function measureDrop(
 }
 
 /**
- * The stored baseline of a pipeline, learnt again when it is too old; null while there are too few opinions for one. The
- * first half of what is known makes the baseline of a service that is younger than two windows.
+ * Returns the stored baseline of a pipeline, or learns a new one if it is too old; null while there are too few opinions.
+ * For a service that is younger than two windows, the first half of its history is the baseline.
  */
 async function currentBaseline(
   { db, clock }: Context,
@@ -167,32 +167,29 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** True for what never was, too. */
+/** True also if there is no outcome. */
 function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }
 
 function boundsOf(counts: OpinionCounts) {
   const ratio = positiveRatio(counts);
-  if (ratio.kind !== 'ratio') throw new RangeError('A baseline has opinions.');
+  if (ratio.kind !== 'ratio') throw new RangeError('A baseline must have opinions.');
   return { value: ratio.value, ciLow: ratio.low, ciHigh: ratio.high, ciMethod: 'wilson' as const, n: ratio.n };
 }
 
-/** Null for what another version stored. */
+/** Returns null for details of another version of recalld. */
 function readBaseline({ details, windowEnd }: { details: Readonly<Record<string, unknown>>; windowEnd: Date }) {
   const { positive, negative, phi } = details;
   if (typeof positive !== 'number' || typeof negative !== 'number' || typeof phi !== 'number') return null;
   return { positive, negative, phi, untilMs: windowEnd.getTime() };
 }
 
-/** Of whom feedback is summarised, and within which of the segments that occur. */
+/** The pipeline whose feedback is summarized, and its bounded segments. */
 export type FeedbackSource = Pick<LivePlan, 'pipeline' | 'segmentKeys' | 'maxSegments'>;
 
-/** Leaves the most frequent segments by name and the rest as one. */
-export function withinSegments(
-  tallies: readonly OpinionTally[],
-  { maxSegments }: Pick<FeedbackSource, 'maxSegments'>,
-): OpinionTally[] {
+/** Keeps the most frequent segments by name, and merges the rest into one. */
+export function withinSegments(tallies: readonly OpinionTally[], { maxSegments }: FeedbackSource): OpinionTally[] {
   const sizes = new Map<string, number>();
   for (const { segments, feedback } of tallies) {
     for (const segment of segments) sizes.set(segment, (sizes.get(segment) ?? 0) + feedback);

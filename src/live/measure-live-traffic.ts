@@ -1,4 +1,4 @@
-/** Live traffic of a trailing window -> measurements, per pipeline and segment, so that checks and backtests see them over time. */
+/** Measures the live traffic of a trailing window by pipeline and segment. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -7,37 +7,37 @@ import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { measureQueryMix } from './measure-query-mix.ts';
-import { currentBaselineCtr, REFERENCE, readLiveWindow, type WindowReading } from './read-live-window.ts';
+import { BASELINE_CTR, currentBaselineCtr, readLiveWindow, type WindowReading } from './read-live-window.ts';
 import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 
-/** How the live traffic of one pipeline, and the feedback on it, is measured. */
+/** How the live traffic and the feedback of a pipeline are measured. */
 export interface LivePlan {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** Length of the time before the window from which the expected clicks and the usual share of positive opinions are learnt. */
+  /** Length of the baseline before the window: expected clicks and usual share of positive opinions. */
   readonly baselineMs: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Whether the config keeps every query, whatever its segment. */
-  readonly keepsAll: boolean;
+  /** True if every sampling rate of the config is 1. */
+  readonly samplesAll: boolean;
 }
 
-/** Share of the samples of the window that were read, below 1 when there were too many. */
+/** Share of the samples of the window that were read; below 1 if there were too many. */
 export const SAMPLES_READ = 'samples_read_ratio';
 
-/** Sampled queries that tell of the stages of their retriever, with what is known of each. */
+/** Number of sampled queries that report stages of their retriever. */
 export const STAGED_QUERIES = 'staged_queries';
 
-/** What is stored with it. */
+/** Details stored with STAGED_QUERIES. */
 export interface StagesDetails {
   readonly stages: readonly MeasuredStage[];
 }
 
 /**
- * Measures every pipeline, several at once; doing it again changes nothing but what came in since. Those that were measured
- * longest ago come first, so that where the time does not suffice no pipeline is left out twice.
+ * Measures every pipeline, several at a time. Idempotent, apart from data that arrives in between. Pipelines whose
+ * measurement is oldest come first, so that a timeout does not skip the same pipeline twice.
  *
  * @throws as forEachPipeline
  */
@@ -56,32 +56,31 @@ function lastMeasuredMs(own: readonly LatestMeasurement[]): number {
 async function measurePipeline(
   context: Context,
   plan: LivePlan,
-  /** Of the pipeline. */
   latest: readonly LatestMeasurement[],
   signal: AbortSignal,
 ): Promise<void> {
   const now = context.clock.now();
   const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const from = new Date(until.getTime() - plan.windowMs);
-  const known = latest.find(({ measure, segment }) => measure === REFERENCE && segment === ALL_SEGMENT);
-  const reference = await currentBaselineCtr(context, plan, known ?? null, from, signal);
+  const known = latest.find(({ measure, segment }) => measure === BASELINE_CTR && segment === ALL_SEGMENT);
+  const baselineCtr = await currentBaselineCtr(context, plan, known ?? null, from, signal);
   const window = { pipeline: plan.pipeline, from, until };
   const reading = await readLiveWindow(context, window, plan.segmentKeys, signal);
-  const settled = new Date(Math.max(from.getTime(), Math.min(until.getTime(), clicksCompleteUntil(now).getTime())));
+  const clicksUntil = new Date(Math.max(from.getTime(), Math.min(until.getTime(), clicksCompleteUntil(now).getTime())));
   const traits = {
-    isComplete: plan.keepsAll && reading.isCertain,
-    clicksCompleteUntilMs: settled.getTime(),
-    reference,
-    hasClicks: reference !== null || reading.clicks.counted > 0,
+    isComplete: plan.samplesAll && reading.isCertain,
+    clicksCompleteUntilMs: clicksUntil.getTime(),
+    baselineCtr,
+    hasClicks: baselineCtr !== null || reading.clicks.counted > 0,
   };
   const frame = { pipeline: plan.pipeline, windowStart: from, measuredAt: now };
   const outcomes: MeasurementOutcome[] = [samplesRead(reading, { ...frame, windowEnd: until })];
   for (const { name, queries } of liveSegments(reading.queries, plan.segmentKeys, plan.maxSegments)) {
     for (const measured of measureSegment(queries, traits)) {
       const outcome = name === ALL_SEGMENT ? withArrivals(measured, reading.arrived) : measured;
-      const windowEnd = (clickMeasures as readonly string[]).includes(outcome.measure) ? settled : until;
+      const windowEnd = (clickMeasures as readonly string[]).includes(outcome.measure) ? clicksUntil : until;
       outcomes.push({ ...frame, windowEnd, segment: name, details: {}, ...outcome });
-      // A large window with many segments would keep requests waiting, which share this thread.
+      // Yields to requests, which share this thread: a large window with many segments takes long.
       await context.clock.sleep(0, signal);
     }
   }
@@ -92,7 +91,7 @@ async function measurePipeline(
   await context.db.measurements.record(outcomes);
 }
 
-/** Null for a pipeline that never told of stages. */
+/** Returns null for a pipeline that has never reported stages. */
 function stagedQueries({ queries }: WindowReading, wasStaged: boolean) {
   const measure = STAGED_QUERIES;
   const stages = measureStages(queries);

@@ -1,4 +1,4 @@
-/** What is asked in a window of live traffic: how much of it one query makes up, and in which language it is. */
+/** Measures the mix of live queries: the share of the most frequent query, and of the usual language. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -11,13 +11,13 @@ import type { LiveWindow } from './sql/live-windows.ts';
 export const TOP_QUERY = 'top_query_ratio';
 export const MAIN_LANGUAGE = 'main_language_ratio';
 
-/** Texts whose language is looked for: some 0.2 ms each. */
+/** Maximum number of texts whose language is detected, at about 0.2 ms each. */
 const MAX_TEXTS = 300;
 const TEXTS_PER_TURN = 50;
-/** Of fewer queries the most frequent one is so by chance. */
+/** With fewer queries the most frequent one is a matter of chance. */
 const MIN_QUERIES = 50;
 
-/** @param latest of the pipeline */
+/** @param latest latest measurements of the pipeline */
 export async function measureQueryMix(
   { db, clock }: Context,
   window: LiveWindow,
@@ -28,27 +28,27 @@ export async function measureQueryMix(
   const { pipeline, from, until } = window;
   const frame = { pipeline, segment: ALL_SEGMENT, windowStart: from, windowEnd: until, measuredAt };
   const top = await db.live.windows.topQuery(window);
-  const asked = [];
+  const sampled = [];
   for (const { text, probability } of top.queries === 0 ? [] : await db.live.windows.texts(window, MAX_TEXTS)) {
-    // Requests share this thread.
-    if (asked.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
-    asked.push({ language: languageOrScript(text), probability });
+    // Yields to requests, which share this thread.
+    if (sampled.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
+    sampled.push({ language: languageOrScript(text), probability });
   }
   const known = latest.find(({ measure, segment }) => measure === MAIN_LANGUAGE && segment === ALL_SEGMENT);
-  const language = languageShare(asked, usualOf(known?.newest?.details), measuredAt);
+  const language = languageShare(sampled, usualOf(known?.newest?.details), measuredAt);
   const gap = (measure: string, n: number): MeasurementOutcome => {
     const reason = n === 0 ? 'no_query_texts' : 'too_few_queries';
     return { kind: 'no_data', ...frame, measure, reason, details: {} };
   };
   const { share, queries, sessions } = top;
   const { low, high } = wilsonInterval(share, Math.max(1, sessions), 0.95);
-  const ofTop = { value: share, ciLow: Math.min(low, share), ciHigh: Math.max(high, share), n: queries };
+  const topValue = { value: share, ciLow: Math.min(low, share), ciHigh: Math.max(high, share), n: queries };
   return [
     queries < MIN_QUERIES
       ? gap(TOP_QUERY, queries)
-      : { kind: 'value', ...frame, measure: TOP_QUERY, ...ofTop, ciMethod: 'sessions_wilson', details: {} },
+      : { kind: 'value', ...frame, measure: TOP_QUERY, ...topValue, ciMethod: 'sessions_wilson', details: {} },
     language === null
-      ? gap(MAIN_LANGUAGE, asked.length)
+      ? gap(MAIN_LANGUAGE, sampled.length)
       : {
           kind: 'value',
           ...frame,

@@ -1,4 +1,4 @@
-/** Stored measurements of live traffic and feedback -> metric samples. What is too old to trust is withheld. */
+/** Exports the latest measurements of live traffic and feedback as gauges. Values that are too old are withheld. */
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
@@ -14,25 +14,22 @@ import { MAIN_LANGUAGE, TOP_QUERY } from './measure-query-mix.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures } from './rules/live-measures.ts';
 
-interface LiveGaugesSettings {
-  /** Names of the pipelines of the config; what is stored of others is left out. */
+interface LiveSchedule {
+  /** Pipelines of the config; others are not exported. */
   readonly pipelines: readonly string[];
-  /** Longest gap between two measurements by the schedule. */
+  /** Longest time between two scheduled measurements. */
   readonly intervalSeconds: number;
 }
 
-/** Every gauge of live traffic. */
-export function liveGauges(
-  { pipelines, intervalSeconds }: LiveGaugesSettings,
-  { measurements }: MeasuredRows,
-): GaugesAt {
+/** Returns the gauges of live traffic. */
+export function liveGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const watched = new Set(pipelines);
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
   return (now) => {
     const isTrusted: IsTrusted = ({ measuredAt }) =>
       ageSeconds(measuredAt, now) <= INTERVALS_TO_TRUST * intervalSeconds;
     return own.flatMap((one) => {
-      if (one.measure === SAMPLES_READ) return upkeepSamples(one, isTrusted);
+      if (one.measure === SAMPLES_READ) return samplesReadSamples(one, isTrusted);
       if (one.measure === STAGED_QUERIES) return stageSamples(one, isTrusted);
       return exported.has(one.measure) ? measureSamples(one, isTrusted) : [];
     });
@@ -57,8 +54,8 @@ function measureSamples(
   ];
 }
 
-/** When a pipeline was last measured is told however long ago it was: it is what an alert waits for. */
-function upkeepSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
+/** The time of the last measurement is exported whatever its age, because an alert depends on it. */
+function samplesReadSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
   if (newest === null) return [];
   const measuredAt = newest.measuredAt.getTime() / 1000;
   const last = sample('recalld_live_measure_last_success_timestamp_seconds', { pipeline }, measuredAt);
@@ -71,7 +68,7 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
   const { stages } = newest.details as Readonly<Record<string, unknown>> & StagesDetails;
   return stages.flatMap(({ name: stage, n, latencyP95Ms, documents, emptied, answered }) => {
     const labels = { pipeline, stage };
-    const ofKnown = (name: GaugeSample['name'], known: typeof documents, unit = 1): GaugeSample[] =>
+    const ifKnown = (name: GaugeSample['name'], known: typeof documents, unit = 1): GaugeSample[] =>
       known === null
         ? []
         : boundedSamples(name, labels, {
@@ -81,21 +78,18 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
           });
     return [
       sample('recalld_live_stage_queries', labels, n),
-      ...ofKnown('recalld_live_stage_latency_p95_seconds', latencyP95Ms, 1000),
-      ...ofKnown('recalld_live_stage_documents', documents),
-      ...ofKnown('recalld_live_stage_emptied_ratio', emptied),
-      ...ofKnown('recalld_live_stage_answered_ratio', answered),
+      ...ifKnown('recalld_live_stage_latency_p95_seconds', latencyP95Ms, 1000),
+      ...ifKnown('recalld_live_stage_documents', documents),
+      ...ifKnown('recalld_live_stage_emptied_ratio', emptied),
+      ...ifKnown('recalld_live_stage_answered_ratio', answered),
     ];
   });
 }
 
 const exported: ReadonlySet<string> = new Set([...liveMeasures, TOP_QUERY, MAIN_LANGUAGE]);
 
-/** Every gauge of feedback, by all of it and by explicit and implicit feedback apart. */
-export function feedbackGauges(
-  { pipelines, intervalSeconds }: LiveGaugesSettings,
-  { measurements }: MeasuredRows,
-): GaugesAt {
+/** Returns the gauges of feedback: over all feedback, and over explicit and implicit feedback separately. */
+export function feedbackGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const own = measurements.filter(({ pipeline }) => pipelines.includes(pipeline));
   return (now) => {
     const isTrusted: IsTrusted = ({ measuredAt }) =>
@@ -146,7 +140,7 @@ function ratioSamples(
   return [...missing, ...shares];
 }
 
-/** What another version of us measured may lack them. */
+/** False for details of another version of recalld. */
 function isFeedback(details: Readonly<Record<string, unknown>>): details is FeedbackDetails {
   return 'explicit' in details && 'implicit' in details;
 }

@@ -1,4 +1,4 @@
-/** Stored samples -> queries that can be measured, with their clicks, in bounded memory. */
+/** Reads the sampled queries of a window with their clicks, in bounded memory. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -10,26 +10,25 @@ import {
   baselineCtr,
   DEFAULT_CLICK_CUTOFF,
   parseBaselineCtr,
-  storeReference,
 } from './rules/feedback/clicks-over-expected-clicks.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
-/** The measure that it is stored as: its value is the raw CTR of the baseline. */
-export const REFERENCE = 'baseline_click_through_ratio';
+/** Measure under which the baseline is stored. Its value is the raw click-through rate. */
+export const BASELINE_CTR = 'baseline_click_through_ratio';
 
-/** A reference is taken anew after a day, and used for three at most. */
-const REFERENCE_INTERVAL_MS = 24 * HOUR_MS;
-const REFERENCE_INTERVALS_TO_TRUST = 3;
-/** Until there are clicks enough for a reference, it is tried for once an hour. */
-const REFERENCE_RETRY_MS = HOUR_MS;
+/** A baseline is learned again after a day, and used for at most three days. */
+const BASELINE_INTERVAL_MS = 24 * HOUR_MS;
+const BASELINE_INTERVALS_TO_TRUST = 3;
+/** While there are too few clicks for a baseline, it is retried every hour. */
+const BASELINE_RETRY_MS = HOUR_MS;
 
 /**
- * The stored reference of a pipeline, taken anew from the time before `until` when it is a day old; null while there
- * are too few clicks for one.
+ * Returns the stored click-through rates of the baseline, or learns them from the time before `until` if they are a day
+ * old; null while there are too few clicks.
  *
- * @param known what is stored of its series
+ * @param known latest measurement of BASELINE_CTR
  * @throws as readLiveWindow
  */
 export async function currentBaselineCtr(
@@ -39,25 +38,24 @@ export async function currentBaselineCtr(
   until: Date,
   signal: AbortSignal,
 ): Promise<BaselineCtr | null> {
-  const isTrusted = isYounger(known?.newest, REFERENCE_INTERVAL_MS * REFERENCE_INTERVALS_TO_TRUST);
+  const isTrusted = isYounger(known?.newest, BASELINE_INTERVAL_MS * BASELINE_INTERVALS_TO_TRUST);
   const stored = known?.newest != null && isTrusted ? parseBaselineCtr(known.newest.details) : null;
-  const isFresh = stored !== null && isYounger(known?.newest, REFERENCE_INTERVAL_MS);
-  if (isFresh || isYounger(known?.gap, REFERENCE_RETRY_MS)) return stored;
+  const isFresh = stored !== null && isYounger(known?.newest, BASELINE_INTERVAL_MS);
+  if (isFresh || isYounger(known?.gap, BASELINE_RETRY_MS)) return stored;
 
   const from = new Date(until.getTime() - plan.baselineMs);
-  const series = { pipeline: plan.pipeline, measure: REFERENCE, segment: ALL_SEGMENT };
+  const series = { pipeline: plan.pipeline, measure: BASELINE_CTR, segment: ALL_SEGMENT };
   const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: context.clock.now() };
-  // Of a service that tells of no clicks, the many queries of a baseline are not read each hour to find none on them.
+  // Avoids reading all baseline queries every hour for a service that sends no clicks.
   if (!(await context.db.live.windows.hasClicks(plan.pipeline, from))) {
     await context.db.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
     return stored;
   }
   const reading = await readLiveWindow(context, { pipeline: plan.pipeline, from, until }, [], signal);
-  const reference = baselineCtr(reading.queries);
+  const baseline = baselineCtr(reading.queries);
   const ctr = clickThroughRate(reading.queries, DEFAULT_CLICK_CUTOFF);
-  if (reference.kind === 'insufficient_data' || ctr.kind === 'insufficient_data') {
-    const { of, have, need } =
-      reference.kind === 'insufficient_data' ? reference : { of: 'sessions', have: 0, need: 2 };
+  if (baseline.kind === 'insufficient_data' || ctr.kind === 'insufficient_data') {
+    const { of, have, need } = baseline.kind === 'insufficient_data' ? baseline : { of: 'sessions', have: 0, need: 2 };
     const reason = of === 'clicks' ? 'too_few_clicks' : 'too_few_sessions';
     await context.db.measurements.record([{ kind: 'no_data', ...frame, reason, details: { have, need } }]);
     return stored;
@@ -71,10 +69,10 @@ export async function currentBaselineCtr(
       ciHigh: ctr.high,
       ciMethod: 'sessions_wilson',
       n: ctr.n,
-      details: storeReference(reference),
+      details: { ...baseline },
     },
   ]);
-  return reference;
+  return baseline;
 }
 
 function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
@@ -83,50 +81,50 @@ function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, 
 
 export interface WindowReading {
   readonly queries: readonly SampledQuery[];
-  /** Live queries that were counted in the time of the window, sampled or not; 0 where nothing was counted. */
+  /** Live queries counted in the window, sampled or not; 0 if nothing was counted. */
   readonly arrived: number;
-  /** Whether nothing of what was read could have been left out: each rate was 1, and so was each probability. */
+  /** True if every query that was read had a sampling rate and a probability of 1. */
   readonly isCertain: boolean;
-  /** How often the samples were halved to stay within the limit; 0 when all were read. */
+  /** How often the samples were halved to fit the limit; 0 if all were read. */
   readonly halvings: number;
-  /** Samples of the window, of which `queries` are all or a part. */
+  /** Number of samples in the window; `queries` are all or part of them. */
   readonly samples: number;
   readonly clicks: {
     readonly counted: number;
-    /** On a document that was not shown, or without document and rank. */
+    /** Clicks on documents that were not shown, or without document and rank. */
     readonly notShown: number;
-    /** Too long after their query. */
+    /** Clicks that came too long after their query. */
     readonly late: number;
   };
 }
 
-/** No session is so large that its window must be halved more often. */
+/** Safety limit; even one huge session does not need more. */
 const MAX_HALVINGS = 40;
 
 const none: readonly number[] = [];
 
 /**
- * Reads a window. When it holds more than `maxSamples`, sessions are drawn among them with halved probability until
- * the expected number fits, so that what is measured stays unbiased and only its bounds widen. The number of halvings
- * follows from the number of samples alone; only when large sessions then still exceed twice the limit, it is raised.
+ * Reads the samples of a window. If there are more than `maxSamples`, draws sessions with repeatedly halved probability
+ * until the expected number fits, so that measures stay unbiased and only their bounds widen. The number of halvings
+ * depends only on the number of samples, unless large sessions still exceed twice the limit.
  *
- * @param segmentKeys tags that are kept; all others are dropped
+ * @param segmentKeys segment keys to read; others are dropped
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function readLiveWindow(
-  { db, logger, maxSamples: most }: Context,
+  { db, logger, maxSamples }: Context,
   window: LiveWindow,
   segmentKeys: readonly string[],
   signal: AbortSignal,
 ): Promise<WindowReading> {
   const samples = await db.live.windows.count(window);
   let halvings = 0;
-  while (samples * 2 ** -halvings > most) halvings++;
+  while (samples * 2 ** -halvings > maxSamples) halvings++;
   for (; halvings <= MAX_HALVINGS; halvings++) {
-    const reading = await readHalved(db.live.windows, window, segmentKeys, halvings, 2 * most, signal);
+    const reading = await readHalved(db.live.windows, window, segmentKeys, halvings, 2 * maxSamples, signal);
     if (reading === null) continue;
     if (halvings > 0) {
-      logger.warn('a window of live queries is too large to be read whole, so a part of it is measured', {
+      logger.warn('measuring only part of the live queries, because the window is too large', {
         pipeline: window.pipeline,
         samples,
         read: reading.queries.length,
@@ -134,16 +132,16 @@ export async function readLiveWindow(
     }
     return { ...reading, halvings, samples };
   }
-  throw new Error(`the samples of ${window.pipeline} do not come down to ${most} however often they are halved`);
+  throw new Error(`cannot reduce the samples of ${window.pipeline} to ${maxSamples} in ${MAX_HALVINGS} halvings`);
 }
 
-/** Null when there are more than `most`. */
+/** Returns null if there are more than `max` queries. */
 async function readHalved(
   windows: LiveWindows,
   window: LiveWindow,
   segmentKeys: readonly string[],
   halvings: number,
-  most: number,
+  max: number,
   signal: AbortSignal,
 ): Promise<Omit<WindowReading, 'halvings' | 'samples'> | null> {
   const queries: SampledQuery[] = [];
@@ -155,10 +153,9 @@ async function readHalved(
   let isCertain = halvings === 0;
   for await (const batch of windows.queries(window, halvings)) {
     signal.throwIfAborted();
-    if (queries.length + batch.length > most) return null;
+    if (queries.length + batch.length > max) return null;
     const ids = batch.map(({ id }) => id);
-    const told = await windows.clicks(window.pipeline, ids, window.from);
-    const attribution = clickedQueries(batch, told);
+    const attribution = clickedQueries(batch, await windows.clicks(window.pipeline, ids, window.from));
     clicks.notShown += attribution.leftOut.notShown;
     clicks.late += attribution.leftOut.late;
     for (const [index, query] of attribution.queries.entries()) {
@@ -182,7 +179,7 @@ async function readHalved(
   return { queries, arrived, isCertain, clicks };
 }
 
-/** Gives equal tags the same object, as there are few of them and many queries. */
+/** Shares one object between equal tags to save memory. */
 function createTagReader(keys: readonly string[]): (query: WindowQuery) => Readonly<Record<string, string>> {
   const known = new Map<string, Readonly<Record<string, string>>>();
   return ({ segments }) => {

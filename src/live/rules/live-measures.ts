@@ -1,4 +1,4 @@
-/** What a window of sampled live queries says of all of them: how many fail, how many find nothing, what is clicked. */
+/** Estimates measures of all live queries from a window of sampled ones: failures, zero results, clicks. */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
@@ -25,12 +25,12 @@ import {
 } from './live-stages.ts';
 import { chanceClusters, type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
-/** A sampled live query as these measures need it. */
+/** A sampled live query with all data of these measures. */
 export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
   readonly outcome: QueryOutcome;
-  /** Of the configured keys alone. */
+  /** Only configured segment keys. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
@@ -43,7 +43,7 @@ const trafficMeasures = [
   'context_repeated_ratio',
 ] as const;
 
-/** Measures of the queries that are settled: those that have had time enough to be clicked. */
+/** Measures of the queries whose clicks are complete. */
 export const clickMeasures = [
   'click_through_ratio',
   'clicked_query_ratio',
@@ -56,13 +56,13 @@ export const liveMeasures = [...trafficMeasures, ...clickMeasures] as const;
 export type LiveMeasure = (typeof liveMeasures)[number];
 
 export interface WindowTraits {
-  /** Whether every live query of the window was kept for certain, see `SampledWindow`. */
+  /** True if every live query of the window was sampled with certainty, see `SampledWindow`. */
   readonly isComplete: boolean;
   /** Queries before this time have all their clicks, see `clicksCompleteUntil`. Milliseconds since 1970. */
   readonly clicksCompleteUntilMs: number;
-  /** What clicks are expected; null while there is no baseline. */
-  readonly reference: BaselineCtr | null;
-  /** Whether clicks are sent at all: some are in the window, or there is a reference. Without, none are measured. */
+  /** Expected clicks; null while there is no baseline. */
+  readonly baselineCtr: BaselineCtr | null;
+  /** True if the service sends clicks: the window has some, or there is a baseline. Otherwise clicks are not measured. */
   readonly hasClicks: boolean;
 }
 
@@ -93,10 +93,10 @@ export type LiveMeasureOutcome =
     };
 
 /**
- * A measure of all traffic beside what was counted on arrival, so that the volume is that of the counters and not an
- * estimate of it, and a window of which no query was sampled is not told to have had none.
+ * Adjusts a measure of all traffic by the counted arrivals: the volume is the exact count instead of an estimate, and a
+ * window without samples is distinguished from a window without queries.
  *
- * @param arrived live queries that were counted in the window; 0 where nothing was counted
+ * @param arrived live queries counted in the window; 0 if nothing was counted
  */
 export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): LiveMeasureOutcome {
   if (arrived === 0) return outcome;
@@ -108,7 +108,7 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
     : outcome;
 }
 
-/** The queries of all, and of each bounded segment: the most sampled by name, the rest as `other`. */
+/** Returns all queries, and the queries of each bounded segment; smaller segments are merged into `other`. */
 export function liveSegments(
   queries: readonly SampledQuery[],
   keys: readonly string[],
@@ -125,22 +125,21 @@ export function liveSegments(
 }
 
 /**
- * Every live measure of one segment, in the order of `liveMeasures`, each computed when it is asked for, so that a caller
- * can let others run in between: each takes some milliseconds for 10,000 queries.
+ * Yields every live measure of one segment in the order of `liveMeasures`. Measures are computed lazily, so that the caller
+ * can yield to other work in between: each takes some milliseconds for 10,000 queries.
  *
- * - `queries`: how many there were, sampled or not (Horvitz and Thompson)
- * - `zero_results_ratio`, `error_ratio`: shares of all queries that were answered without a document, and that failed
- *   or timed out (weights calibrated by the counted arrivals; bounds over sessions, also where every query was kept: what
- *   the service is like is still known only from so many)
- * - `results_per_answer`: mean number of documents of the answers with any
- * - `context_characters`, `context_repeated_ratio`: of the answers whose documents all came with their texts, the length of
- *   these, and the share of it that an earlier document of the same answer said already
- * - `click_through_ratio`: share of the documents shown at the ranks 1 to 10 that were clicked
+ * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
+ * - `zero_results_ratio`, `error_ratio`: shares of all queries without results, and that failed or timed out. Weights are
+ *   calibrated by the counted arrivals. There are bounds over sessions even if every query was sampled
+ * - `results_per_answer`: mean number of documents, over queries with results
+ * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and share of it that repeats an earlier
+ *   document, over queries whose documents all have texts
+ * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked
  * - `clicked_query_ratio`: share of queries with a click
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
- * - `clicks_over_expected_ratio`: clicks over those expected at the same positions in the baseline (COEC)
+ * - `clicks_over_expected_ratio`: clicks divided by those expected at the same positions in the baseline (COEC)
  *
- * Bounds are at 95 %, and take the queries of a session as dependent in any way.
+ * Bounds are at 95 %. Queries of a session may depend on each other in any way.
  *
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
@@ -153,19 +152,19 @@ export function* measureSegment(
     queries.map(({ cluster, probability }) => ({ cluster, probability, value: 1 })),
     window,
   );
-  yield ofEstimate('queries', total, 'horvitz_thompson', n);
-  yield ofShare('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
-  yield ofShare('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
+  yield estimateOutcome('queries', total, 'horvitz_thompson', n);
+  yield shareOutcome('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
+  yield shareOutcome('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
   yield measureResults(queries);
   yield* measureContext(queries);
-  const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.clicksCompleteUntilMs);
-  yield* measureClicks(settled, window);
+  const complete = queries.filter(({ occurredAtMs }) => occurredAtMs < window.clicksCompleteUntilMs);
+  yield* measureClicks(complete, window);
 }
 
 function measureResults(queries: readonly SampledQuery[]): LiveMeasureOutcome {
   const measure = 'results_per_answer';
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  return ofRate(measure, resultsPerAnswer(queries), 'sessions_t');
+  return rateOutcome(measure, resultsPerAnswer(queries), 'sessions_t');
 }
 
 function* measureContext(queries: readonly SampledQuery[]): Generator<LiveMeasureOutcome, void, undefined> {
@@ -175,34 +174,34 @@ function* measureContext(queries: readonly SampledQuery[]): Generator<LiveMeasur
       yield { kind: 'no_data', measure, reason };
     return;
   }
-  yield ofRate('context_characters', contextCharacters(queries), 'sessions_t');
-  yield ofRate('context_repeated_ratio', repeatedContext(queries));
+  yield rateOutcome('context_characters', contextCharacters(queries), 'sessions_t');
+  yield rateOutcome('context_repeated_ratio', repeatedContext(queries));
 }
 
 function* measureClicks(
   queries: readonly SampledQuery[],
-  { reference, hasClicks }: WindowTraits,
+  { baselineCtr, hasClicks }: WindowTraits,
 ): Generator<LiveMeasureOutcome, void, undefined> {
   if (!hasClicks || queries.length === 0) {
     const reason = queries.length === 0 ? 'no_queries' : 'no_clicks';
     for (const measure of clickMeasures) yield { kind: 'no_data', measure, reason };
     return;
   }
-  yield ofRate('click_through_ratio', clickThroughRate(queries, DEFAULT_CLICK_CUTOFF));
-  yield ofRate('clicked_query_ratio', clickedQueryRate(queries));
-  yield ofRate('clicked_reciprocal_rank', clickedReciprocalRank(queries));
-  yield expectedMeasure(queries, reference);
+  yield rateOutcome('click_through_ratio', clickThroughRate(queries, DEFAULT_CLICK_CUTOFF));
+  yield rateOutcome('clicked_query_ratio', clickedQueryRate(queries));
+  yield rateOutcome('clicked_reciprocal_rank', clickedReciprocalRank(queries));
+  yield expectedMeasure(queries, baselineCtr);
 }
 
-function expectedMeasure(queries: readonly SampledQuery[], reference: BaselineCtr | null): LiveMeasureOutcome {
+function expectedMeasure(queries: readonly SampledQuery[], baseline: BaselineCtr | null): LiveMeasureOutcome {
   const measure = 'clicks_over_expected_ratio';
-  if (reference === null) return { kind: 'no_data', measure, reason: 'no_baseline' };
-  const outcome = clicksOverExpectedClicks(queries, reference);
-  if (outcome.kind === 'insufficient_data') return ofInsufficient(measure, outcome);
+  if (baseline === null) return { kind: 'no_data', measure, reason: 'no_baseline' };
+  const outcome = clicksOverExpectedClicks(queries, baseline);
+  if (outcome.kind === 'insufficient_data') return insufficientOutcome(measure, outcome);
   return bounded(measure, outcome, 'gamma');
 }
 
-function ofEstimate(
+function estimateOutcome(
   measure: LiveMeasure,
   outcome: EstimateOutcome,
   ciMethod: string,
@@ -212,28 +211,32 @@ function ofEstimate(
   return { kind: 'no_data', measure, reason: sampled === 0 ? 'no_queries' : 'too_few_sessions' };
 }
 
-function ofShare(
+function shareOutcome(
   measure: LiveMeasure,
   queries: readonly SampledQuery[],
   { isComplete }: WindowTraits,
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // Of queries that were kept by rule alone nobody knows how many others there were.
+  // Queries sampled by rule alone do not tell how many other queries there were.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
-  return ofRate(measure, queryRate(queries, holds));
+  return rateOutcome(measure, queryRate(queries, holds));
 }
 
-function ofRate(measure: LiveMeasure, outcome: ClickRateOutcome, ciMethod = 'sessions_wilson'): LiveMeasureOutcome {
-  return outcome.kind === 'rate' ? bounded(measure, outcome, ciMethod) : ofInsufficient(measure, outcome);
+function rateOutcome(
+  measure: LiveMeasure,
+  outcome: ClickRateOutcome,
+  ciMethod = 'sessions_wilson',
+): LiveMeasureOutcome {
+  return outcome.kind === 'rate' ? bounded(measure, outcome, ciMethod) : insufficientOutcome(measure, outcome);
 }
 
-function ofInsufficient(measure: LiveMeasure, { of }: InsufficientFeedback): LiveMeasureOutcome {
+function insufficientOutcome(measure: LiveMeasure, { of }: InsufficientFeedback): LiveMeasureOutcome {
   return { kind: 'no_data', measure, reason: of === 'clicks' ? 'too_few_clicks' : 'too_few_sessions' };
 }
 
-/** Rounding can carry a bound past the value by a last digit. */
+/** Clamps the bounds, because rounding can push them past the value. */
 function bounded(
   measure: LiveMeasure,
   { value, low, high, n }: { value: number; low: number; high: number; n: number },

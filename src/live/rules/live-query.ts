@@ -1,32 +1,29 @@
-/**
- * What a RAG service sends about one query of a user and its stages, over HTTP, through the client or through
- * OpenTelemetry.
- */
+/** Live queries and feedback as services send them, over HTTP, the client or OpenTelemetry. */
 
 import type { Rejection } from '../../core/errors.ts';
 import type { RetrievedDocument } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 
-/** Clocks of healthy services differ by less. */
+/** Clock skew that is accepted. */
 const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 export interface PipelineLimits {
-  /** Length of the pipeline's vectors, null while none has been seen. */
+  /** Dimensions of the vectors; null until the first vector. */
   readonly dimensions: number | null;
   readonly retentionDays: number;
 }
 
 /**
- * The first reason to refuse a query, null when there is none.
+ * Returns the first reason to reject a query, or null.
  *
- * @param limits of the pipeline that the query names, null when the config has none of that name
+ * @param limits limits of its pipeline; null if the config has no pipeline of that name
  */
 export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, now: Date): Rejection | null {
   if (limits === null) {
     return {
       code: 'unknown_pipeline',
-      message: `The config has no pipeline "${query.pipeline}"; add it under pipelines or mend the name.`,
+      message: `The config has no pipeline "${query.pipeline}"; add it under pipelines or correct the name.`,
     };
   }
   return (
@@ -34,14 +31,14 @@ export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, 
   );
 }
 
-/** Refuses a time in the future or before the retention; a missing one is fine. */
+/** Rejects a time in the future or before the retention. The time may be missing. */
 export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, now: Date): Rejection | null {
   if (occurredAt === null) return null;
   const aheadMs = occurredAt.getTime() - now.getTime();
   if (aheadMs > CLOCK_TOLERANCE_MS) {
     return {
       code: 'occurred_in_future',
-      message: `occurred_at is ${Math.round(aheadMs / 1000)} s ahead of our clock; set the clock of the service.`,
+      message: `occurred_at is ${Math.round(aheadMs / 1000)} s in the future; correct the clock of the service.`,
     };
   }
   if (-aheadMs > retentionDays * DAY_MS) {
@@ -53,63 +50,63 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   return null;
 }
 
-/** Before this, a time is most likely a number in another unit than its field has. */
+/** An earlier time most likely has the wrong unit. */
 const FIRST_PLAUSIBLE_YEAR = 1990;
 
 function unitAdvice(occurredAt: Date): string {
   return occurredAt.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR
-    ? ` It reads as ${occurredAt.toISOString()}: times of OTLP spans are nanoseconds since 1970, not milliseconds or seconds.`
+    ? ` It was parsed as ${occurredAt.toISOString()}: OTLP times are nanoseconds since 1970, not milliseconds or seconds.`
     : '';
 }
 
-/** Refuses a vector that cannot be compared with those of its pipeline; a missing one is fine. */
+/** Rejects a vector that cannot be compared with those of its pipeline. The vector may be missing. */
 export function checkEmbedding(embedding: Float32Array | null, dimensions: number | null): Rejection | null {
   if (embedding === null) return null;
   let squares = 0;
   for (let i = 0; i < embedding.length; i++) squares += (embedding[i] ?? 0) ** 2;
-  // float32 values cannot overflow a float64 sum, so a sum that is not finite had such a value in it.
+  // A float64 sum of float32 squares cannot overflow, so it is finite unless a value is NaN or infinite.
   if (!Number.isFinite(squares))
-    return { code: 'embedding_not_finite', message: 'embedding holds NaN or an infinity.' };
+    return { code: 'embedding_not_finite', message: 'embedding contains NaN or an infinity.' };
   if (squares === 0)
     return {
       code: 'embedding_zero',
-      message: 'embedding is the zero vector; leave it out when there is none.',
+      message: 'embedding is the zero vector; omit it if there is none.',
     };
   if (dimensions !== null && embedding.length !== dimensions) {
     return {
       code: 'embedding_wrong_dimension',
-      message: `embedding has ${embedding.length} numbers, those of this pipeline have ${dimensions}; set embedding_dimensions of the pipeline when the model has changed.`,
+      message: `embedding has ${embedding.length} numbers, but vectors of this pipeline have ${dimensions}; set embedding_dimensions of the pipeline if the model has changed.`,
     };
   }
   return null;
 }
 
 export interface LiveQuery {
-  /** Idempotency key within the pipeline: the same id is stored once, however often it is sent. */
+  /** Idempotency key within the pipeline. */
   readonly id: string;
   readonly pipeline: string;
-  /** Null: not told, the time of receipt is taken. */
+  /** Null: the time of receipt. */
   readonly occurredAt: Date | null;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** How many documents were asked for. */
+  /** Number of requested documents. */
   readonly topK: number | null;
   readonly sessionId: string | null;
   readonly traceId: string | null;
   /** Best first. */
   readonly results: readonly RetrievedDocument[];
-  /** Of the texts of all results; null where they are not given. The texts themselves go no further. */
+  /** Size of the texts of all results; null without texts. The texts themselves are not kept. */
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
-  /** Those before the answer, in the order in which they work; empty where nobody tells. */
+  /** Intermediate stages in order; empty if unknown. */
   readonly stages: readonly LiveStage[];
-  /** What went wrong, in short; null when the retrieval succeeded. */
+  /** Short error; null if the retrieval succeeded. */
   readonly error: string | null;
   readonly segments: Readonly<Record<string, string>>;
-  /** As the service knows the user; only a keyed HMAC of it is ever stored. */
+  /** User id of the service. Only a keyed HMAC of it is stored. */
   readonly userId: string | null;
   readonly versions: VersionStamps;
-  /** Probability with which the service kept the query before sending it; 1 when the service sends all. */
+  /** Probability with which the service sent the query; 1 if it sends all queries. */
   readonly upstreamProbability: number;
 }
 
@@ -134,12 +131,12 @@ export type FeedbackKind = (typeof feedbackKinds)[number];
 
 /** What a user said or did about the answer to a live query. */
 export interface Feedback {
-  /** Null: derived from what it says, so that a retry is recognised. */
+  /** Null: derived from the content, so that a retry is recognized. */
   readonly id: string | null;
   readonly queryId: string;
   readonly pipeline: string;
   readonly kind: FeedbackKind;
-  /** Thumb: up or down, true or false, 1 or 0 or -1; rating and relevance: a number; else none. */
+  /** Thumb: up or down, true or false, 1, 0 or -1; rating and relevance: a number; otherwise null. */
   readonly value: number | string | boolean | null;
   readonly documentId: string | null;
   /** From 1. */
@@ -151,28 +148,28 @@ export interface Feedback {
 
 export interface LiveStage {
   readonly name: string;
-  /** One of several beside each other, which are joined after it. */
+  /** True for parallel stages whose results are merged afterwards. */
   readonly isSide: boolean;
-  /** Its own time; null where nobody tells. */
+  /** Time spent in the stage; null if unknown. */
   readonly latencyMs: number | null;
-  /** Different documents that it handed on; null where nobody tells which. */
+  /** Number of distinct documents that it returned; null if unknown. */
   readonly documents: number | null;
-  /** Rank in it, from 1, of each result of the query, in their order; null for one that it did not have. Empty without documents. */
+  /** Rank in the stage, from 1, of each final result in order; null if the stage did not return it. Empty if unknown. */
   readonly ranks: readonly (number | null)[];
 }
 
-/** Stages of one query; no retriever has more. */
+/** Maximum number of stages per query. */
 export const MAX_STAGES = 10;
 
-/** Results of a query whose ranks are kept, from the first on. */
+/** Number of top results whose ranks are stored. */
 const MAX_RANKS = 100;
 
 /**
- * @param ids of what the stage handed on, best first; null where nobody tells
- * @param results ids of what the whole retriever answered, best first
+ * @param ids documents that the stage returned, best first; null if unknown
+ * @param results final results of the retriever, best first
  */
 export function liveStage(
-  { name, isSide, latencyMs }: Pick<LiveStage, 'name' | 'isSide' | 'latencyMs'>,
+  { name, isSide, latencyMs }: { readonly name: string; readonly isSide: boolean; readonly latencyMs: number | null },
   ids: readonly string[] | null,
   results: readonly string[],
 ): LiveStage {
@@ -182,7 +179,7 @@ export function liveStage(
   return { name, isSide, latencyMs, documents: rankOf.size, ranks };
 }
 
-/** The same stage where the results of the query have become others of its results. */
+/** Updates the ranks of a stage after the final results have been reordered or cut. */
 export function withResults(stage: LiveStage, before: readonly string[], after: readonly string[]): LiveStage {
   if (stage.documents === null) return stage;
   const rankOf = new Map(before.map((id, place) => [id, stage.ranks[place] ?? null]));

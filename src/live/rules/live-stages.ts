@@ -1,7 +1,4 @@
-/**
- * What the stages of a retriever do to live queries, as far as it is seen without judgments, and what the texts of
- * answers cost, over a window of samples.
- */
+/** Measures of the stages of a retriever and of the size of the retrieved context, which need no judgments. */
 
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -14,8 +11,8 @@ import {
 } from './feedback/click-rates.ts';
 import type { LiveStage } from './live-query.ts';
 
-/** A sampled query whose results came with their texts; null for any other. */
 export interface ContextQuery extends CalibratedMember {
+  /** Null unless all results have texts. */
   readonly context: ContextSize | null;
 }
 
@@ -25,24 +22,24 @@ function sized(queries: readonly ContextQuery[]): Sized[] {
   return queries.flatMap((query) => (query.context === null ? [] : [{ ...query, context: query.context }]));
 }
 
-/** Mean share of the context that an earlier result of the same list said already, bounds as of other shares. */
+/** Mean share of the context that repeats an earlier result of the same query. */
 export function repeatedContext(queries: readonly ContextQuery[]): ClickRateOutcome {
   return meanShare(sized(queries), ({ context }) => context.repeated);
 }
 
-/** Mean of the characters of the context. */
+/** Mean number of characters of the context. */
 export function contextCharacters(queries: readonly ContextQuery[]): ClickRateOutcome {
   return meanCount(sized(queries).map((query) => ({ ...query, value: query.context.characters })));
 }
 
-/** Mean number of results of the queries that were answered with any. */
+/** Mean number of results, over queries with results. */
 export function resultsPerAnswer(
   queries: readonly (CalibratedMember & { readonly shown: number })[],
 ): ClickRateOutcome {
   return meanCount(queries.flatMap((query) => (query.shown === 0 ? [] : [{ ...query, value: query.shown }])));
 }
 
-/** Mean of a count of each query: 95 % bounds by Student's t over sessions, never below 0. */
+/** Mean of a count per query, with 95 % bounds by Student's t over sessions, never below 0. */
 function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
   const ratio = sessionRatio(
     queries.map(({ cluster, probability, calibration = 1, value }) => ({
@@ -58,48 +55,51 @@ function meanCount(queries: readonly (CalibratedMember & { readonly value: numbe
   return { kind: 'rate', value, low: Math.max(0, value - reach), high: value + reach, n, sessions };
 }
 
-/** A sampled query with the stages that are told of it; most have none. */
+/** A sampled query with its stages; most queries have none. */
 export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
 
 interface Bounded {
   readonly value: number;
-  /** At 95 %, over sessions. */
+  /** 95 % bounds over sessions. */
   readonly ciLow: number;
   readonly ciHigh: number;
 }
 
-/** Each value null where too few samples tell. */
+/** Measures of a stage; null with too few samples. */
 export interface MeasuredStage {
   readonly name: string;
-  /** Sampled queries that tell of it. */
+  /** Sampled queries that report the stage. */
   readonly n: number;
-  /** 95th percentile of its own time. */
+  /** 95th percentile of the time spent in the stage. */
   readonly latencyP95Ms: Bounded | null;
-  /** Samples that tell its time. */
+  /** Samples that report the time of the stage. */
   readonly timed: number;
-  /** Mean number of different documents that it hands on. */
+  /** Mean number of distinct documents that the stage returns. */
   readonly documents: Bounded | null;
-  /** Share of queries to which it hands on nothing though the stage before it had documents; of the first, nothing at all. */
+  /**
+   * Share of queries for which the stage returns nothing although the previous one returned documents; for the first stage,
+   * all queries for which it returns nothing.
+   */
   readonly emptied: Bounded | null;
   /**
-   * Mean share of the answer that is among as many first documents of the stage: 1 where all that comes after it changes
-   * nothing. Whether a change is for the better takes judgments.
+   * Mean share of the final results that are among as many top documents of the stage: 1 if later stages change nothing.
+   * Judgments are needed to tell whether a change is an improvement.
    */
   readonly answered: Bounded | null;
 }
 
-/** Names come from services; so many are measured, those of the most samples. */
+/** Maximum number of stages that are measured, by number of samples; names come from services. */
 const MAX_NAMES = 12;
-/** A 95th percentile of fewer is their largest. */
+/** With fewer samples the 95th percentile is the largest value. */
 const MIN_TIMED = 20;
 
-/** In the order in which they work; empty where no sample tells of stages. */
+/** Measures the stages in order; empty if no sample reports stages. */
 export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] {
-  const told = queries.filter(({ stages }) => stages.length > 0);
-  return namesOf(told).map((name) => {
-    const own = told.flatMap((query) => {
+  const staged = queries.filter(({ stages }) => stages.length > 0);
+  return namesOf(staged).map((name) => {
+    const own = staged.flatMap((query) => {
       const place = query.stages.findIndex((stage) => stage.name === name);
       const stage = query.stages[place];
       return stage === undefined ? [] : [{ ...query, stage, before: documentsBefore(query.stages, place) }];
@@ -112,17 +112,17 @@ export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] 
       n: own.length,
       latencyP95Ms: timed.length < MIN_TIMED ? null : percentile95(timed),
       timed: timed.length,
-      documents: ofOutcome(meanCount(listed)),
-      emptied: ofOutcome(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
-      answered: ofOutcome(meanShare(answered, ({ stage: { ranks } }) => amongFirst(ranks))),
+      documents: boundedOf(meanCount(listed)),
+      emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
+      answered: boundedOf(meanShare(answered, ({ stage: { ranks } }) => amongFirst(ranks))),
     };
   });
 }
 
-/** In the order of the sample that tells most. */
-function namesOf(told: readonly StagedQuery[]): string[] {
+/** Returns the most frequent names, in the order of the query with the most stages. */
+function namesOf(staged: readonly StagedQuery[]): string[] {
   const counts = new Map<string, number>();
-  for (const { stages } of told.toSorted((a, b) => b.stages.length - a.stages.length))
+  for (const { stages } of staged.toSorted((a, b) => b.stages.length - a.stages.length))
     for (const { name } of stages) counts.set(name, (counts.get(name) ?? 0) + 1);
   const most = new Set(
     [...counts]
@@ -133,7 +133,7 @@ function namesOf(told: readonly StagedQuery[]): string[] {
   return [...counts.keys()].filter((name) => most.has(name));
 }
 
-/** Most documents of those that come right before it; null for the first. What nobody tells counts as none. */
+/** Returns the maximum number of documents of the preceding stages; null for the first stage. Unknown counts as 0. */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
   const last = earlier.at(-1);
@@ -141,7 +141,7 @@ function documentsBefore(stages: readonly LiveStage[], place: number): number | 
   return joined.length === 0 ? null : Math.max(...joined.map(({ documents }) => documents ?? 0));
 }
 
-/** Without those at the end that are beside each other. */
+/** Drops the parallel stages at the end. */
 function withoutSides(stages: readonly LiveStage[], drops: boolean): readonly LiveStage[] {
   return drops ? stages.slice(0, stages.findLastIndex(({ isSide }) => !isSide) + 1) : stages;
 }
@@ -151,7 +151,7 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile, with the values at the bounds of the share that lies at or below it (Woodruff, Confidence
+ * Weighted 95th percentile. Its bounds are the values at the bounds of the share at or below it (Woodruff, Confidence
  * intervals for medians and other position measures, JASA 1952).
  */
 function percentile95(queries: readonly (CalibratedMember & { readonly value: number })[]): Bounded | null {
@@ -162,7 +162,7 @@ function percentile95(queries: readonly (CalibratedMember & { readonly value: nu
     let sum = 0;
     const place = weights.findIndex((weight) => {
       sum += weight;
-      // Rounding of the sum must not pass over the one that reaches it.
+      // The tolerance keeps rounding of the sum from skipping the right value.
       return sum >= share * total * (1 - 1e-12);
     });
     return sorted[place === -1 ? sorted.length - 1 : place]?.value ?? 0;
@@ -173,7 +173,7 @@ function percentile95(queries: readonly (CalibratedMember & { readonly value: nu
   return { value, ciLow: Math.min(at(share.low), value), ciHigh: Math.max(at(share.high), value) };
 }
 
-function ofOutcome(outcome: ClickRateOutcome): Bounded | null {
+function boundedOf(outcome: ClickRateOutcome): Bounded | null {
   if (outcome.kind !== 'rate') return null;
   const { value, low, high } = outcome;
   return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value) };

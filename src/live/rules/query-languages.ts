@@ -1,23 +1,23 @@
-/** In which languages live queries are asked. */
+/** Languages of live queries. */
 
 import { languageName, languageOf } from '../../core/text/language.ts';
 import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** Most queries are short, and what is compared is the share of now with that of before. */
+/** Low, because most queries are short, and only changes of the share matter. */
 const MIN_LETTERS = 20;
-/** A share of fewer says little. */
-const MIN_TOLD = 30;
-/** A language that half of the traffic no longer has is given up after so long. */
-const KEPT_MS = 14 * DAY_MS;
+/** Minimum number of texts with a detected language. */
+const MIN_DETECTED = 30;
+/** A usual language with less than half of the traffic is replaced after this time. */
+const MAX_MINORITY_MS = 14 * DAY_MS;
 
 export interface UsualLanguage {
   readonly language: string;
   readonly since: Date;
 }
 
-/** The script of a text that is not in Latin script, else its language; null where it does not tell. */
+/** Returns the language of a text in Latin script, or the script of any other text; null if unknown. */
 export function languageOrScript(text: string): string | null {
   const script = scriptOf(text);
   if (script === null || script !== 'Latin') return script;
@@ -26,23 +26,23 @@ export function languageOrScript(text: string): string | null {
 }
 
 /**
- * Weighted share of the usual language beside the most frequent other one, with 95 % bounds (Wilson, over the effective
- * sample size of Kish). Texts in further languages are left out: a few words are taken for one language or another, each
- * seldom, while people who ask in another language share it. The usual language is the most frequent one when it is first
- * measured.
+ * Returns the weighted share of the usual language against the most frequent other one, with 95 % bounds (Wilson, over
+ * Kish's effective sample size). Further languages do not count: short texts are misdetected as many rare languages, while
+ * users who really write in another language share it. The usual language is the most frequent one at the first
+ * measurement.
  *
- * @returns null for fewer than 30 texts that tell
+ * @returns null with fewer than 30 detected texts
  */
 export function languageShare(
-  asked: readonly { readonly language: string | null; readonly probability: number }[],
+  texts: readonly { readonly language: string | null; readonly probability: number }[],
   known: UsualLanguage | null,
   now: Date,
 ) {
-  const told = asked.filter(({ language }) => language !== null);
-  if (told.length < MIN_TOLD) return null;
+  const detected = texts.filter(({ language }) => language !== null);
+  if (detected.length < MIN_DETECTED) return null;
   const languages = new Map<string, { weight: number; squares: number; n: number }>();
   let total = 0;
-  for (const { language, probability } of told) {
+  for (const { language, probability } of detected) {
     const one = languages.get(language ?? '') ?? { weight: 0, squares: 0, n: 0 };
     const weight = 1 / probability;
     languages.set(language ?? '', { weight: one.weight + weight, squares: one.squares + weight ** 2, n: one.n + 1 });
@@ -50,7 +50,8 @@ export function languageShare(
   }
   const byWeight = [...languages].toSorted(([, a], [, b]) => b.weight - a.weight);
   const shareOf = (language: string): number => (languages.get(language)?.weight ?? 0) / total;
-  const isKept = known !== null && (shareOf(known.language) >= 0.5 || now.getTime() - known.since.getTime() < KEPT_MS);
+  const isKept =
+    known !== null && (shareOf(known.language) >= 0.5 || now.getTime() - known.since.getTime() < MAX_MINORITY_MS);
   const usual = isKept ? known : { language: byWeight[0]?.[0] ?? '', since: now };
   const none = { weight: 0, squares: 0, n: 0 };
   const own = languages.get(usual.language) ?? none;
@@ -62,7 +63,7 @@ export function languageShare(
     value,
     ciLow: Math.min(low, value),
     ciHigh: Math.max(high, value),
-    /** Texts in one of the two languages. */
+    /** Number of texts in either language. */
     n: own.n + other.n,
     usual,
   };

@@ -14,7 +14,7 @@ import { alertsOf } from '../../incidents/diagnosis/firing-alerts.ts';
 import type { Alert } from '../../incidents/diagnosis/rules/incident.ts';
 import { DROP_EVIDENCE, FEEDBACK_BASELINE } from '../../live/measure-feedback.ts';
 import { SAMPLES_READ } from '../../live/measure-live-traffic.ts';
-import { REFERENCE } from '../../live/read-live-window.ts';
+import { BASELINE_CTR } from '../../live/read-live-window.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
 import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
@@ -70,7 +70,7 @@ interface Reason {
 }
 
 /** Intermediate results that are stored like measures but are not shown. */
-const internalMeasures: ReadonlySet<string> = new Set([REFERENCE, NORMAL_RANGES, FEEDBACK_BASELINE, DROP_EVIDENCE]);
+const internalMeasures: ReadonlySet<string> = new Set([BASELINE_CTR, NORMAL_RANGES, FEEDBACK_BASELINE, DROP_EVIDENCE]);
 
 export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, now: Date): PipelineStatus {
   const { name } = pipeline;

@@ -53,32 +53,32 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
     ['docs', { limits: { dimensions: 2, retentionDays: 30 }, personalData: personalData('redact') }],
     ['private', { limits: { dimensions: null, retentionDays: 30 }, personalData: personalData('hash') }],
   ]);
-  const hold = createFragmentBuffer({
+  const buffer = createFragmentBuffer({
     traffic,
     clock,
     meter,
     budget,
     livePipeline: (name) => pipelines.get(name) ?? null,
-    anybody: personalData('hash'),
+    withoutPipeline: personalData('hash'),
   });
   return {
     clock,
     dropped: () => meter.increments.reduce((sum, { value }) => sum + value, 0),
-    /** The rows that are held of these. */
-    held: async (...fragments: readonly TraceFragment[]): Promise<Record<string, unknown>[]> => {
-      await hold(fragments);
+    /** Buffers fragments and returns the stored rows. */
+    buffered: async (...fragments: readonly TraceFragment[]): Promise<Record<string, unknown>[]> => {
+      await buffer(fragments);
       const { rows } = await database.pool.query<Record<string, unknown>>(
-        `with held as (delete from trace_fragments returning *) select * from held order by trace_id, span_id, part`,
+        `with buffered as (delete from trace_fragments returning *) select * from buffered order by trace_id, span_id, part`,
       );
       return rows;
     },
   };
 }
 
-describe('what is held of a span', () => {
+describe('what is buffered of a span', () => {
   it('is what the pipeline keeps of texts and people', async () => {
-    const { held } = aHold();
-    const [redacted, hashed, person] = await held(anEmbedding(), anEmbedding({ pipeline: 'private' }), aPerson());
+    const { buffered } = aHold();
+    const [redacted, hashed, person] = await buffered(anEmbedding(), anEmbedding({ pipeline: 'private' }), aPerson());
     expect(redacted).toMatchObject({ text: 'mail [EMAIL]', text_hash: null, embedder_version: 'e5' });
     expect(hashed).toMatchObject({ text: null, text_hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(person?.['user_hash']).toMatch(/^[0-9a-f]{64}$/);
@@ -86,9 +86,9 @@ describe('what is held of a span', () => {
   });
 
   it('is no text and no vector when the span belongs to no pipeline', async () => {
-    const { held } = aHold();
+    const { buffered } = aHold();
     const foreign = { pipeline: 'unknown' };
-    const kept = await held(anEmbedding(foreign), aRerank({ pipeline: null }), aPerson(foreign));
+    const kept = await buffered(anEmbedding(foreign), aRerank({ pipeline: null }), aPerson(foreign));
     expect(kept).toMatchObject([
       { kind: 'rerank', pipeline: null, text: null, text_hash: null, results: [['a', 1]] },
       { kind: 'person', pipeline: null, session_hash: expect.any(String), trace_hash: expect.any(String) },
@@ -96,28 +96,30 @@ describe('what is held of a span', () => {
   });
 
   it('is no vector of another length than the pipeline has', async () => {
-    const { held } = aHold();
-    expect(await held(anEmbedding({ vector: Float32Array.of(1, 2, 3) }), aPerson())).toMatchObject([
+    const { buffered } = aHold();
+    expect(await buffered(anEmbedding({ vector: Float32Array.of(1, 2, 3) }), aPerson())).toMatchObject([
       { kind: 'person' },
     ]);
   });
 
   it('tells fragments of one span apart, the same in a retry', async () => {
-    const { held } = aHold();
+    const { buffered } = aHold();
     const parts = async () =>
-      (await held(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(({ part }) => part);
+      (await buffered(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(
+        ({ part }) => part,
+      );
     expect(await parts()).toEqual([0, 1, 0]);
     expect(await parts()).toEqual([0, 1, 0]);
   });
 
   it('is bounded by trace, the last ones first, and by minute; what is dropped is counted', async () => {
-    const { held, dropped, clock } = aHold({ bytesPerMinute: 1600, perTrace: 2 });
+    const { buffered, dropped, clock } = aHold({ bytesPerMinute: 1600, perTrace: 2 });
     const spans = ['1', '2', '3'].map((spanId) => aPerson({ spanId }));
-    expect(await held(...spans)).toMatchObject([{ span_id: '2' }, { span_id: '3' }]);
+    expect(await buffered(...spans)).toMatchObject([{ span_id: '2' }, { span_id: '3' }]);
     expect(dropped()).toBe(1);
-    expect(await held(...['a', 'b'].map((other) => aPerson({ traceId: other })))).toHaveLength(1);
+    expect(await buffered(...['a', 'b'].map((other) => aPerson({ traceId: other })))).toHaveLength(1);
     expect(dropped()).toBe(2);
     await clock.advance(60_000);
-    expect(await held(aPerson())).toHaveLength(1);
+    expect(await buffered(aPerson())).toHaveLength(1);
   });
 });

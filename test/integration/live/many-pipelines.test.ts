@@ -44,7 +44,7 @@ function aRound(windows: Partial<LiveWindows> = {}) {
     baselineMs: 7 * DAY_MS,
     segmentKeys: ['tenant'],
     maxSegments: 10,
-    keepsAll: true,
+    samplesAll: true,
   }));
   const clock = { ...systemClock, now: () => NOON };
   const deps = contextOf({

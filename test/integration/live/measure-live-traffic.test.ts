@@ -146,7 +146,7 @@ function drawOutcome(uniform: () => number, isUnlucky: boolean): QueryOutcome {
 
 describe.each([
   ['read whole', 50_000],
-  ['too large to be read whole', 200],
+  ['partly sampled because it is too large', 200],
 ])('simulated traffic that is %s', (_what, mostSamples) => {
   const database = useDatabase();
   const worlds = new Map<string, World>();
@@ -167,7 +167,7 @@ describe.each([
       baselineMs: 7 * 24 * 3_600_000,
       segmentKeys: [],
       maxSegments: 10,
-      keepsAll: false,
+      samplesAll: false,
     }));
     const windows = createLiveWindows(database.pool);
     const measurements = createMeasurements(database.pool);

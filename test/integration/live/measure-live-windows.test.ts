@@ -26,7 +26,7 @@ beforeAll(async () => {
 function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) {
   const pipeline = `docs-${(pipelines += 1)}`;
   const plan = { pipeline, windowMs: 24 * HOUR_MS, baselineMs: 7 * 24 * HOUR_MS, segmentKeys: [], maxSegments: 50 };
-  const plans = [...others, pipeline].map((name) => ({ ...plan, keepsAll: false, ...parts, pipeline: name }));
+  const plans = [...others, pipeline].map((name) => ({ ...plan, samplesAll: false, ...parts, pipeline: name }));
   const clock = new HandClock(new Date(NOON.getTime() + 12_345));
   const stored = createLiveWindows(database.pool);
   const counted: LiveWindow[] = [];
@@ -133,12 +133,12 @@ describe('measuring live traffic', () => {
 
   it('knows a window for certain only when the config and every sample say so', async () => {
     const certain = { probability: 1, rateProbability: 1 };
-    for (const keepsAll of [true, false]) {
-      const { ask, run, outcomeOf } = aWorker({ keepsAll });
+    for (const samplesAll of [true, false]) {
+      const { ask, run, outcomeOf } = aWorker({ samplesAll });
       await ask(...liveSamples(4, (i) => ({ ...certain, outcome: i === 0 ? 'error' : 'ok' })));
       await run();
       expect(await outcomeOf('error_ratio')).toMatchObject(
-        keepsAll ? { value: 0.25, n: 4 } : { reason: 'too_few_sessions' },
+        samplesAll ? { value: 0.25, n: 4 } : { reason: 'too_few_sessions' },
       );
     }
   });

@@ -48,7 +48,7 @@ async function gaugesAt(
     baselineMs: 7 * 24 * HOUR,
     segmentKeys: ['lang'],
     maxSegments: 1,
-    keepsAll: true,
+    samplesAll: true,
     ...parts,
   };
   const clock = new HandClock(NOON);

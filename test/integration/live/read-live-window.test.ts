@@ -108,7 +108,7 @@ describe('reading a window of live queries', () => {
     expect(entries).toEqual([
       {
         level: 'warn',
-        message: 'a window of live queries is too large to be read whole, so a part of it is measured',
+        message: 'measuring only part of the live queries, because the window is too large',
         fields: { pipeline, samples: 1000, read: 250 },
       },
     ]);
@@ -123,7 +123,7 @@ describe('reading a window of live queries', () => {
 
   it('gives up on a window that does not become smaller', async () => {
     const { pipeline, read } = await aReader(robots(0), { mostSamples: 200 });
-    await expect(read()).rejects.toThrow(`the samples of ${pipeline} do not come down to 200`);
+    await expect(read()).rejects.toThrow(`cannot reduce the samples of ${pipeline} to 200`);
   });
 
   it('stops at once when it is told to', async () => {

@@ -1,7 +1,7 @@
 /**
- * Raw click rates. They move with the positions at which documents are shown; `clicksOverExpectedClicks` does not. No
- * click measure reflects retrieval quality for certain (Radlinski, Kurup and Joachims, CIKM 2008, found that none of
- * eight did in absolute terms): they tell that something changed, golden runs tell whether it is worse.
+ * Raw click rates. They depend on the positions at which documents are shown; `clicksOverExpectedClicks` does not. No click
+ * measure reflects retrieval quality reliably (Radlinski, Kurup and Joachims, CIKM 2008, found that none of eight did in
+ * absolute terms). Click measures show that something changed; golden runs show whether it got worse.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -10,11 +10,11 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 import { type Interval, wilsonInterval } from '../../../math/stats/intervals.ts';
 import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 
-/** A sampled query with what was shown for it, best first. */
+/** A sampled query with the documents that were shown. */
 export interface ShownQuery extends ClusterMember {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Empty when the retrieval found nothing or failed. */
+  /** Best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
 }
 
@@ -22,40 +22,40 @@ export interface ShownQuery extends ClusterMember {
 export interface Click {
   readonly queryId: string;
   readonly documentId: string | null;
-  /** From 1; used when the document is not named. */
+  /** From 1; used only without a document id. */
   readonly rank: number | null;
   readonly occurredAt: Date;
 }
 
-/** A sampled query whose weight may be held to what is known of all. */
+/** A sampled query whose weight may be calibrated. */
 export interface CalibratedMember extends ClusterMember {
-  /** What its weight is multiplied by, see `calibrationOf`; left out: 1. */
+  /** Factor of the weight, see `calibrationOf`; default: 1. */
   readonly calibration?: number;
 }
 
-/** A sampled query as the click measures need it. */
+/** A sampled query with its clicks. */
 export interface ClickedQuery extends CalibratedMember {
-  /** Number of documents that were shown, at the ranks 1 to `shown`. */
+  /** Number of shown documents, at ranks 1 to `shown`. */
   readonly shown: number;
-  /** Ranks of the clicked ones, ascending, each once. */
+  /** Ranks of the clicked documents, ascending and distinct. */
   readonly clickedRanks: readonly number[];
 }
 
-/** How long after its query a click counts: half an hour, the usual end of a session. */
+/** A click counts up to half an hour after its query, the usual session timeout. */
 export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 
 /**
- * Assigns clicks to the documents of sampled queries. A document counts as clicked once, however often it was.
+ * Assigns clicks to the documents of sampled queries. Several clicks on a document count once.
  *
- * Services send the clicks of all queries, but what was shown is known only for the sampled ones. So only clicks of
- * sampled queries are used, with the weight of their query: clicks and impressions are then those of the same queries.
- * All clicks over the impressions of a tenth of the queries would give a rate ten times too high.
+ * Services send the clicks of all queries, but the shown documents are known only for sampled ones. Therefore only clicks
+ * on sampled queries count, with the weight of their query. Dividing all clicks by the impressions of a tenth of the
+ * queries would make the rate ten times too high.
  *
- * A click counts only within `attributionMs` of its query, so that an old window has had no more time to gather clicks
- * than a new one; the newest windows must wait for theirs, see `clicksCompleteUntil`.
+ * A click counts only within `attributionMs` of its query, so that old windows have no more time to gather clicks than new
+ * ones. The newest windows must wait for their clicks, see `clicksCompleteUntil`.
  *
- * @param queries of one pipeline
- * @param clicks latest opinions of kind `click` of that pipeline, within their caps
+ * @param queries queries of one pipeline
+ * @param clicks latest opinions of kind `click` on that pipeline, within the caps of their users
  */
 export function clickedQueries(
   queries: readonly ShownQuery[],
@@ -77,26 +77,24 @@ export function clickedQueries(
     else entry.ranks.add(rank);
   }
   return {
-    /** One per query, in their order. */
+    /** One per query, in the given order. */
     queries: entries.map(({ query: { cluster, probability, documentIds }, ranks }) => ({
       cluster,
       probability,
       shown: documentIds.length,
       clickedRanks: [...ranks].toSorted((a, b) => a - b),
     })),
-    /** Clicks that are not in `queries`, by why. */
+    /** Number of ignored clicks by reason. */
     leftOut,
   };
 }
 
-/**
- * Queries before this time have all the clicks that they can get; windows that end later should not be measured yet.
- */
+/** Returns the time before which queries have all their clicks. Click measures must not use later queries. */
 export function clicksCompleteUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
   return new Date(now.getTime() - attributionMs);
 }
 
-/** The document's rank among those that were shown; the rank that was sent only where no document was named. */
+/** Returns the rank of the document among those shown; without a document id, the rank that the client sent. */
 function shownRank({ documentId, rank }: Click, documentIds: readonly string[]): number | null {
   if (documentId !== null) {
     const index = documentIds.indexOf(documentId);
@@ -105,10 +103,10 @@ function shownRank({ documentId, rank }: Click, documentIds: readonly string[]):
   return rank !== null && rank >= 1 && rank <= documentIds.length ? rank : null;
 }
 
-/** Ratios over sampled queries whose users might have acted otherwise. */
+/** A sampled query's part of a ratio. */
 export interface RatioTerm extends ClusterMember {
   readonly numerator: number;
-  /** >= 0; 0 only where the numerator is 0 as well. */
+  /** >= 0; 0 only if the numerator is 0 too. */
   readonly denominator: number;
 }
 
@@ -118,30 +116,30 @@ export interface SessionRatio {
   /** Sums of the weighted terms; `value` is their ratio. */
   readonly numerator: number;
   readonly denominator: number;
-  /** Of `value`. */
+  /** Variance of `value`. */
   readonly variance: number;
-  /** Satterthwaite's of the variance: few when few heavy sessions make it up, however many light ones there are. */
+  /** Satterthwaite's degrees of freedom of the variance: few if a few heavy sessions dominate it. */
   readonly degreesOfFreedom: number;
-  /** Terms with a part in it. */
+  /** Number of terms with a positive denominator. */
   readonly n: number;
   readonly sessions: number;
   /** Kish's effective number of sessions. */
   readonly effectiveSessions: number;
 }
 
-/** One session has no spread. */
+/** One session has no variance. */
 const MIN_SESSIONS = 2;
 
 /**
- * Sum of numerator / probability over sum of denominator / probability, with the variance that the sums have because
- * other sessions might have come and their users might have clicked otherwise:
+ * Ratio of the sum of numerator / probability to the sum of denominator / probability. Its variance reflects that other
+ * sessions might have been drawn, and that their users might have clicked differently:
  *
  *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
  *
- * It is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
- * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to what a bootstrap over sessions would
- * give. Queries of a session may depend on each other in any way. It does not vanish when every query was kept: what
- * users do, and what fails for them, is chance even then.
+ * This is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section
+ * 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to a bootstrap over sessions. Queries of a session
+ * may depend on each other in any way. The variance does not vanish if every query was sampled, because the behavior of
+ * users is still random.
  *
  * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
  */
@@ -166,7 +164,7 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
   if (sessions < MIN_SESSIONS) return tooFew('sessions', sessions, MIN_SESSIONS);
   const contributions = [...residuals.values()].map((residual) => (residual / denominator) ** 2);
   const variance = (sessions / (sessions - 1)) * contributions.reduce((sum, square) => sum + square, 0);
-  // Where the squares of tiny numbers vanish, the least that it can be.
+  // At least 1, because squares of tiny numbers may underflow.
   const freedom = Math.max(1, Math.min(sessions - 1, effectiveNumber(contributions)));
   const effectiveSessions = effectiveClusters(members);
   if (![numerator, denominator, variance, effectiveSessions].every(Number.isFinite)) {
@@ -185,13 +183,13 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
   };
 }
 
-/** 95 % bounds; 0 <= low <= value <= high <= 1. */
+/** A rate with 95 % bounds; 0 <= low <= value <= high <= 1. */
 export interface ClickRate {
   readonly kind: 'rate';
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Sampled queries with a part in it. */
+  /** Number of sampled queries behind the rate. */
   readonly n: number;
   readonly sessions: number;
 }
@@ -199,10 +197,10 @@ export interface ClickRate {
 export type ClickRateOutcome = ClickRate | InsufficientFeedback;
 
 const CONFIDENCE = 0.95;
-/** Spread so small that it is rounding, or chance: no more is claimed than from this many times the sessions. */
+/** Limits the claimed precision: a spread that implies more than this many times the sessions is rounding or chance. */
 const MAX_GAIN = 1e6;
 
-/** Share of all documents shown at the ranks 1 to `cutoff` that were clicked: the raw CTR. */
+/** Share of the documents shown at ranks 1 to `cutoff` that were clicked (raw CTR). */
 export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: number): ClickRateOutcome {
   return boundedRate(
     queries.map((query) => {
@@ -212,12 +210,12 @@ export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: numbe
   );
 }
 
-/** Share of queries with a click on any document. A query without results counts as one without a click. */
+/** Share of queries with a click on any document. Queries without results count as not clicked. */
 export function clickedQueryRate(queries: readonly ClickedQuery[]): ClickRateOutcome {
   return queryRate(queries, ({ clickedRanks }) => clickedRanks.length > 0);
 }
 
-/** Share of queries of which something holds, such as that they failed. */
+/** Share of queries for which `holds` is true. */
 export function queryRate<Query extends CalibratedMember>(
   queries: readonly Query[],
   holds: (query: Query) => boolean,
@@ -225,7 +223,7 @@ export function queryRate<Query extends CalibratedMember>(
   return meanShare(queries, (query) => (holds(query) ? 1 : 0));
 }
 
-/** Mean over queries of a share of each, 0..1. */
+/** Mean over queries of a share in [0, 1]. */
 export function meanShare<Query extends CalibratedMember>(
   queries: readonly Query[],
   shareOf: (query: Query) => number,
@@ -234,9 +232,9 @@ export function meanShare<Query extends CalibratedMember>(
 }
 
 /**
- * Mean over queries with a click of 1 / rank of the best-ranked clicked document: the mean reciprocal rank with clicks
- * in place of judgments (Max RR of Radlinski, Kurup and Joachims, CIKM 2008). It says where users click when they do;
- * how often they do is the `clickedQueryRate`.
+ * Mean of 1 / rank of the best clicked document, over queries with a click: the mean reciprocal rank with clicks instead of
+ * judgments (Max RR of Radlinski, Kurup and Joachims, CIKM 2008). It tells where users click; `clickedQueryRate` tells how
+ * often.
  */
 export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRateOutcome {
   return boundedRate(
@@ -258,7 +256,7 @@ function term(
 function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
   const ratio = sessionRatio(terms);
   if (ratio.kind === 'insufficient_data') return ratio;
-  // Rounding can carry the ratio of equal sums past 1.
+  // Rounding can push the ratio above 1.
   const value = Math.min(1, ratio.value);
   const { low, high } = boundsOf(value, ratio);
   return {
@@ -272,9 +270,9 @@ function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
 }
 
 /**
- * Wilson interval as if from the n = p(1 - p) / variance independent trials that would spread as much, n reduced by
- * (z / t)^2 for the sessions (Korn and Graubard 1998; Dean and Pagano 2015). When all sessions agree they have no
- * spread, and n is their effective number.
+ * Wilson interval for n = p(1 - p) / variance independent trials with the same variance, where n is reduced by (z / t)^2
+ * because of the limited number of sessions (Korn and Graubard 1998; Dean and Pagano 2015). If all sessions agree, there is
+ * no variance, and n is their effective number.
  */
 function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Interval {
   const spread = value * (1 - value);
@@ -285,16 +283,14 @@ function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effecti
   return wilsonInterval(value, trials * (normalQuantile(upper) / t) ** 2, CONFIDENCE);
 }
 
-/** The outcome of a measure of feedback when there is too little to say anything; never NaN. */
+/** Outcome of a feedback measure without enough data. */
 export interface InsufficientFeedback {
   readonly kind: 'insufficient_data';
-  /** What there is too little of. */
   readonly of: 'opinions' | 'sessions' | 'clicks';
   readonly have: number;
   readonly need: number;
 }
 
-/** The outcome for `have` of what there should be `need` of. */
 export function tooFew(of: InsufficientFeedback['of'], have: number, need: number): InsufficientFeedback {
   return { kind: 'insufficient_data', of, have, need };
 }

@@ -1,6 +1,6 @@
 /**
- * COEC, clicks over expected clicks: the click measure that takes out at which positions documents were shown. What is
- * expected is how often a document is clicked at each rank in the pipeline's own baseline.
+ * Clicks over expected clicks (COEC): a click measure that corrects for the positions at which documents were shown. The
+ * expected clicks come from the click-through rate (CTR) at each rank in the baseline of the pipeline.
  *
  * Zhang and Jones, Comparing click logs and editorial labels for training query rewriting, WWW 2007 workshop on query
  * log analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
@@ -17,12 +17,12 @@ import {
   tooFew,
 } from './click-rates.ts';
 
-/** Plain numbers, so that it can be stored with the baseline. */
+/** Click-through rates of the baseline; plain numbers, so that they can be stored as JSON. */
 export interface BaselineCtr {
-  readonly kind: 'reference';
-  /** CTR at rank 1, 2, ...; each in (0, 1]. Deeper ranks were shown too seldom to know. */
+  readonly kind: 'baseline';
+  /** CTR at rank 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely. */
   readonly rates: readonly number[];
-  /** Covariance of the rates, because they are estimates themselves. */
+  /** Covariance of the rates, which are estimates themselves. */
   readonly covariance: readonly (readonly number[])[];
   readonly queries: number;
   readonly sessions: number;
@@ -30,25 +30,25 @@ export interface BaselineCtr {
   readonly clicks: number;
 }
 
-/** Ranks that matter in an answer; deeper ones are rarely seen. */
+/** Users rarely look at deeper ranks. */
 export const DEFAULT_CLICK_CUTOFF = 10;
-/** With fewer sessions at a rank its rate has a relative error of a third and more. */
+/** With fewer sessions at a rank, the relative error of its rate is a third or more. */
 const MIN_SESSIONS = 100;
 const MIN_CLICKS = 20;
-/** Pseudo-impressions that each rank is given. */
+/** Pseudo-impressions added to each rank. */
 const SMOOTHING = 1;
 
 /**
- * The reference of `clicksOverExpectedClicks`, from a baseline window of the same pipeline.
+ * Computes the click-through rates for `clicksOverExpectedClicks` from a baseline window of the same pipeline.
  *
- * The rate of a rank is (n p + s c) / (n + s): p the weighted share of clicked documents at that rank, n the effective
- * number of sessions that were shown one, c the share over all ranks, and s = 1. This additive smoothing keeps the rate
- * of a rank that nobody clicked above 0, and the sum over all ranks as it was when they were shown equally often.
+ * The rate of a rank is (n p + s c) / (n + s), where p is the weighted share of clicked documents at that rank, n the
+ * effective number of sessions with a document at that rank, c the share over all ranks, and s = 1. This additive smoothing
+ * keeps the rate of a rank without clicks above 0, and preserves the sum over all ranks if they were shown equally often.
  *
- * The rates reach down to the last rank, at most `cutoff`, that 100 sessions were shown. The covariance of their
- * weighted shares is that of `sessionRatio`, between ranks.
+ * Rates are computed down to the last rank, at most `cutoff`, that 100 sessions saw. The covariance of their weighted
+ * shares is that of `sessionRatio`, between ranks.
  *
- * @param queries of the baseline, settled (see `clicksCompleteUntil`), with the same attribution as later windows
+ * @param queries queries of the baseline with complete clicks (see `clicksCompleteUntil`), attributed like later windows
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(
@@ -73,7 +73,7 @@ export function baselineCtr(
   );
   const shown = shownTo(queries, 1);
   return {
-    kind: 'reference',
+    kind: 'baseline',
     rates,
     covariance: covarianceOf(shown, ranks),
     queries: shown.length,
@@ -83,14 +83,14 @@ export function baselineCtr(
 }
 
 interface RankTotals {
-  /** Effective number. */
+  /** Effective number of sessions. */
   readonly sessions: number;
-  /** Weighted. */
+  /** Weighted number of clicks. */
   readonly clicks: number;
   readonly impressions: number;
 }
 
-/** Clicked documents of a query down to a rank. */
+/** Counts the clicked documents of a query down to a rank. */
 function clicksWithin({ clickedRanks }: ClickedQuery, depth: number): number {
   return clickedRanks.filter((rank) => rank <= depth).length;
 }
@@ -105,7 +105,7 @@ function shownRanks(queries: readonly ClickedQuery[], cutoff: number): RankTotal
     const shown = shownTo(queries, rank);
     const sessions = effectiveClusters(shown);
     if (!Number.isFinite(sessions)) {
-      throw new RangeError('A reference CTR overflowed; a probability is too small.');
+      throw new RangeError('The baseline CTR overflowed; a probability is too small.');
     }
     if (sessions < MIN_SESSIONS) break;
     let clicks = 0;
@@ -132,7 +132,7 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: readonly RankTota
     for (const [index, rank] of ranks.slice(0, shown).entries()) {
       const clicked = clickedRanks.includes(index + 1) ? 1 : 0;
       const residual = (clicked - rank.clicks / rank.impressions) / (probability * rank.impressions);
-      // The part of the smoothed rate that is estimated.
+      // Weight of the estimate in the smoothed rate.
       const share = rank.sessions / (rank.sessions + SMOOTHING);
       residuals[index] = (residuals[index] ?? 0) + share * residual;
     }
@@ -147,15 +147,10 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: readonly RankTota
   );
 }
 
-/** Plain JSON. */
-export function storeReference(reference: BaselineCtr): Readonly<Record<string, unknown>> {
-  return { ...reference };
-}
-
-/** Null for what is not a reference that can be used, as another version may have stored it. */
+/** Parses stored rates; returns null if they are invalid, for example from another version of recalld. */
 export function parseBaselineCtr(details: Readonly<Record<string, unknown>>): BaselineCtr | null {
   const { kind, rates, covariance, queries, sessions, clicks } = details;
-  if (kind !== 'reference' || !isNumbers(rates) || rates.length === 0) return null;
+  if (kind !== 'baseline' || !isNumbers(rates) || rates.length === 0) return null;
   if (!rates.every((rate) => rate > 0 && rate <= 1)) return null;
   if (!Array.isArray(covariance) || covariance.length !== rates.length) return null;
   if (!covariance.every((row) => isNumbers(row) && row.length === rates.length)) return null;
@@ -179,16 +174,16 @@ function isNumbers(value: unknown): value is number[] {
 /** 95 % bounds; 0 <= low <= value <= high, all finite. */
 export interface ClicksOverExpectedClicks {
   readonly kind: 'coec';
-  /** 1: clicked as often as in the baseline at the same positions; lower: less often. */
+  /** 1: as many clicks as in the baseline at the same positions; lower: fewer. */
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Clicked documents of the sampled queries, and how many the reference expects of these, both unweighted. */
+  /** Clicked documents of the sampled queries, and the number expected from the baseline, both unweighted. */
   readonly clicks: number;
   readonly expectedClicks: number;
-  /** Ranks 1 to `depth` were looked at. */
+  /** Ranks 1 to `depth` count. */
   readonly depth: number;
-  /** Sampled queries for which something was shown. */
+  /** Sampled queries with results. */
   readonly n: number;
   readonly sessions: number;
 }
@@ -196,28 +191,27 @@ export interface ClicksOverExpectedClicks {
 const UPPER = 0.975;
 
 /**
- * Clicks of the sampled queries over the sum of the reference CTR of every position that was shown, each weighted by
- * 1 / inclusion probability, at the ranks that the reference knows.
+ * Clicks of the sampled queries divided by the sum of the baseline CTR of every shown position, each weighted by
+ * 1 / inclusion probability, over the ranks that the baseline covers.
  *
- * It is a standardised ratio, as the standardised mortality ratio is: 1 if users click as in the baseline, whatever
- * number of documents they are shown. It does not part position bias from the usual relevance of a rank, and it moves
- * if the page changes how far users look. Queries without results have nothing to click and no part in it; they show
- * in `clickedQueryRate` and in the share of queries without results.
+ * This is a standardised ratio, like the standardised mortality ratio: 1 if users click as in the baseline, independent of
+ * the number of documents they are shown. It does not separate position bias from the usual relevance of a rank, and it
+ * changes if the page changes how far users look. Queries without results do not count; they affect `clickedQueryRate` and
+ * the share of queries without results.
  *
- * Bounds are `weightedCountInterval` of the clicks, divided by the expected clicks. Its variance is that of
- * `sessionRatio` and, because the reference is an estimate too, value^2 times that of the expected clicks; its quantile
- * is Student's with one degree of freedom less than sessions. If sessions agree so well that they show no spread, the
- * clicks are taken as independent events.
+ * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is that of
+ * `sessionRatio` plus, because the baseline is an estimate too, value^2 times that of the expected clicks. The quantile is
+ * Student's t with one degree of freedom less than sessions. If sessions show no spread, clicks are taken as independent.
  *
- * @param queries of the window and segment, settled (see `clicksCompleteUntil`), attributed as those of the reference
+ * @param queries queries of the window with complete clicks (see `clicksCompleteUntil`), attributed like the baseline
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function clicksOverExpectedClicks(
   queries: readonly ClickedQuery[],
-  reference: BaselineCtr,
+  baseline: BaselineCtr,
 ): ClicksOverExpectedClicks | InsufficientFeedback {
-  const depth = reference.rates.length;
-  const expectedOf = cumulative(reference.rates);
+  const depth = baseline.rates.length;
+  const expectedOf = cumulative(baseline.rates);
   const terms = queries.map((query) => ({
     cluster: query.cluster,
     probability: query.probability,
@@ -228,7 +222,7 @@ export function clicksOverExpectedClicks(
   if (ratio.kind === 'insufficient_data') return ratio;
   const { value, numerator, denominator, sessions, n } = ratio;
   const shown = terms.filter((term) => term.denominator > 0);
-  const variance = clickVariance(ratio, shown) + value ** 2 * expectedVariance(queries, reference);
+  const variance = clickVariance(ratio, shown) + value ** 2 * expectedVariance(queries, baseline);
   const weight = shown.reduce((largest, { probability }) => Math.max(largest, 1 / probability), 0);
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
@@ -255,11 +249,11 @@ function cumulative(rates: readonly number[]): number[] {
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
   const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);
-  // Below this a spread is the rounding of none.
+  // A smaller spread is a rounding error of 0.
   return spread > 1e-9 * independent ? spread : independent;
 }
 
-/** Variance of the weighted expected clicks, from the covariance of the reference's rates. */
+/** Variance of the weighted expected clicks, from the covariance of the baseline rates. */
 function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance }: BaselineCtr): number {
   const impressions = rates.map((_, index) =>
     queries.reduce((sum, { shown, probability }) => sum + (shown > index ? 1 / probability : 0), 0),
@@ -268,23 +262,23 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
   for (const [a, row] of covariance.entries()) {
     for (const [b, value] of row.entries()) variance += (impressions[a] ?? 0) * (impressions[b] ?? 0) * value;
   }
-  // Rounding alone can bring a sum of cancelling products below zero.
+  // Rounding can make a sum of cancelling products negative.
   return Math.max(0, variance);
 }
 
 /**
- * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) of a weighted count: the limits of the Poisson
- * distribution that has the ratio of mean to variance of the count, after one event of the largest weight was added for
- * the upper limit. Its chi-square quantiles are those of Wilson and Hilferty (1931); for equal weights that is Byar's
- * approximation to the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II, 1987, chapter
- * 2), within 0.2 % of them from 10 events on.
+ * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count: the limits of the Poisson
+ * distribution with the same ratio of mean to variance, where the upper limit includes one more event of the largest
+ * weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this is Byar's
+ * approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II, 1987, chapter 2),
+ * accurate to 0.2 % from 10 events on.
  *
- * The bounds are never below 0, lie further above a small count than below it, and are 0 to about 3.7 events for none.
+ * The bounds are never negative, and are wider above a small count than below it. For no events they are 0 and about 3.7.
  *
  * @param count sum of the weights of the events, >= 0
- * @param variance of the count, >= 0; 0 is certainty, but for the one event more
- * @param weight the largest that one event can have, > 0
- * @param z quantile of the confidence on one side: 1.96 for 95 %
+ * @param variance variance of the count, >= 0; 0 means certainty, except for the additional event
+ * @param weight the largest possible weight of one event, > 0
+ * @param z one-sided quantile: 1.96 for 95 %
  */
 export function weightedCountInterval(count: number, variance: number, weight: number, z: number): Interval {
   const low = variance === 0 || count === 0 ? count : limit(count, variance, -z);

@@ -1,8 +1,7 @@
 /**
- * A drop of the share of positive opinions, found within one window: evidence that the share of negative ones rose
- * above the baseline, by the e-detector that density is watched with. It keeps no state, so that a repeat, a restart and a
- * replica find the same: evidence that only counts the buckets of a window is never more than that of the whole past, and
- * so false alarms are no more frequent than its threshold says.
+ * Detects a drop of the share of positive opinions within one window, with the e-detector that also watches density. The
+ * detector keeps no state between windows, so that retries, restarts and replicas get the same result. An e-value over the
+ * buckets of one window never exceeds that over the whole past, so the budget of false alerts holds.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -13,31 +12,31 @@ import { type DetectorSettings, newDetector, stepDetector } from '../../../math/
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { OpinionCounts } from './sentiment.ts';
 
-/** The opinions whose latest feedback occurred within one bucket of time. */
+/** Counted opinions whose latest feedback occurred within a time bucket. */
 export interface OpinionBucket extends OpinionCounts {
   readonly startMs: number;
 }
 
-/** The usual opinions, with `phi` >= 1 by how much more their share varies over time than by chance alone. */
 export interface FeedbackBaseline extends OpinionCounts {
+  /** Overdispersion, >= 1: the variance of the share over time relative to chance. */
   readonly phi: number;
 }
 
-/** Fewest opinions that make a baseline. */
+/** Minimum number of opinions for a baseline. */
 export const MIN_BASELINE_OPINIONS = 50;
-/** Drops up to this many points of share are not reported. */
+/** Drops of up to 5 points are not reported. */
 const MARGIN = 0.05;
-/** Of this many latest opinions it is asked whether the drop is over. */
+/** The latest opinions, which decide whether a drop is over. */
 const LATEST = 50;
-/** Buckets of a window: a drop is found later by one of them at most. */
+/** Buckets per window; detection is delayed by at most one bucket. */
 const BUCKETS = 288;
 
-/** Length of the buckets that a window of this length is cut into: 5 minutes of a day. */
+/** Returns the bucket length for a window: 5 minutes for a window of one day. */
 export function bucketLengthMs(windowMs: number): number {
   return Math.max(1, Math.round(windowMs / BUCKETS / MINUTE_MS)) * MINUTE_MS;
 }
 
-/** Spans of the baseline that are compared with each other, and the fewest opinions of one, and the fewest spans. */
+/** The overdispersion is estimated over 48 spans; at least 8 of them must have 5 opinions. */
 const SPANS = 48;
 const MIN_SPAN_OPINIONS = 5;
 const MIN_SPANS = 8;
@@ -45,8 +44,8 @@ const MIN_SPANS = 8;
 const MEDIAN_CHI_SQUARE = 0.4549;
 
 /**
- * The baseline of some buckets. `phi` is the median squared deviation from the median share over what chance alone gives,
- * so that a few bad hours do not widen it.
+ * Computes the baseline of some buckets. `phi` is the median squared deviation from the median share relative to chance, so
+ * that a few bad hours do not widen it.
  */
 export function feedbackBaseline(buckets: readonly OpinionBucket[]): FeedbackBaseline | InsufficientFeedback {
   const { positive, negative } = sumOf(buckets);
@@ -77,24 +76,25 @@ function overdispersionOf(spans: readonly OpinionCounts[]): number {
 }
 
 export interface FeedbackDrop {
-  /** Evidence over what fires; 1 and more is an alert. 0 once the latest opinions are nearer to the baseline than to the drop. */
+  /** E-value relative to the threshold; the alert fires at 1. 0 once the latest opinions are closer to the baseline. */
   readonly evidenceRatio: number;
   readonly baselineShare: number;
-  /** Positive share of the latest opinions, at least 50 where there are as many. */
+  /** Positive share of the latest opinions (at least 50, if there are as many). */
   readonly latestShare: number;
-  /** Most likely beginning of a drop, whether there is one or not. */
+  /** Most likely onset of a drop, whether or not there is one. */
   readonly sinceMs: number;
   readonly opinions: number;
 }
 
-/** Evidence beyond this is not told apart. */
+/** Caps the e-value ratio. */
 const MAX_LOG_RATIO = Math.log(1e6);
 
 /**
- * The evidence of a drop at the end of the buckets, which are all of one window, empty ones left out.
+ * Evaluates a drop at the end of a window.
  *
- * @param window until when its buckets are complete, and their length
- * @param budget of false alarms: as many in the period, at most, while the share is the usual one or up to 5 points lower
+ * @param buckets non-empty buckets of one window, oldest first
+ * @param window end of the last complete bucket, and the length of the buckets
+ * @param budget maximum false alerts per period while the share is unchanged or up to 5 points lower
  */
 export function feedbackDrop(
   { positive, negative, phi }: FeedbackBaseline,
@@ -139,7 +139,7 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
   return new Float64Array(bucket.positive + bucket.negative).fill(1, bucket.positive);
 }
 
-/** The span whose increments of one bet add up to most: when a drop began, and when it was last seen. */
+/** Finds the span with the largest sum of log increments of one bet: the onset of a drop, and its last occurrence. */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };
   for (const bet of steps[0]?.logIncrements.keys() ?? []) {

@@ -1,6 +1,6 @@
 /**
- * What one feedback is: positive, negative or neutral, the number that is stored for it, and its id where the sender
- * gave none; and the share of positive opinions among those that are positive or negative.
+ * Interprets feedback: its sentiment, its stored number, and its id if the sender gave none. Computes the share of positive
+ * opinions among positive and negative ones.
  */
 
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -9,29 +9,28 @@ import type { Feedback, FeedbackKind } from '../live-query.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import { type FeedbackBasis, kindsOf } from './user-cap.ts';
 
-/** How a pipeline's config says what its feedback means. */
 export const sentiments = ['positive', 'negative', 'neutral'] as const;
 
 export type Sentiment = (typeof sentiments)[number];
 
-/** What the number 0 means as a thumb; `true`, `false`, 1, -1 and words mean the same for everybody. */
+/** Interpretation of the thumb value 0. `true`, `false`, 1, -1 and words have a fixed meaning. */
 interface ThumbRule {
-  /** `negative` where thumbs are 1 and 0, `neutral` where they are 1, 0 and -1. */
+  /** `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
   readonly zero: 'negative' | 'neutral';
 }
 
-/** Numbers from `min` to `max`; what lies between `negativeTo` and `positiveFrom` is neutral. */
+/** A scale from `min` to `max`; values between `negativeTo` and `positiveFrom` are neutral. */
 export interface Scale {
   readonly min: number;
-  /** Infinity: no upper end. */
+  /** May be Infinity. */
   readonly max: number;
   readonly positiveFrom: number;
   readonly negativeTo: number;
 }
 
 /**
- * What each kind means. A plain sentiment holds for every feedback of its kind, whatever its value: `click: 'neutral'`
- * leaves clicks out of the positive ratio.
+ * Interpretation of each kind. A plain sentiment applies to all feedback of its kind, whatever its value: `click: 'neutral'`
+ * excludes clicks from the positive ratio.
  */
 export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentiment | ThumbRule | Scale>> {
   readonly thumb: Sentiment | ThumbRule;
@@ -44,17 +43,17 @@ export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentimen
   readonly no_answer: Sentiment;
 }
 
-/** What is wrong with a scale, as the end of a sentence in the words of the config; null when it is sound. */
+/** Describes an invalid scale as the end of a sentence with config field names; null if it is valid. */
 export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): string | null {
   if (![min, positiveFrom, negativeTo].every(Number.isFinite)) return 'must be made of finite numbers';
   if (!(min < max)) return 'must have min below max';
   if (!(negativeTo < positiveFrom)) return 'must have negative_to below positive_from';
-  if (!(min <= negativeTo)) return 'must have negative_to no lower than min, or nothing is negative';
-  if (!(positiveFrom <= max)) return 'must have positive_from no higher than max, or nothing is positive';
+  if (!(min <= negativeTo)) return 'must have negative_to of at least min, or no value is negative';
+  if (!(positiveFrom <= max)) return 'must have positive_from of at most max, or no value is positive';
   return null;
 }
 
-/** The many spellings of a thumb. */
+/** Accepted spellings of a thumb. */
 const up = ['up', 'thumb_up', 'thumbup', 'thumbs_up', 'thumbsup', 'like', 'liked', 'good', 'helpful', 'positive'];
 const alsoUp = ['yes', 'true', '1', '+1'];
 const down = ['down', 'thumb_down', 'thumbdown', 'thumbs_down', 'thumbsdown', 'dislike', 'disliked', 'bad'];
@@ -68,15 +67,15 @@ const words: ReadonlyMap<string, -1 | 0 | 1> = new Map([
 ]);
 
 /**
- * 1 for a thumb up, -1 for one down, 0 for one that was taken back, null for what is no thumb.
+ * Returns 1 for a thumb up, -1 for down, 0 for a retracted thumb, null for an invalid value.
  *
  * - up: true, 1, and the words up, thumb up, thumbs up, like, liked, good, helpful, positive, yes, true, 1, +1
  * - down: false, -1, and down, thumb down, thumbs down, dislike, disliked, bad, unhelpful, not helpful, negative, no,
  *   false, -1
- * - taken back: none and neutral
- * - the number 0 and the word 0: as `zero` says
+ * - retracted: none and neutral
+ * - the number 0 and the word 0: as configured by `zero`
  *
- * Words count in any case, the two of `thumbs up` apart, with a blank, hyphen or underscore between them, or together.
+ * Words are case-insensitive; two words may be joined or separated by a blank, hyphen or underscore.
  */
 function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 | null {
   const ofZero = zero === 'negative' ? -1 : 0;
@@ -85,42 +84,41 @@ function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 
   if (value === null) return null;
   const word = value.trim().toLowerCase();
   if (word === '0') return ofZero;
-  // The hyphen of -1 is a sign and stays.
+  // Keeps the hyphen of -1.
   return words.get(word) ?? words.get(word.replaceAll(/(?<=[a-z])[\s-]+(?=[a-z])/g, '_')) ?? null;
 }
 
-/** The outcome for a value that fits its kind. */
+/** The interpretation of a valid value. */
 export interface SentimentReading {
   readonly kind: 'reading';
   readonly sentiment: Sentiment;
   /**
-   * Thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as it was given, a relevance of true or false as
-   * 1 or 0. Other kinds: 1, it happened.
+   * Thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as sent; for relevance, true is 1 and false is 0.
+   * Other kinds: 1.
    */
   readonly value: number;
 }
 
-/** The value does not fit its kind; at the edge this is the rejection `invalid_field`. */
+/** The value does not fit its kind; reported as `invalid_field`. */
 interface SentimentRefusal {
   readonly kind: 'refused';
-  /** One sentence that names the field and what fits; it never quotes what was sent. */
+  /** One sentence with the field and its valid values. Never quotes the value that was sent. */
   readonly message: string;
 }
 
 /**
- * Reads a feedback by the mapping of its pipeline.
+ * Interprets feedback by the mapping of its pipeline.
  *
  * - thumb: true or false, 1, 0 or -1, or one of the words of `thumbOf`
  * - rating: a number on the scale
  * - relevance: a grade on the scale, or true or false for 1 and 0
- * - all other kinds: no value, or true or 1, which say no more than that it happened. What did not happen is not sent,
- *   and a text (of a reformulation, say) has no place here, because values are stored as they are
+ * - other kinds: no value, true, or 1. Texts, such as that of a reformulation, are rejected, because values are stored
+ *   unredacted
  */
 export function sentimentOf(
-  feedback: Pick<Feedback, 'kind' | 'value'>,
+  { kind, value }: { readonly kind: FeedbackKind; readonly value: Feedback['value'] },
   mapping: SentimentMapping,
 ): SentimentReading | SentimentRefusal {
-  const { kind, value } = feedback;
   switch (kind) {
     case 'thumb':
       return readThumb(value, mapping.thumb);
@@ -134,7 +132,7 @@ export function sentimentOf(
     case 'abandonment':
     case 'no_answer':
       if (value === null || value === true || value === 1) return reading(mapping[kind], 1);
-      return refused(`value must be left out for ${kind}, which says only that it happened.`);
+      return refused(`value must be omitted for ${kind}; the kind alone says what happened.`);
   }
 }
 
@@ -175,8 +173,8 @@ function refused(message: string): SentimentRefusal {
 }
 
 /**
- * A keyed hash such as HMAC-SHA-256, written in characters that an id may hold. Keyed, because the hashed text holds
- * the comment, which somebody could otherwise guess and confirm.
+ * A keyed hash such as HMAC-SHA-256, in characters that are valid in an id. It must be keyed, because an attacker could
+ * otherwise guess the hashed comment and confirm the guess.
  */
 type KeyedHash = (text: string) => string;
 
@@ -184,102 +182,99 @@ type KeyedHash = (text: string) => string;
 const DOMAIN = 'recalld/feedback-id/v1';
 
 /**
- * The id of a feedback within its pipeline: the given one, else one derived from all that it says. Storing an id a
- * second time changes no count.
+ * Returns the id of a feedback within its pipeline: the given one, or one derived from its content. Storing the same id
+ * again does not change any count.
  *
- * - A retry sends the same words and so has the same id.
- * - A changed mind (thumb up, then down) has another value, so it is a new feedback. Which of them counts is decided
- *   when opinions are tallied (`OpinionTally`), not here.
- * - A mind that changed back (up, down, up) has a new id when its sender gives `occurred_at`. Without it, the third
- *   feedback has the id of the first and cannot be told from a retry of it: see `mayRepeat`.
- * - Values that mean the same in other spellings have other ids; as they are one opinion, they still count once.
+ * - A retry has the same content and therefore the same id.
+ * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` decides which counts.
+ * - An opinion that changes back (up, down, up) has a new id if the sender gives `occurred_at`. Otherwise the third feedback
+ *   has the id of the first and looks like a retry: see `mayRepeat`.
+ * - Different spellings of the same value have different ids, but count once because they are the same opinion.
  *
- * @param author the keyed hash of the user as it is stored, null for anonymous feedback
+ * @param author the stored keyed hash of the user; null for anonymous feedback
  */
 export function feedbackId(feedback: Feedback, author: string | null, hash: KeyedHash): string {
   if (feedback.id !== null) return feedback.id;
   const { pipeline, queryId, kind, documentId, rank, value, comment } = feedback;
   const occurredAt = feedback.occurredAt?.toISOString() ?? null;
-  // JSON keeps the parts apart whatever characters they hold, and the number 1 apart from the word.
+  // JSON separates the parts unambiguously, and distinguishes the number 1 from the string.
   const parts = [DOMAIN, pipeline, queryId, kind, documentId, rank, author, value, occurredAt, comment];
   return `derived-${hash(JSON.stringify(parts))}`;
 }
 
 /**
- * How long after a feedback the same words without id and time are taken for a retry of it. Later ones are taken for
- * a mind that changed back: HTTP clients give up sooner, and who clicks twice within a minute sends a time or an id.
+ * Within this time, identical feedback without id and time is taken for a retry; later, for an opinion that changed back.
+ * HTTP clients give up sooner.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 
 /**
- * Whether the same words again, under the same id, may be a mind that changed back. The store then gives the first
- * feedback the time of the repeat, if that comes `FEEDBACK_RETRY_MS` or more after it, so that the last word counts.
+ * True if a repeat under the same id may be an opinion that changed back. If it arrives `FEEDBACK_RETRY_MS` or more after
+ * the first, the store moves the first feedback to that time, so that it becomes the latest.
  */
-export function mayRepeat({ id, occurredAt }: Pick<Feedback, 'id' | 'occurredAt'>): boolean {
+export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;
 }
 
-/** Counted latest opinions; neutral ones are in neither number. */
+/** Numbers of counted opinions, without neutral ones. */
 export interface OpinionCounts {
   readonly positive: number;
   readonly negative: number;
 }
 
-/** 95 % bounds; 0 <= low <= value <= high <= 1. */
+/** A share with 95 % bounds; 0 <= low <= value <= high <= 1. */
 export interface PositiveRatio extends OpinionCounts {
   readonly kind: 'ratio';
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Opinions that are positive or negative. */
+  /** Positive and negative opinions. */
   readonly n: number;
 }
 
 export type PositiveRatioOutcome = PositiveRatio | InsufficientFeedback;
 
 /**
- * How much was said alike in a window. One user has one opinion of each kind on a query, or on each of its documents
- * (known by their ids, else by their ranks); anonymous feedback on one query is taken to be one user's. Of an opinion
- * the latest feedback counts: what occurred last, then what was received last, then the greater id. It is within the
- * cap of its user iff any of its feedback was, so that a user who changes their mind beyond the cap still has the last
- * word on what was counted before.
+ * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per query,
+ * or per document of the query (identified by id, else by rank). All anonymous feedback on a query counts as one user. The
+ * latest feedback of an opinion counts: latest occurrence, then latest receipt, then greatest id. An opinion is within the
+ * cap if any of its feedback was, so that users can still change a counted opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: FeedbackKind;
-  /** What the latest feedback of the opinions says. */
+  /** Sentiment of the latest feedback. */
   readonly sentiment: Sentiment;
-  /** Names of the bounded segments of their queries (`key=value`, or `other`); none while a query is not known. */
+  /** Bounded segments of the queries (`key=value` or `other`); empty if the query is unknown. */
   readonly segments: readonly string[];
-  /** All feedback, also what later words replaced and what is beyond a cap. */
+  /** Number of all feedback, including replaced feedback and feedback beyond a cap. */
   readonly feedback: number;
-  /** Opinions within the caps of their users. */
+  /** Number of opinions within the caps of their users. */
   readonly opinions: number;
 }
 
 const CONFIDENCE = 0.95;
 
 /**
- * positive / (positive + negative) with the score interval of Wilson 1927.
+ * Computes positive / (positive + negative) with the score interval of Wilson (1927).
  *
- * Feedback is not sampled: services send all of it, on queries that were kept and on others, so each opinion weighs 1.
- * The interval takes opinions as independent. Those of one user are not; the cap for each user limits by how much the
- * interval is then too narrow.
+ * Feedback is not sampled: services send all of it, also on unsampled queries, so each opinion has weight 1. The interval
+ * assumes independent opinions. Opinions of one user are not independent; the cap per user limits the resulting error.
  *
- * @param fewest opinions from which a ratio is worth saying, >= 1
- * @throws RangeError for a count that is no integer >= 0
+ * @param minN minimum number of opinions, >= 1
+ * @throws RangeError for a count that is not an integer >= 0
  */
-export function positiveRatio({ positive, negative }: OpinionCounts, fewest = 1): PositiveRatioOutcome {
+export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1): PositiveRatioOutcome {
   for (const count of [positive, negative]) {
     if (!Number.isSafeInteger(count) || count < 0) {
       throw new RangeError(`A number of opinions must be an integer of at least 0, not ${count}.`);
     }
   }
   const n = positive + negative;
-  const need = Math.max(1, fewest);
+  const need = Math.max(1, minN);
   if (n < need) return tooFew('opinions', n, need);
   const value = positive / n;
   const { low, high } = wilsonInterval(value, n, CONFIDENCE);
-  // Rounding can carry a bound past the value by a last digit.
+  // Rounding can push a bound past the value.
   return {
     kind: 'ratio',
     value,
@@ -292,16 +287,16 @@ export function positiveRatio({ positive, negative }: OpinionCounts, fewest = 1)
 }
 
 /**
- * The positive ratios of a window, for all feedback (`all`) and for each segment that occurs in it. Feedback whose query
- * is not known, or was not sampled, is in `all`.
+ * Returns the positive ratio of all feedback (`all`) and of each segment. Feedback on unknown or unsampled queries counts
+ * only in `all`.
  *
- * @param basis which kinds count; the mapping may have made some of them neutral
- * @param fewest as in `positiveRatio`
+ * @param basis which kinds count
+ * @param minN as in `positiveRatio`
  */
 export function positiveRatios(
   tallies: readonly OpinionTally[],
   basis: FeedbackBasis = 'all',
-  fewest = 1,
+  minN = 1,
 ): ReadonlyMap<string, PositiveRatioOutcome> {
   const kinds = new Set(kindsOf(basis));
   const counts = new Map([[ALL_SEGMENT, { positive: 0, negative: 0 }]]);
@@ -313,5 +308,5 @@ export function positiveRatios(
       if (sentiment !== 'neutral') count[sentiment] += opinions;
     }
   }
-  return new Map([...counts].map(([segment, count]) => [segment, positiveRatio(count, fewest)]));
+  return new Map([...counts].map(([segment, count]) => [segment, positiveRatio(count, minN)]));
 }

@@ -11,7 +11,7 @@ import {
   type WindowTraits,
   withArrivals,
 } from '../../../../src/live/rules/live-measures.ts';
-import { aReference, NOON } from './feedback/builders.ts';
+import { aBaselineCtr, NOON } from './feedback/builders.ts';
 
 /** A query of a session of its own a day before noon, kept for certain, with ten documents and no click. */
 function aQuery(parts: Partial<SampledQuery> = {}): SampledQuery {
@@ -34,7 +34,7 @@ function queries(count: number, parts: (index: number) => Partial<SampledQuery>)
 }
 
 function traits(parts: Partial<WindowTraits> = {}): WindowTraits {
-  return { isComplete: false, clicksCompleteUntilMs: NOON.getTime(), reference: null, hasClicks: true, ...parts };
+  return { isComplete: false, clicksCompleteUntilMs: NOON.getTime(), baselineCtr: null, hasClicks: true, ...parts };
 }
 
 function measureSegment(sampled: readonly SampledQuery[], window: WindowTraits): LiveMeasureOutcome[] {
@@ -99,7 +99,7 @@ describe('the measures of live traffic', () => {
 
   it('compare clicks with those expected at the same positions', () => {
     const clicked = queries(100, (i) => ({ clickedRanks: i % 10 === 0 ? [1] : [], shown: 1 }));
-    const outcomes = measureSegment(clicked, traits({ reference: aReference([0.2, 0.1]) }));
+    const outcomes = measureSegment(clicked, traits({ baselineCtr: aBaselineCtr([0.2, 0.1]) }));
     expect(find(outcomes, 'clicks_over_expected_ratio')).toMatchObject({
       value: expect.closeTo(0.5, 9),
       n: 100,
@@ -154,7 +154,7 @@ describe('the measures of live traffic', () => {
       occurredAtMs: fc.constantFrom(NOON.getTime() - 1, NOON.getTime()),
     });
     fc.assert(
-      fc.property(fc.array(query, { maxLength: 30 }), fc.boolean(), (sampled, hasReference) => {
+      fc.property(fc.array(query, { maxLength: 30 }), fc.boolean(), (sampled, hasBaseline) => {
         const clean = sampled.map(({ shown, clickedRanks, ...rest }) =>
           aQuery({
             ...rest,
@@ -162,8 +162,8 @@ describe('the measures of live traffic', () => {
             clickedRanks: clickedRanks.filter((rank) => rank <= shown).toSorted((a, b) => a - b),
           }),
         );
-        const reference = hasReference ? aReference([0.3, 0.1]) : null;
-        const outcomes = measureSegment(clean, traits({ reference }));
+        const baselineCtr = hasBaseline ? aBaselineCtr([0.3, 0.1]) : null;
+        const outcomes = measureSegment(clean, traits({ baselineCtr }));
         expect(outcomes.map(({ measure }) => measure)).toEqual(liveMeasures);
         for (const outcome of outcomes) {
           if (outcome.kind === 'no_data') continue;

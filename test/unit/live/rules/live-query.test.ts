@@ -26,13 +26,15 @@ describe('a live query', () => {
 
   it('whose time is in milliseconds where nanoseconds are read is refused with the unit that the field has', () => {
     const occurredAt = new Date(NOW.getTime() / 1e6);
-    expect(checkLiveQuery(aLiveQuery({ occurredAt }), limits, NOW)?.message).toContain('It reads as 1970-01-01T00:29');
+    expect(checkLiveQuery(aLiveQuery({ occurredAt }), limits, NOW)?.message).toContain(
+      'It was parsed as 1970-01-01T00:29',
+    );
   });
 
   it('of a pipeline that the config does not have is refused by name', () => {
     expect(checkLiveQuery(aLiveQuery(), null, NOW)).toEqual({
       code: 'unknown_pipeline',
-      message: 'The config has no pipeline "docs"; add it under pipelines or mend the name.',
+      message: 'The config has no pipeline "docs"; add it under pipelines or correct the name.',
     });
   });
 

@@ -4,10 +4,9 @@ import {
   type BaselineCtr,
   baselineCtr,
   parseBaselineCtr,
-  storeReference,
 } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
-import { aClickedQuery, aReference } from './builders.ts';
+import { aBaselineCtr, aClickedQuery } from './builders.ts';
 
 /** So many sessions of one query, of which every fifth clicks at rank 1 and every tenth at rank 2. */
 function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQuery[] {
@@ -19,7 +18,7 @@ function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQ
 
 function referenceOf(queries: readonly ClickedQuery[], cutoff?: number): BaselineCtr {
   const reference = baselineCtr(queries, cutoff);
-  if (reference.kind !== 'reference') throw new Error('There was too little data.');
+  if (reference.kind !== 'baseline') throw new Error('There was too little data.');
   return reference;
 }
 
@@ -109,10 +108,10 @@ describe('the reference CTR', () => {
 });
 
 describe('a stored reference', () => {
-  const reference = aReference([0.3, 0.1]);
+  const reference = aBaselineCtr([0.3, 0.1]);
 
   it('is read as it was, also after a way through JSON', () => {
-    const stored = JSON.parse(JSON.stringify(storeReference(reference))) as Record<string, unknown>;
+    const stored = JSON.parse(JSON.stringify(reference)) as Record<string, unknown>;
     expect(parseBaselineCtr(stored)).toEqual(reference);
   });
 
@@ -136,6 +135,6 @@ describe('a stored reference', () => {
     ],
     ['no number of clicks', { clicks: 'many' }],
   ])('is none when it holds %s', (_what, parts) => {
-    expect(parseBaselineCtr({ ...storeReference(reference), ...parts })).toBeNull();
+    expect(parseBaselineCtr({ ...reference, ...parts })).toBeNull();
   });
 });

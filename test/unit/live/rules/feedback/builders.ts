@@ -47,9 +47,9 @@ export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
 }
 
 /** Rates that are known for certain. */
-export function aReference(rates: readonly number[]): BaselineCtr {
+export function aBaselineCtr(rates: readonly number[]): BaselineCtr {
   const covariance = rates.map(() => rates.map(() => 0));
-  return { kind: 'reference', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
+  return { kind: 'baseline', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
 }
 
 /** What a pipeline takes feedback to mean whose config says nothing. */

@@ -6,7 +6,7 @@ import {
   clicksOverExpectedClicks,
   weightedCountInterval,
 } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
-import { aClickedQuery, aReference } from './builders.ts';
+import { aBaselineCtr, aClickedQuery } from './builders.ts';
 
 const Z = 1.959963984540054;
 
@@ -54,7 +54,7 @@ describe('the interval of a weighted count', () => {
   });
 });
 
-const reference = aReference([0.4, 0.1]);
+const reference = aBaselineCtr([0.4, 0.1]);
 
 function coecOf(queries: readonly ClickedQuery[], of = reference): ClicksOverExpectedClicks {
   const coec = clicksOverExpectedClicks(queries, of);
@@ -170,7 +170,7 @@ describe('clicks over expected clicks', () => {
     const rates = fc.array(fc.double({ min: 1e-6, max: 1, noNaN: true }), { minLength: 1, maxLength: 10 });
     fc.assert(
       fc.property(fc.array(aQuery, { maxLength: 20 }), rates, (queries, rates) => {
-        const coec = clicksOverExpectedClicks(queries, aReference(rates));
+        const coec = clicksOverExpectedClicks(queries, aBaselineCtr(rates));
         expect(isSound(coec)).toBe(true);
       }),
       { numRuns: 300 },

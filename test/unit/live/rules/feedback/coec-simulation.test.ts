@@ -44,7 +44,7 @@ function traffic(uniform: () => number, { sessions, shown, lift = 1, keep }: Tra
 
 function referenceOf(uniform: () => number, base: Traffic): BaselineCtr {
   const reference = baselineCtr(traffic(uniform, base));
-  if (reference.kind !== 'reference') throw new Error('The baseline had too little data.');
+  if (reference.kind !== 'baseline') throw new Error('The baseline had too little data.');
   return reference;
 }
 
