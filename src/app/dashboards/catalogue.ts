@@ -1,4 +1,4 @@
-/** Every dashboard of recalld, that of recalld itself among them, and the metrics that are on none of them. */
+/** All Grafana dashboards, including the one about recalld itself, and the metrics that are on no dashboard. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { densityDashboard } from '../../density/edge/dashboard.ts';
@@ -19,7 +19,7 @@ import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import type { MetricName, MetricsOfType } from '../../platform/metrics/catalogue.ts';
 import { healthDashboard } from '../../report/status/dashboard.ts';
 
-/** Of all pipelines: this dashboard is narrowed to replicas only. */
+/** This dashboard filters by replica, not by pipeline. */
 const anyPipeline = { pipeline: { like: '.*' } } as const;
 
 const neverAny: readonly Step[] = [
@@ -31,7 +31,7 @@ function glance(): Builder<Panel>[] {
   return [
     stat({
       title: 'Replicas',
-      description: 'Targets of the chosen job that answer.',
+      description: 'Replicas of the selected job that Prometheus can scrape.',
       unit: 'short',
       width: 4,
       steps: [
@@ -43,7 +43,7 @@ function glance(): Builder<Panel>[] {
     snapshotAge(5),
     stat({
       title: 'Failed snapshots',
-      description: 'Readings within the time shown of the rows behind the stored gauges that failed.',
+      description: 'Failed reads of the database rows behind /metrics, within the time range.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -51,7 +51,7 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Dropped samples',
-      description: 'Values within the time shown that were not finite numbers. Any is a bug in recalld.',
+      description: 'Metric values that were not finite numbers, within the time range. Each one is a bug in recalld.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -59,7 +59,7 @@ function glance(): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Versions',
-      description: 'What each replica runs.',
+      description: 'Versions of recalld and Node.js on each replica.',
       width: 5,
       height: 4,
       queries: [{ expr: `max by (instance, version, nodejs) (${selector('recalld_build_info', '', {})})` }],
@@ -75,8 +75,8 @@ function countedInRange(name: MetricsOfType<'counter'>): string {
 function jobs(): Builder<Panel>[] {
   return [
     graph({
-      title: 'Jobs that ended',
-      description: 'Jobs a second by outcome: failed ones are tried again, dead ones are not.',
+      title: 'Completed jobs',
+      description: 'Jobs per second by outcome. Failed jobs are retried; dead jobs are not.',
       unit: 'ops',
       min: 0,
       width: 5,
@@ -84,8 +84,8 @@ function jobs(): Builder<Panel>[] {
       queries: [{ expr: rateBy(['outcome'], 'recalld_jobs_total'), legend: '{{outcome}}' }],
     }),
     graph({
-      title: 'Duration of jobs',
-      description: '95 % of the jobs of a kind took no longer.',
+      title: 'Job duration, p95',
+      description: '95th percentile of the duration, by kind of job.',
       unit: 's',
       min: 0,
       width: 5,
@@ -93,24 +93,24 @@ function jobs(): Builder<Panel>[] {
     }),
     graph({
       title: 'Jobs in the queue',
-      description: 'Waiting jobs that only grow mean too few workers.',
+      description: 'Jobs by queue and state. If the number of waiting jobs keeps growing, there are too few workers.',
       unit: 'short',
       min: 0,
       width: 5,
       queries: [{ expr: maxBy(['queue', 'state'], 'recalld_queue_jobs'), legend: '{{queue}}: {{state}}' }],
     }),
     graph({
-      title: 'Starts given up',
+      title: 'Skipped starts',
       description:
-        'Planned starts a second that could not be stored before the next one was due, because the database or the queue was away.',
+        'Scheduled job starts per second that were skipped, because the database or the queue was unavailable until the next one was due.',
       unit: 'ops',
       min: 0,
       width: 5,
       queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
     }),
     graph({
-      title: 'Messages',
-      description: 'Messages about incidents a second to the receivers of `notify`, by outcome.',
+      title: 'Notifications',
+      description: 'Incident notifications per second to the receivers in `notify`, by outcome.',
       unit: 'ops',
       min: 0,
       width: 4,
@@ -123,16 +123,16 @@ function ingest(): Builder<Panel>[] {
   return [
     graph({
       title: 'Shed requests',
-      description: 'Ingest requests a second that were answered 429 or 503, by reason.',
+      description: 'Ingest requests per second that were rejected with status 429 or 503, by reason.',
       unit: 'reqps',
       min: 0,
       width: 6,
       queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),
     graph({
-      title: 'Requests under way',
+      title: 'Memory of requests in progress',
       description:
-        'Most bytes that requests under way held at once within a second, estimated, by process. Beyond `server.max_under_way_mb` they are shed.',
+        'Estimated maximum memory of concurrent requests within a second, by process. Above `server.max_under_way_mb`, requests are shed.',
       unit: 'bytes',
       min: 0,
       width: 6,
@@ -145,7 +145,7 @@ function ingest(): Builder<Panel>[] {
     }),
     graph({
       title: 'Rejected items',
-      description: 'Queries and feedback a second that were not accepted, by the code of the reason.',
+      description: 'Live queries and feedback per second that were rejected, by error code.',
       unit: 'ops',
       min: 0,
       width: 6,
@@ -153,7 +153,7 @@ function ingest(): Builder<Panel>[] {
     }),
     graph({
       title: 'OpenTelemetry spans',
-      description: 'Spans a second by what became of them.',
+      description: 'Received spans per second, by outcome.',
       unit: 'ops',
       min: 0,
       width: 6,
@@ -162,7 +162,7 @@ function ingest(): Builder<Panel>[] {
     graph({
       title: 'Redaction service',
       description:
-        'Texts a second that were given to the redaction service, by outcome. Of a text that it could not take only a hash is kept.',
+        'Texts per second sent to the redaction service, by outcome. If the service fails, only a hash of the text is stored.',
       unit: 'ops',
       min: 0,
       width: 6,
@@ -180,7 +180,7 @@ function processes(): Builder<Panel>[] {
   return [
     graph({
       title: 'CPU',
-      description: 'Cores in use by replica.',
+      description: 'Used CPU cores, by replica.',
       unit: 'none',
       min: 0,
       width: 6,
@@ -193,16 +193,16 @@ function processes(): Builder<Panel>[] {
     }),
     graph({
       title: 'Memory',
-      description: 'Resident memory by replica.',
+      description: 'Resident memory, by replica.',
       unit: 'bytes',
       min: 0,
       width: 6,
       queries: [{ expr: processMetric('process_resident_memory_bytes'), legend: '{{instance}}' }],
     }),
     graph({
-      title: 'Lag of the event loop',
+      title: 'Event loop lag, p99',
       description:
-        'A hundredth of what arrived waited longer for its turn. Below 50 ms all is well; a long task makes it jump.',
+        '99th percentile of the delay before the process handles an event. Below 50 ms is normal; a long task causes a spike.',
       unit: 's',
       min: 0,
       width: 6,
@@ -214,9 +214,9 @@ function processes(): Builder<Panel>[] {
       ],
     }),
     graph({
-      title: 'Clock',
+      title: 'Clock skew',
       description:
-        'By how much the clock of each replica is ahead of that of the database. Beyond a minute it starts nothing by schedule.',
+        'Clock of each replica minus the clock of the database. A replica whose clock differs by more than a minute starts no scheduled jobs.',
       unit: 's',
       width: 6,
       queries: [
@@ -234,7 +234,7 @@ function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.itself,
       title: 'recalld: itself',
-      description: 'Is the watcher well: replicas, snapshots, jobs, ingest.',
+      description: 'Health of recalld itself: replicas, jobs, ingest and processes.',
       variables: [],
       hasDeployments: false,
       from: 'now-6h',
@@ -249,14 +249,10 @@ function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
   );
 }
 
-interface DashboardFile {
-  /** Name of the file, without a folder. */
-  readonly name: string;
-  readonly dashboard: Dashboard;
-}
-
-/** The dashboards, in the order in which one looks at them. */
-export function createDashboards(settings: DashboardSettings): DashboardFile[] {
+/** The dashboards, from the overview to details. */
+export function createDashboards(
+  settings: DashboardSettings,
+): { readonly name: string; readonly dashboard: Dashboard }[] {
   return [
     { name: 'retrieval-health.json', dashboard: healthDashboard(settings) },
     { name: 'golden-set.json', dashboard: goldenSetDashboard(settings) },
@@ -266,38 +262,36 @@ export function createDashboards(settings: DashboardSettings): DashboardFile[] {
   ];
 }
 
-/** A dashboard as the text of its file. */
 export function dashboardText(dashboard: Dashboard): string {
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
 
-const asked = 'Exported only where `golden[].gains` of a config asks for it.';
-const told = 'Alerts tell it in their descriptions; the measures themselves have panels.';
+const OPTIONAL = 'Exported only if `golden[].gains` is configured.';
+const IN_ALERTS = 'Part of alert descriptions; the measures themselves have panels.';
+const STACKED = 'The graph of losses is stacked and has no confidence bands; the recall by stage has them.';
 
-const stacked = 'Losses are stacked, which leaves no room for bands; the recall by stage has its own.';
-
-/** Metrics that are on no panel, each with the reason why. */
+/** Metrics without a panel, with the reasons. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
-  recalld_golden_cg: asked,
-  recalld_golden_cg_ci_low: asked,
-  recalld_golden_cg_ci_high: asked,
-  recalld_golden_dcg: asked,
-  recalld_golden_dcg_ci_low: asked,
-  recalld_golden_dcg_ci_high: asked,
-  recalld_check_info: told,
-  recalld_check_value: told,
-  recalld_check_value_ci_low: told,
-  recalld_check_value_ci_high: told,
-  recalld_threshold_seconds: told,
-  recalld_check_value_seconds: told,
-  recalld_check_value_seconds_ci_low: told,
-  recalld_check_value_seconds_ci_high: told,
-  recalld_check_before_seconds: told,
-  recalld_check_n: told,
-  recalld_check_since_timestamp_seconds: told,
-  recalld_check_before: told,
-  recalld_check_smallest_detectable_drop: told,
-  recalld_golden_stage_lost_ratio_ci_low: stacked,
-  recalld_golden_stage_lost_ratio_ci_high: stacked,
-  recalld_check_outage: 'It holds an alert back, and the alert on the retriever is shown.',
+  recalld_golden_cg: OPTIONAL,
+  recalld_golden_cg_ci_low: OPTIONAL,
+  recalld_golden_cg_ci_high: OPTIONAL,
+  recalld_golden_dcg: OPTIONAL,
+  recalld_golden_dcg_ci_low: OPTIONAL,
+  recalld_golden_dcg_ci_high: OPTIONAL,
+  recalld_check_info: IN_ALERTS,
+  recalld_check_value: IN_ALERTS,
+  recalld_check_value_ci_low: IN_ALERTS,
+  recalld_check_value_ci_high: IN_ALERTS,
+  recalld_threshold_seconds: IN_ALERTS,
+  recalld_check_value_seconds: IN_ALERTS,
+  recalld_check_value_seconds_ci_low: IN_ALERTS,
+  recalld_check_value_seconds_ci_high: IN_ALERTS,
+  recalld_check_before_seconds: IN_ALERTS,
+  recalld_check_n: IN_ALERTS,
+  recalld_check_since_timestamp_seconds: IN_ALERTS,
+  recalld_check_before: IN_ALERTS,
+  recalld_check_smallest_detectable_drop: IN_ALERTS,
+  recalld_golden_stage_lost_ratio_ci_low: STACKED,
+  recalld_golden_stage_lost_ratio_ci_high: STACKED,
+  recalld_check_outage: 'Suppresses an alert during an outage of the retriever, whose own alert is shown.',
 };

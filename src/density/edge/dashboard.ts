@@ -1,5 +1,4 @@
-/** Density and topics: how well the store covers what is asked, and whether the store and the model are what they were. */
-
+/** The Grafana dashboard "density and topics": coverage of live queries, and changes of the store and the embedder. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { deploymentsTable } from '../../golden/edge/panels/drill-down.ts';
@@ -16,7 +15,7 @@ const coverage: readonly MeasurePanel[] = [
   { metric: 'recalld_query_uncovered_ratio', min: 0 },
   'recalld_query_uncovered_excess_ratio',
   { metric: 'recalld_topics_uncovered', title: 'Uncovered topics', unit: 'short', min: 0 },
-  { metric: 'recalld_density_sessions', title: 'Sessions measured', unit: 'short', min: 0 },
+  { metric: 'recalld_density_sessions', title: 'Measured sessions', unit: 'short', min: 0 },
   {
     metric: 'recalld_density_unmeasured_queries',
     title: 'Queries that could not be measured',
@@ -25,26 +24,26 @@ const coverage: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_density_admission_ratio',
-    title: 'Share of samples admitted',
+    title: 'Share of samples measured',
     unit: 'percentunit',
     min: 0,
     max: 1,
-    note: 'Below 1 more live queries come than the budget of searches can measure; the chance is kept with each.',
+    note: 'Below 1, there are more live queries than the search budget allows. Each query is weighted by its probability.',
   },
 ];
 
 const drift: readonly MeasurePanel[] = [
   {
     metric: 'recalld_density_drift_evidence_ratio',
-    title: 'Evidence of drift',
+    title: 'Drift, relative to the alert threshold',
     unit: 'none',
     min: 0,
-    note: 'Evidence over what it takes to alarm: from 1 on the check fires.',
+    note: 'From 1 on, drift is confirmed and the check fails.',
   },
-  { metric: 'recalld_density_incident', title: 'Open incidents', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_density_baseline_age_seconds', title: 'Age of the baseline', unit: 's', min: 0 },
-  { metric: 'recalld_density_baseline_sessions', title: 'Sessions of the baseline', unit: 'short', min: 0 },
-  { metric: 'recalld_density_baseline_span_seconds', title: 'Span of the baseline', unit: 's', min: 0 },
+  { metric: 'recalld_density_incident', title: 'Density alert is firing', unit: 'none', min: 0, max: 1 },
+  { metric: 'recalld_density_baseline_age_seconds', title: 'Baseline age', unit: 's', min: 0 },
+  { metric: 'recalld_density_baseline_sessions', title: 'Baseline sessions', unit: 'short', min: 0 },
+  { metric: 'recalld_density_baseline_span_seconds', title: 'Baseline length', unit: 's', min: 0 },
 ];
 
 const content: readonly MeasurePanel[] = [
@@ -58,18 +57,18 @@ const content: readonly MeasurePanel[] = [
 
 const store: readonly MeasurePanel[] = [
   { metric: 'recalld_store_vectors', min: 0 },
-  { metric: 'recalld_store_sample_age_seconds', title: 'Age of the sample of the store', unit: 's', min: 0 },
+  { metric: 'recalld_store_sample_age_seconds', title: 'Age of the store sample', unit: 's', min: 0 },
   { metric: 'recalld_repeat_density', min: 0 },
   {
     metric: 'recalld_repeat_density_queries',
-    title: 'Queries behind the density, asked again (n)',
+    title: 'Replayed queries (n)',
     unit: 'short',
     min: 0,
   },
   { metric: 'recalld_ann_recall_ratio', max: 1, without: ['k'] },
   {
     metric: 'recalld_ann_recall_queries',
-    title: 'Queries behind the recall of the index (n)',
+    title: 'Queries behind the index recall (n)',
     unit: 'short',
     min: 0,
   },
@@ -81,7 +80,7 @@ const store: readonly MeasurePanel[] = [
 
 function sinceWindow(): Builder<Panel> {
   return graph({
-    title: 'Since the latest window',
+    title: 'Time since the latest window',
     description: metricCatalogue.recalld_density_window_end_timestamp_seconds.help,
     unit: 's',
     min: 0,
@@ -108,7 +107,7 @@ function baselineTable(): Builder<Panel> {
 function fingerprints(metric: 'recalld_index_info' | 'recalld_embedder_info', title: string): Builder<Panel> {
   return metricTable({
     title,
-    description: `${metricCatalogue[metric].help} Another fingerprint is noted as a deployment.`,
+    description: `${metricCatalogue[metric].help} A new fingerprint is recorded as a deployment.`,
     width: 12,
     height: 4,
     queries: [{ expr: maxBy(['pipeline', 'fingerprint'], metric) }],
@@ -118,10 +117,10 @@ function fingerprints(metric: 'recalld_index_info' | 'recalld_embedder_info', ti
 
 function probes(): Builder<Panel>[] {
   return [
-    fingerprints('recalld_index_info', 'What the store is made of'),
-    fingerprints('recalld_embedder_info', 'What the embedder is'),
+    fingerprints('recalld_index_info', 'Store fingerprint'),
+    fingerprints('recalld_embedder_info', 'Embedder fingerprint'),
     graph({
-      title: 'Since each probe last came to a value',
+      title: 'Time since the last successful probe',
       description: metricCatalogue.recalld_probe_last_success_timestamp_seconds.help,
       unit: 's',
       min: 0,
@@ -134,7 +133,7 @@ function probes(): Builder<Panel>[] {
       ],
     }),
     graph({
-      title: 'Probes without data, and why',
+      title: 'Probes without data',
       description: metricCatalogue.recalld_probe_no_data.help,
       unit: 'none',
       min: 0,
@@ -154,27 +153,27 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.density,
       title: 'recalld: density and topics',
-      description: 'How well the store covers what is asked, and whether the store and the model are what they were.',
+      description: 'How well the store covers live queries, and whether the store or the embedder changed.',
       variables: [onePipeline(), segmentOf('{__name__=~"recalld_query_.+", job=~"$job", pipeline=~"$pipeline"}')],
       hasDeployments: true,
       from: 'now-7d',
       sections: [
-        { title: 'Coverage', panels: [...measureGraphs(coverage), leftOut()] },
+        { title: 'Coverage', panels: [...measureGraphs(coverage), unmeasuredSamples()] },
         { title: 'Drift', panels: [...measureGraphs(drift), sinceWindow(), baselineTable()] },
-        { title: 'What the store holds', panels: measureGraphs(content, { min: 0 }) },
-        { title: 'Store, index and model', panels: [...measureGraphs(store), ...probes()] },
-        { title: 'The index against its manifest', panels: indexPanels() },
-        { title: 'What changed', panels: [deploymentsTable(24)] },
+        { title: 'Store content', panels: measureGraphs(content, { min: 0 }) },
+        { title: 'Store, index and embedder', panels: [...measureGraphs(store), ...probes()] },
+        { title: 'Index compared with its manifest', panels: indexPanels() },
+        { title: 'Deployments', panels: [deploymentsTable(24)] },
       ],
     },
     settings,
   );
 }
 
-function leftOut(): Builder<Panel> {
+function unmeasuredSamples(): Builder<Panel> {
   return graph({
-    title: 'Samples left out',
-    description: 'Sampled live queries a second whose coverage is not measured, since more came than can be searched.',
+    title: 'Samples beyond the budget',
+    description: 'Sampled live queries per second that were not measured, because they exceed the search budget.',
     unit: 'ops',
     min: 0,
     width: 8,

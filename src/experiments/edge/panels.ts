@@ -1,4 +1,4 @@
-/** Panels of shadows and variants, on the dashboard of live traffic. */
+/** Panels about shadows and variants on the live traffic dashboard. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs, graph } from '../../platform/dashboards/panels.ts';
@@ -7,14 +7,14 @@ import { increaseBy } from '../../platform/dashboards/promql.ts';
 const gauges: readonly GaugeGraph[] = [
   {
     metric: 'recalld_experiment_difference',
-    title: 'Shadow or arm less its baseline',
+    title: 'Difference of each candidate to its baseline',
     unit: 'none',
     width: 12,
     hasBoundLines: true,
   },
   {
     metric: 'recalld_experiment_verdict',
-    title: 'Verdicts on shadows and arms',
+    title: 'Verdicts on candidates',
     unit: 'none',
     width: 6,
     min: 0,
@@ -29,8 +29,8 @@ const gauges: readonly GaugeGraph[] = [
   },
   {
     metric: 'recalld_shadow_overlap',
-    title: 'Overlap of shadows with what users got',
-    note: '1 is the same list.',
+    title: 'Overlap of shadow results with live results',
+    note: '1 means identical results.',
     unit: 'none',
     min: 0,
     max: 1,
@@ -38,7 +38,7 @@ const gauges: readonly GaugeGraph[] = [
   },
   {
     metric: 'recalld_shadow_changed_ratio',
-    title: 'Lists that differ',
+    title: 'Queries with different results',
     unit: 'percentunit',
     min: 0,
     max: 1,
@@ -46,15 +46,16 @@ const gauges: readonly GaugeGraph[] = [
   },
   { metric: 'recalld_shadow_live_questions', title: 'Live queries behind the overlap (n)', unit: 'short', min: 0 },
   { metric: 'recalld_variant_sessions', title: 'Sessions of each arm (n)', unit: 'short', min: 0 },
-  { metric: 'recalld_variant_split', title: 'Split of the sessions', unit: 'none', min: 0, max: 1 },
+  { metric: 'recalld_variant_split', title: 'Session split', unit: 'none', min: 0, max: 1 },
 ];
 
 export function experimentPanels(): Builder<Panel>[] {
   return [
     ...gaugeGraphs(gauges),
     graph({
-      title: 'Live queries asked of shadows',
-      description: 'After users have their answers, within max_calls_per_day.',
+      title: 'Live queries sent to shadows',
+      description:
+        'Queries sent to shadows after users have received their results, within `max_calls_per_day`, per graph interval.',
       unit: 'short',
       min: 0,
       width: 8,

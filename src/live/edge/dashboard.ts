@@ -1,5 +1,4 @@
-/** Live traffic and feedback of one pipeline. */
-
+/** The Grafana dashboard "live traffic and feedback" of one pipeline. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { experimentPanels } from '../../experiments/edge/panels.ts';
@@ -23,7 +22,7 @@ function traffic(): Builder<Panel>[] {
   return [
     graph({
       title: 'Live queries by outcome',
-      description: 'Live queries a second that all replicas received, sampled or not.',
+      description: 'Live queries per second received by all replicas, sampled or not.',
       unit: 'reqps',
       min: 0,
       width: 8,
@@ -32,34 +31,34 @@ function traffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries without results',
-      description: 'Live queries a second that were answered without any document.',
+      description: 'Live queries per second that returned no documents.',
       unit: 'reqps',
       min: 0,
       width: 8,
-      queries: [{ expr: rateBy([], 'recalld_query_zero_results_total'), legend: 'no result' }],
+      queries: [{ expr: rateBy([], 'recalld_query_zero_results_total'), legend: 'no results' }],
     }),
     graph({
-      title: 'Latency',
-      description: 'Quantiles of the retrieval latency of live queries, as their service reports it.',
+      title: 'Latency percentiles',
+      description: 'Percentiles of the retrieval latency of live queries, as reported by the service.',
       unit: 's',
       min: 0,
       width: 8,
       queries: ([0.5, 0.95, 0.99] as const).map((quantile) => ({
         expr: quantileBy(quantile, [], 'recalld_query_latency_seconds'),
-        legend: `${quantile * 100} %`,
+        legend: `p${quantile * 100}`,
       })),
     }),
     heatmap({
-      title: 'Latency of live queries',
-      description: 'Live queries by their retrieval latency.',
+      title: 'Latency distribution',
+      description: 'Number of live queries by retrieval latency.',
       unit: 's',
       width: 12,
       expr: bucketsOf('recalld_query_latency_seconds'),
     }),
     heatmap({
-      title: 'Score of the best document',
+      title: 'Score of the top document',
       description:
-        'Live queries by the score of their best document, where the retriever gives one between -1 and 1. A second cloud below the first is a topic that the store does not hold.',
+        'Number of live queries by the score of their top document, if the retriever returns scores from -1 to 1. A separate cluster at low scores suggests a topic that the store does not cover.',
       unit: 'none',
       width: 12,
       expr: bucketsOf('recalld_query_top1_similarity'),
@@ -74,19 +73,11 @@ const measures: readonly MeasurePanel[] = [
   'recalld_query_results',
   'recalld_query_context_characters',
   'recalld_query_context_repeated_ratio',
-  {
-    metric: 'recalld_query_top_ratio',
-
-    max: 1,
-  },
-  {
-    metric: 'recalld_query_main_language_ratio',
-
-    max: 1,
-  },
+  { metric: 'recalld_query_top_ratio', max: 1 },
+  { metric: 'recalld_query_main_language_ratio', max: 1 },
 ];
 
-const opinions: readonly MeasurePanel[] = [
+const feedback: readonly MeasurePanel[] = [
   {
     metric: 'recalld_feedback_positive_ratio',
     title: 'Positive feedback',
@@ -100,7 +91,7 @@ const opinions: readonly MeasurePanel[] = [
     title: 'Opinions (n)',
     unit: 'short',
     min: 0,
-    note: 'Few opinions make wide bounds.',
+    note: 'The fewer opinions, the wider the confidence intervals.',
   },
   {
     metric: 'recalld_feedback_latest_positive_ratio',
@@ -118,49 +109,45 @@ const opinions: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_feedback_drop_evidence_ratio',
-    title: 'Evidence of a drop',
+    title: 'Drop of positive feedback, relative to the alert threshold',
     unit: 'none',
     min: 0,
-    note: '1 and more is an alert.',
+    note: 'From 1 on, the drop is confirmed and the check fails.',
   },
 ];
 
 const clicks: readonly MeasurePanel[] = [
   'recalld_feedback_clicked_query_ratio',
   'recalld_feedback_click_through_ratio',
-  {
-    metric: 'recalld_feedback_clicked_reciprocal_rank',
-
-    max: 1,
-  },
+  { metric: 'recalld_feedback_clicked_reciprocal_rank', max: 1 },
   'recalld_feedback_clicks_over_expected_ratio',
 ];
 
 const stages: readonly MeasurePanel[] = [
-  { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Time of a stage, p95', unit: 's', min: 0 },
-  { metric: 'recalld_live_stage_documents', title: 'Documents handed on', unit: 'short', min: 0 },
-  { metric: 'recalld_live_stage_emptied_ratio', title: 'Left with nothing by a stage', unit: 'percentunit', min: 0 },
+  { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Stage latency, p95', unit: 's', min: 0 },
+  { metric: 'recalld_live_stage_documents', title: 'Documents returned by each stage', unit: 'short', min: 0 },
+  { metric: 'recalld_live_stage_emptied_ratio', title: 'Queries emptied by each stage', unit: 'percentunit', min: 0 },
   {
     metric: 'recalld_live_stage_answered_ratio',
-    title: 'Of the answer among the first of a stage',
+    title: 'Final documents among the top of each stage',
     unit: 'percentunit',
     min: 0,
     max: 1,
   },
-  { metric: 'recalld_live_stage_queries', title: 'Queries that tell of a stage (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_stage_queries', title: 'Queries that report stages (n)', unit: 'short', min: 0 },
 ];
 
 const watched: readonly MeasurePanel[] = [
   { metric: 'recalld_measure_changed', title: 'Outside the normal range', unit: 'none', min: 0, max: 1, width: 8 },
-  { metric: 'recalld_measure_value', title: 'Value', unit: 'short', width: 8 },
+  { metric: 'recalld_measure_value', title: 'Latest value', unit: 'short', width: 8 },
   { metric: 'recalld_measure_normal', title: 'Normal value', unit: 'short', width: 8 },
 ];
 
-const upkeep: readonly MeasurePanel[] = [
+const samples: readonly MeasurePanel[] = [
   { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', unit: 'short', min: 0 },
   {
     metric: 'recalld_live_measure_samples_read_ratio',
-    title: 'Share of the samples read',
+    title: 'Share of samples read',
     unit: 'percentunit',
     min: 0,
     max: 1,
@@ -170,7 +157,7 @@ const upkeep: readonly MeasurePanel[] = [
 function received(): Builder<Panel> {
   return graph({
     title: 'Feedback received',
-    description: 'Feedback by kind and sentiment that all replicas received between two points of the graph.',
+    description: 'Feedback received by all replicas, by kind and sentiment, per graph interval.',
     unit: 'short',
     min: 0,
     width: 8,
@@ -189,22 +176,22 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.live,
       title: 'recalld: live traffic and feedback',
-      description: 'What users of one pipeline ask, what they are given, and what they think of it.',
+      description: 'Queries, results and feedback of the users of one pipeline.',
       variables: [onePipeline(), segmentOf('recalld_query_volume{job=~"$job", pipeline=~"$pipeline"}')],
       hasDeployments: true,
       sections: [
         { title: 'Traffic', panels: traffic() },
-        { title: 'Measures of the sampled window', panels: measureGraphs(measures, { min: 0 }) },
+        { title: 'Measures of sampled queries', panels: measureGraphs(measures, { min: 0 }) },
         {
-          title: 'Stages of the retriever',
+          title: 'Retriever stages',
           panels: measureGraphs(stages, { hasBoundLines: true }),
         },
-        { title: 'Opinions', panels: [...measureGraphs(opinions), received()] },
+        { title: 'Feedback', panels: [...measureGraphs(feedback), received()] },
         { title: 'Clicks', panels: measureGraphs(clicks, { min: 0, width: 6 }) },
-        { title: 'Measures watched for a change', panels: measureGraphs(watched) },
+        { title: 'Change detection', panels: measureGraphs(watched) },
         { title: 'Judged live relevance', panels: judgedPanels() },
         { title: 'Experiments', panels: experimentPanels() },
-        { title: 'Behind the measures', panels: [...measureGraphs(upkeep), withoutData(), measured()] },
+        { title: 'Data behind the measures', panels: [...measureGraphs(samples), withoutData(), measured()] },
         { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
       ],
     },
@@ -214,8 +201,8 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
 
 function withoutData(): Builder<Panel> {
   return graph({
-    title: 'Measures without data, and why',
-    description: '1 while a measure of live traffic cannot be taken, of any segment, with the reason.',
+    title: 'Measures without data',
+    description: '1 while a measure of live traffic has no data in a segment, with the reason.',
     unit: 'none',
     min: 0,
     width: 8,
@@ -230,7 +217,7 @@ function withoutData(): Builder<Panel> {
 
 function measured(): Builder<Panel> {
   return graph({
-    title: 'Since the last measurement',
+    title: 'Time since the last measurement',
     description: 'Values older than 3 intervals of the job are withheld.',
     unit: 's',
     min: 0,

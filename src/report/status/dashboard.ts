@@ -1,4 +1,4 @@
-/** Retrieval health: is everything well, at one glance, over all pipelines. */
+/** The Grafana dashboard "retrieval health": the status of all pipelines. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import {
   type Dashboard,
@@ -39,8 +39,8 @@ function checksIn(state: Verdict): string {
   return `sum(${maxBy(check, 'recalld_check_state', { state })})`;
 }
 
-/** Without those whose config takes silence as no alarm. */
-const unjudged = `sum(${maxBy(check, 'recalld_check_state', { state: 'no_data' })} unless on (pipeline, check) ${maxBy(check, 'recalld_check_quiet')} == 1)`;
+/** Checks without data, except those that the config allows to have none. */
+const withoutData = `sum(${maxBy(check, 'recalld_check_state', { state: 'no_data' })} unless on (pipeline, check) ${maxBy(check, 'recalld_check_quiet')} == 1)`;
 
 const lastSuccess = maxBy(set, 'recalld_golden_run_last_success_timestamp_seconds');
 const interval = maxBy(set, 'recalld_golden_run_interval_seconds');
@@ -60,7 +60,7 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: checksIn('critical') }],
     }),
     stat({
-      title: 'Checks at warning',
+      title: 'Warning checks',
       description: 'Checks whose latest verdict is a warning.',
       unit: 'short',
       width: 4,
@@ -70,16 +70,16 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Checks without data, or blind',
       description:
-        'Checks that could not fail, whatever happens: those without data (not those that only wait for traffic), and regression checks that would not find a drop of twice their size.',
+        'Checks that cannot detect a problem now: checks without data, other than those that are only waiting for traffic, and blind regression checks, which have too few queries to detect a drop of twice their threshold.',
       unit: 'short',
       width: 4,
       steps: anyIsDoubtful,
-      queries: [{ expr: `(${unjudged} or vector(0)) + (sum(${maxBy(check, 'recalld_check_blind')}) or vector(0))` }],
+      queries: [{ expr: `(${withoutData} or vector(0)) + (sum(${maxBy(check, 'recalld_check_blind')}) or vector(0))` }],
     }),
     stat({
-      title: 'Oldest scores, in intervals',
+      title: 'Age of the oldest scores',
       description:
-        'Time since the latest completed run of each golden set, in intervals of its schedule. From 3 on its scores are withheld.',
+        'Time since the latest completed run of the golden set with the oldest scores, in intervals of its schedule. Scores are withheld after 3 intervals.',
       unit: 'none',
       decimals: 1,
       width: 4,
@@ -91,8 +91,8 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: `max((time() - ${lastSuccess}) / ${interval})` }],
     }),
     stat({
-      title: 'Golden sets with scores withheld',
-      description: 'Golden sets whose latest scores are too old to trust and are therefore not shown.',
+      title: 'Golden sets with withheld scores',
+      description: 'Golden sets whose latest scores are too old to trust and are not shown.',
       unit: 'short',
       width: 4,
       steps: anyIsBad,
@@ -100,9 +100,9 @@ function glance(): Builder<Panel>[] {
     }),
     snapshotAge(4),
     stat({
-      title: 'Margin above the floors',
+      title: 'Margin above the threshold',
       description:
-        'Latest score minus the highest floor that a check holds it to. Below 0 the mean is below the floor, which is a warning at least; it is critical when the upper 95 % bound is below a critical floor.',
+        'Latest score minus the highest threshold of its checks. A negative margin is at least a warning; it is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
       unit: 'none',
       decimals: 3,
       width: 24,
@@ -117,7 +117,7 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
-/** Alerts carry the labels that keep deployments apart, and no others of a target. */
+/** Alerts have the labels that identify a deployment, but no other labels of a target. */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }
@@ -130,8 +130,9 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
       : [new DashboardLinkBuilder('Runbook').type(DashboardLinkType.Link).url(page).targetBlank(true).build()];
   return [
     stateTimeline({
-      title: 'Verdicts of the checks',
-      description: 'What each check said over time. The reason of each verdict stands in the table of verdicts below.',
+      title: 'Check verdicts',
+      description:
+        'Verdict of each check over time. The table "Latest verdicts and their reasons" below has the reasons.',
       unit: 'none',
       width: 16,
       height: 9,
@@ -139,9 +140,9 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
       queries: [{ expr: verdictOverTime, legend: '{{pipeline}}: {{check}}' }],
     }),
     metricTable({
-      title: 'Alerts that fire',
+      title: 'Firing alerts',
       description:
-        'Alerts of recalld that Prometheus has pending or firing. The name leads to the runbook; the watchdog always fires.',
+        'Pending and firing alerts of recalld in Prometheus. Each name links to its runbook. The watchdog is always firing.',
       width: 8,
       height: 9,
       queries: [{ expr: `max by (alertname, alertstate, severity, pipeline) (${firing(settings.groupLabels)})` }],
@@ -150,7 +151,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Likely causes',
-      description: 'What is likely behind what is in alarm; `recalld diagnose` shows the evidence.',
+      description: 'Likely causes of open incidents. `recalld diagnose` shows the evidence.',
       width: 24,
       height: 5,
       queries: [{ expr: maxBy(['pipeline', 'cause', 'confidence'], 'recalld_diagnosis_info') }],
@@ -163,23 +164,22 @@ function liveTraffic(): Builder<Panel>[] {
   return [
     graph({
       title: 'Live queries',
-      description: 'Live queries a second that all replicas received, sampled or not.',
+      description: 'Live queries per second received by all replicas, sampled or not.',
       unit: 'reqps',
       min: 0,
       width: 8,
       queries: [{ expr: rateBy(['pipeline'], 'recalld_queries_total'), legend: '{{pipeline}}' }],
     }),
     graph({
-      title: 'Queries without results or failed',
-      description:
-        'Share of live queries without any document, and of those that failed or timed out, in the trailing window.',
+      title: 'Queries without results or with errors',
+      description: 'Shares of live queries without results, and with an error or a timeout, in the trailing window.',
       unit: 'percentunit',
       min: 0,
       width: 8,
       queries: [
         {
           expr: maxBy(['pipeline'], 'recalld_query_zero_results_ratio', { segment: 'all' }),
-          legend: '{{pipeline}}: no result',
+          legend: '{{pipeline}}: no results',
         },
         {
           expr: maxBy(['pipeline'], 'recalld_query_error_ratio', { segment: 'all' }),
@@ -189,7 +189,7 @@ function liveTraffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Positive feedback',
-      description: 'Share of positive opinions among the positive and negative ones of the trailing window.',
+      description: 'Share of positive feedback among positive and negative feedback in the trailing window.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -204,15 +204,15 @@ function liveTraffic(): Builder<Panel>[] {
   ];
 }
 
-function sinceJudged(): Builder<Panel> {
-  const judgedAt = maxBy(check, 'recalld_check_last_evaluation_timestamp_seconds');
+function timeSinceEvaluation(): Builder<Panel> {
+  const evaluatedAt = maxBy(check, 'recalld_check_last_evaluation_timestamp_seconds');
   return graph({
-    title: 'Since each check was judged',
-    description: 'A verdict is as old as the data that it was judged by.',
+    title: 'Time since each check was evaluated',
+    description: 'A verdict is only as recent as the data that was evaluated.',
     unit: 's',
     min: 0,
     width: 8,
-    queries: [{ expr: `time() - ${judgedAt}`, legend: '{{pipeline}}: {{check}}' }],
+    queries: [{ expr: `time() - ${evaluatedAt}`, legend: '{{pipeline}}: {{check}}' }],
   });
 }
 
@@ -221,7 +221,7 @@ export function healthDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.health,
       title: 'recalld: retrieval health',
-      description: 'Is retrieval as good as it should be, and is anybody looking?',
+      description: 'Retrieval quality of all pipelines: checks, alerts, golden scores, live traffic and deployments.',
       variables: [manyPipelines(), manyGoldenSets(), cutoff()],
       hasDeployments: true,
       sections: [
@@ -233,8 +233,8 @@ export function healthDashboard(settings: DashboardSettings): Dashboard {
         },
         { title: 'Live traffic', panels: liveTraffic() },
         {
-          title: 'What changed',
-          panels: [deploymentsTable(12), comparisonsTable(12), verdictsTable(16), sinceJudged()],
+          title: 'Changes',
+          panels: [deploymentsTable(12), comparisonsTable(12), verdictsTable(16), timeSinceEvaluation()],
         },
       ],
     },
