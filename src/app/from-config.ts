@@ -4,12 +4,12 @@
  */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
+import { createReceivers } from '../connectors/receivers/registry.ts';
 import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createDensityPlans } from '../density/plan.ts';
 import { createVariantPlans } from '../experiments/plan.ts';
-import { createReceivers } from '../incidents/notifications/receivers.ts';
 import { createIndexPlans } from '../index/truth/plan.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';

@@ -1,10 +1,10 @@
 /** What incidents add to the context. */
 import type { Pool } from 'pg';
+import type { Receiver } from '../connectors/receivers/receiver.ts';
 import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
 import type { ExplainBudget } from './explain/explain-budget.ts';
 import type { ExplainTurns } from './explain/explain-turns.ts';
 import { createNotifications, type Notifications } from './notifications/notify.ts';
-import type { Receiver } from './notifications/receivers.ts';
 
 export function incidentTables(pool: Pool) {
   return { incidents: createIncidents(pool), notifications: createNotifications(pool) };

@@ -5,8 +5,8 @@
  */
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
+import { notifySchema } from '../../connectors/receivers/registry.ts';
 import { refuseRepeats } from '../../golden/config.ts';
-import { notifySchema } from '../../incidents/notifications/receivers.ts';
 import { refuseEvaluationsWithoutJudge, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { httpServiceShape } from '../../platform/config/connection.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';

@@ -4,6 +4,7 @@
  */
 
 import type { Pool } from 'pg';
+import type { NotificationEvent } from '../../connectors/receivers/receiver.ts';
 import type { Context } from '../../core/context.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
@@ -13,7 +14,6 @@ import {
   type IncidentToTell,
   JUST_CLOSED_MS,
   messageOf,
-  type NotificationEvent,
   type Notified,
   nextAttempt,
 } from './rules/message.ts';

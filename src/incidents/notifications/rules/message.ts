@@ -1,15 +1,13 @@
 /** Which message about an incident a receiver is due now, and what it says. */
 
+import type { Message, NotificationEvent, Receiver } from '../../../connectors/receivers/receiver.ts';
 import { duration, minute } from '../../../core/format.ts';
-import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
 import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
 import type { AlertTimeline, Incident } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
-
-export type NotificationEvent = 'opened' | 'updated' | 'closed';
 
 /** What of an incident decides which message is due. */
 export type IncidentToTell = Pick<
@@ -24,12 +22,6 @@ export interface Notified {
   readonly cause: Cause | null;
   readonly sentAt: Date | null;
   readonly givenUpAt: Date | null;
-}
-
-export interface ReceiverNeeds {
-  readonly minSeverity: Severity;
-  /** Whether a message may be corrected without another sound. */
-  readonly takesUpdates: boolean;
 }
 
 /** An incident that opened and closed between two rounds is still reported. */
@@ -54,7 +46,7 @@ const CAUSE_WAIT_MS = 15_000;
 export function dueMessage(
   incident: IncidentToTell,
   known: readonly Notified[],
-  { minSeverity, takesUpdates }: ReceiverNeeds,
+  { minSeverity, takesUpdates }: Pick<Receiver, 'minSeverity' | 'takesUpdates'>,
   now: Date,
 ): NotificationEvent | null {
   if (incident.severity === 'warning' && minSeverity === 'critical') return null;
@@ -93,28 +85,6 @@ const MAX_WAIT_MS = 5 * MINUTE_MS;
 export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | null {
   if (now.getTime() - dueAt.getTime() >= RETRY_MS) return null;
   return new Date(now.getTime() + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
-}
-
-export interface Message {
-  readonly event: NotificationEvent;
-  /** The same each time that this message is sent, and for no other in the world. */
-  readonly id: string;
-  /** The same for all messages of one incident, and for no other in the world. */
-  readonly key: string;
-  readonly pipeline: string;
-  readonly severity: Severity;
-  readonly openedAt: Date;
-  readonly closedAt: Date | null;
-  readonly closedBecause: Incident['closedBecause'];
-  /** Enough on a lock screen: `docs: nDCG@10 0.55, below 0.7`, `docs: nDCG@10 recovered to 0.82 after 2 h`. */
-  readonly summary: string;
-  /** A line for each alert, with its numbers: how it is now, or how it was at its worst. */
-  readonly lines: readonly string[];
-  /** The likely cause with its evidence and what to do, or that none is known yet. */
-  readonly diagnosis: string;
-  /** The page of the incident and the runbook of its worst alert; null where no address of the console is configured. */
-  readonly link: string | null;
-  readonly runbook: string | null;
 }
 
 /** @param consoleUrl where browsers reach recalld; null when it is not configured */
@@ -192,72 +162,4 @@ function diagnosisOf(incident: Incident): string {
 function causeThatWas({ confirmedAt, cause, confidence }: Incident): string {
   if (confirmedAt === null || cause === 'unknown') return 'Its cause stayed unknown.';
   return `Diagnosed cause: ${causeTexts[cause].title} (${confidence} confidence).`;
-}
-
-/** What a service of the user's own gets. */
-export function webhookBody(message: Message): object {
-  const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis, link, runbook } = message;
-  return {
-    version: 1,
-    event: `incident.${event}`,
-    id: message.id,
-    incident: {
-      key,
-      pipeline,
-      severity,
-      opened_at: openedAt.toISOString(),
-      closed_at: closedAt?.toISOString() ?? null,
-      closed_because: message.closedBecause,
-    },
-    summary,
-    description: lines.join('\n'),
-    diagnosis,
-    ...(link === null ? {} : { console_url: link }),
-    ...(runbook === null ? {} : { runbook_url: runbook }),
-  };
-}
-
-/** `mrkdwn` of Slack knows three characters that must be escaped. */
-export function slackBody(message: Message): object {
-  const { event, severity, summary, lines, diagnosis, link, runbook } = message;
-  const end = message.closedBecause === 'left_config' ? 'Closed' : 'Resolved';
-  const start = severity === 'critical' ? 'Critical' : 'Warning';
-  const head = event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start;
-  const escaped = [
-    `*${head}: ${forSlack(summary)}*`,
-    ...[...lines, diagnosis].map(forSlack),
-    ...(link === null ? [] : [`<${forSlack(link)}|The incident> <${forSlack(runbook ?? link)}|The runbook>`]),
-  ];
-  return { text: escaped.join('\n') };
-}
-
-function forSlack(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-/** An event of PagerDuty's Events API v2; a trigger of the same key adds to the log of the incident without a sound. */
-export function pagerdutyBody(message: Message, routingKey: string | null): object {
-  const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, runbook } = message;
-  const common = { ...(routingKey === null ? {} : { routing_key: routingKey }), dedup_key: key };
-  if (event === 'closed') return { ...common, event_action: 'resolve' };
-  return {
-    ...common,
-    event_action: 'trigger',
-    payload: {
-      summary: [summary, ...lines, diagnosis].join(' ').slice(0, 1024),
-      source: pipeline,
-      severity,
-      timestamp: openedAt.toISOString(),
-      component: 'retrieval',
-      custom_details: { description: lines.join('\n'), diagnosis },
-    },
-    ...(link === null
-      ? {}
-      : {
-          links: [
-            { href: link, text: 'The incident' },
-            { href: runbook ?? link, text: 'The runbook' },
-          ],
-        }),
-  };
 }

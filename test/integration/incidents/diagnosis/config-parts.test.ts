@@ -1,13 +1,13 @@
 /** What becomes of pipelines, golden sets and checks that leave the config, in a fleet whose replicas change one by one. */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createReceivers, type NotifyConfig } from '../../../../src/connectors/receivers/registry.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
 import { followConfig } from '../../../../src/incidents/diagnosis/config-parts.ts';
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
 import { createNotifications, notify } from '../../../../src/incidents/notifications/notify.ts';
-import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
 import { createConfiguredItems } from '../../../../src/live/deployments/configured-items.ts';
 import { aDiagnosis, anAlert, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createDb } from '../../../../src/app/database.ts';
+import { createReceivers, type NotifyConfig } from '../../../../src/connectors/receivers/registry.ts';
 import type { Context } from '../../../../src/core/context.ts';
 import { DAY_MS } from '../../../../src/core/time.ts';
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
 import { notify } from '../../../../src/incidents/notifications/notify.ts';
-import { createReceivers, type NotifyConfig } from '../../../../src/incidents/notifications/receivers.ts';
 import { aDiagnosis, anAlert } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  dueMessage,
-  type NotificationEvent,
-  type Notified,
-  nextAttempt,
-} from '../../../../../src/incidents/notifications/rules/message.ts';
+import type { NotificationEvent } from '../../../../../src/connectors/receivers/receiver.ts';
+import { dueMessage, type Notified, nextAttempt } from '../../../../../src/incidents/notifications/rules/message.ts';
 import { anIncident } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { pagerdutyBody } from '../../../../../src/connectors/receivers/pagerduty.ts';
+import { slackBody } from '../../../../../src/connectors/receivers/slack.ts';
+import { webhookBody } from '../../../../../src/connectors/receivers/webhook.ts';
 import { type Incident, updateTimelines } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
-import {
-  messageOf,
-  pagerdutyBody,
-  slackBody,
-  webhookBody,
-} from '../../../../../src/incidents/notifications/rules/message.ts';
+import { messageOf } from '../../../../../src/incidents/notifications/rules/message.ts';
 import { anAlert, anIncident, NOON } from '../../../../support/builders.ts';
 
 const incident = anIncident();

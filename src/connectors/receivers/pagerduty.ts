@@ -1,0 +1,58 @@
+/** The Events API v2 of PagerDuty. */
+import { z } from 'zod';
+import { createPostReceiver } from './post.ts';
+import { commonKeys, type Message, type Receiver, urlSchema } from './receiver.ts';
+
+export const pagerdutySchema = z
+  .strictObject({
+    kind: z.literal('pagerduty').describe('The Events API v2 of PagerDuty.'),
+    url: urlSchema
+      .default('https://events.pagerduty.com/v2/enqueue')
+      .describe('Where events are posted.')
+      .meta({ secret: 'url' }),
+    routing_key: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Integration key of the service; keep it in the environment as ${VAR}. PagerDuty requires it.')
+      .meta({ secret: 'all' }),
+    ...commonKeys,
+  })
+  .describe('A service of PagerDuty.');
+
+export function createPagerduty(config: z.infer<typeof pagerdutySchema>, field: string): Receiver {
+  return createPostReceiver(config, field, {
+    kind: config.kind,
+    name: 'PagerDuty',
+    takesUpdates: true,
+    key: config.routing_key,
+    bodyOf: (message) => pagerdutyBody(message, config.routing_key ?? null),
+  });
+}
+
+/** A second trigger with the same `dedup_key` is added to the log of the incident and pages no one again. */
+export function pagerdutyBody(message: Message, routingKey: string | null): object {
+  const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, runbook } = message;
+  const common = { ...(routingKey === null ? {} : { routing_key: routingKey }), dedup_key: key };
+  if (event === 'closed') return { ...common, event_action: 'resolve' };
+  return {
+    ...common,
+    event_action: 'trigger',
+    payload: {
+      summary: [summary, ...lines, diagnosis].join(' ').slice(0, 1024),
+      source: pipeline,
+      severity,
+      timestamp: openedAt.toISOString(),
+      component: 'retrieval',
+      custom_details: { description: lines.join('\n'), diagnosis },
+    },
+    ...(link === null
+      ? {}
+      : {
+          links: [
+            { href: link, text: 'The incident' },
+            { href: runbook ?? link, text: 'The runbook' },
+          ],
+        }),
+  };
+}

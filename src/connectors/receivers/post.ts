@@ -1,0 +1,85 @@
+/** Receivers that take each message as one POST of JSON. */
+import { createHash } from 'node:crypto';
+import { parseBoundedJson } from '../../core/text/json.ts';
+import { createExchange, type ExchangeResult, proxyFor } from '../../platform/outbound/exchange.ts';
+import type { CommonConfig, Message, Receiver } from './receiver.ts';
+
+/** What differs between the products. */
+interface Product {
+  readonly kind: string;
+  /** How an error message names the product: `Slack`. The host is added. */
+  readonly name: string;
+  readonly takesUpdates: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Identifies the receiver together with the URL, where one URL serves many. */
+  readonly key?: string | undefined;
+  bodyOf(message: Message): object;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+export function createPostReceiver(
+  { url: address, proxy, min_severity: minSeverity }: CommonConfig,
+  field: string,
+  { kind, name, takesUpdates, headers = {}, key = '', bodyOf }: Product,
+): Receiver {
+  const url = new URL(address);
+  // Only the host: the path of such an address is often a secret.
+  const label = `${name} (${url.host})`;
+  const exchange = createExchange(
+    {
+      label,
+      isSecure: url.protocol === 'https:',
+      configField: field,
+      suspects: { 401: 'url', 403: 'url', 404: 'url', 405: 'url', 407: 'proxy', 410: 'url' },
+      describeRedirect: () => 'another address',
+    },
+    { maxResponseBytes: MAX_ANSWER_BYTES, proxy: proxyFor(proxy, url.origin) },
+  );
+  return {
+    id: createHash('sha256')
+      .update(JSON.stringify([kind, address, key]))
+      .digest('hex')
+      .slice(0, 16),
+    kind,
+    field,
+    minSeverity,
+    takesUpdates,
+    close: () => exchange.close(),
+    async send(message, signal) {
+      const request = {
+        url: address,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': 'recalld', ...headers },
+        body: JSON.stringify(bodyOf(message)),
+        timeoutMs: TIMEOUT_MS,
+      };
+      return problemIn(await exchange.send(request, signal), label);
+    },
+  };
+}
+
+function problemIn(result: ExchangeResult, label: string): string | null {
+  switch (result.kind) {
+    case 'body':
+      return refusalIn(result.text, label);
+    case 'timeout':
+      return `${label} did not answer within ${TIMEOUT_MS / 1000} s.`;
+    case 'failure':
+      return result.message;
+  }
+}
+
+/** Slack and services with its API may answer 200 with `{"ok": false, "error": ...}` without delivering the message. */
+function refusalIn(body: string, label: string): string | null {
+  let answer: unknown;
+  try {
+    answer = parseBoundedJson(body);
+  } catch {
+    return null;
+  }
+  if (typeof answer !== 'object' || answer === null || !('ok' in answer) || answer.ok !== false) return null;
+  const code = 'error' in answer && typeof answer.error === 'string' ? answer.error : '';
+  return `${label} did not deliver the message${/^[\w.-]{1,80}$/.test(code) ? ` (${code})` : ''}.`;
+}

@@ -1,0 +1,28 @@
+/** The section `notify` of the config, and the receivers that it describes. A new product is one line in each list. */
+import { z } from 'zod';
+import { createPagerduty, pagerdutySchema } from './pagerduty.ts';
+import type { Receiver } from './receiver.ts';
+import { createSlack, slackSchema } from './slack.ts';
+import { createWebhook, webhookSchema } from './webhook.ts';
+
+export const notifySchema = z
+  .array(z.discriminatedUnion('kind', [webhookSchema, slackSchema, pagerdutySchema]))
+  .default([])
+  .describe('Services that are notified when an incident opens and closes, without an Alertmanager.');
+
+export type NotifyConfig = z.infer<typeof notifySchema>[number];
+
+const builders: {
+  readonly [K in NotifyConfig['kind']]: (config: Extract<NotifyConfig, { kind: K }>, field: string) => Receiver;
+} = {
+  webhook: createWebhook,
+  slack: createSlack,
+  pagerduty: createPagerduty,
+};
+
+export function createReceivers(configs: readonly NotifyConfig[]): Receiver[] {
+  return configs.map((config, index) => {
+    const build = builders[config.kind] as (config: NotifyConfig, field: string) => Receiver;
+    return build(config, `notify[${index}]`);
+  });
+}

@@ -1,0 +1,48 @@
+/** A service of the user that takes messages in JSON. */
+import { z } from 'zod';
+import { createPostReceiver } from './post.ts';
+import { commonKeys, type Message, type Receiver, urlSchema } from './receiver.ts';
+
+export const webhookSchema = z
+  .strictObject({
+    kind: z.literal('webhook').describe('Your own service, which receives JSON.'),
+    url: urlSchema.describe('Where messages are posted.').meta({ secret: 'all' }),
+    headers: z
+      .record(z.string(), z.string().meta({ secret: 'all' }))
+      .default({})
+      .describe('Request headers; keep tokens in the environment as ${VAR}.'),
+    ...commonKeys,
+  })
+  .describe('A webhook.');
+
+export function createWebhook(config: z.infer<typeof webhookSchema>, field: string): Receiver {
+  return createPostReceiver(config, field, {
+    kind: config.kind,
+    name: 'the webhook',
+    takesUpdates: false,
+    headers: config.headers,
+    bodyOf: webhookBody,
+  });
+}
+
+export function webhookBody(message: Message): object {
+  const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis, link, runbook } = message;
+  return {
+    version: 1,
+    event: `incident.${event}`,
+    id: message.id,
+    incident: {
+      key,
+      pipeline,
+      severity,
+      opened_at: openedAt.toISOString(),
+      closed_at: closedAt?.toISOString() ?? null,
+      closed_because: message.closedBecause,
+    },
+    summary,
+    description: lines.join('\n'),
+    diagnosis,
+    ...(link === null ? {} : { console_url: link }),
+    ...(runbook === null ? {} : { runbook_url: runbook }),
+  };
+}
