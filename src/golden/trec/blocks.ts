@@ -4,29 +4,29 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Also the longest line: a text file with a longer one is no list of judgments or results. */
+/** Also the maximum length of a line: a file with a longer line is not a list of judgments or results. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const NOTHING = Buffer.alloc(0);
 
-/** A stretch of whole lines of a file. */
+/** A block of whole lines of a file. */
 export class Block {
   readonly bytes: Buffer;
   private readonly isAscii: boolean;
-  /** When each byte is a character and many stretches are asked for: to cut it is faster than to decode each. */
+  /** Decoded text of an ASCII block, from which slicing is faster than decoding each slice. */
   private text: string | null = null;
 
-  /** @throws RecalldError `file_malformed` at its line, if it is not UTF-8 text */
+  /** @throws RecalldError `file_malformed` at its line, unless it is UTF-8 text */
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
-    // Text holds no NUL, which also unmasks UTF-16.
+    // Text has no NUL characters; this also detects UTF-16.
     if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 
-  /** Bytes of which only those parts are asked for that are UTF-8 text. */
+  /** Wraps bytes whose requested slices are known to be UTF-8 text. */
   static ofParts(bytes: Buffer): Block {
     const block = new Block(NOTHING, '', 1);
     return Object.assign(block, { bytes, isAscii: false });
@@ -40,10 +40,10 @@ export class Block {
   }
 }
 
-/** Reads the lines of a block, of which the first has this number, from 1; gives the number of the one behind the last. */
+/** Reads the lines of a block; `line` is the number of the first one, from 1. Returns the number of the line after the last. */
 export type BlockHandler = (block: Block, line: number) => number;
 
-/** Memory of blocks, to be used again: what is touched for the first time costs more than the reading. */
+/** Reuses the memory of blocks: touching new memory costs more than reading the file. */
 export class BlockBuffers {
   private readonly free: Buffer[] = [];
 
@@ -51,19 +51,19 @@ export class BlockBuffers {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
-  /** Takes back what nobody reads any more. */
+  /** Returns blocks that are no longer read. */
   giveBack(blocks: readonly Block[]): void {
     for (const { bytes } of blocks) this.free.push(Buffer.from(bytes.buffer));
   }
 }
 
 /**
- * Hands over every line of a UTF-8 text file in order. Beside the blocks that the handler keeps, one block
- * of the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
+ * Passes every line of a UTF-8 text file to the handler, in order. Besides the blocks that the handler keeps, one block of
+ * the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
  *
- * @param buffers that the blocks stand in
- * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8
- * text or has a line longer than 512 KiB. What the handler throws passes through.
+ * @param buffers memory for the blocks
+ * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8 text or
+ *   has a line longer than 512 KiB. Errors of the handler pass through.
  */
 export async function forEachBlock(path: string, handle: BlockHandler, buffers = new BlockBuffers()): Promise<void> {
   const file = await openFile(path);
@@ -78,17 +78,17 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
       const isLast = bytesRead === 0;
       const end = isLast ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
       if (end === 0 && filled === buffer.length) {
-        throw malformed(path, line, 'The line is longer than 512 KiB; give a text file with one entry per line.');
+        throw malformed(path, line, 'The line is longer than 512 KiB. Use a text file with one entry per line.');
       }
       const start = line === 1 && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
       const bytes = buffer.subarray(start, end);
       if (!isLast) {
-        // Whoever keeps the block keeps its bytes. The next one is read while this one is scanned.
+        // The next block is read while this one is scanned. It gets its own buffer, since the handler may keep this one.
         const following = buffers.take();
         kept = buffer.copy(following, 0, end, filled);
         buffer = following;
         reading = readInto(file, path, buffer, kept);
-        // It throws where it is awaited, if the handler does not throw before.
+        // The error is thrown where the promise is awaited, unless the handler throws first.
         reading.catch(() => undefined);
       }
       line = handle(new Block(bytes, path, line), line);
@@ -99,12 +99,12 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
   }
 }
 
-/** `file_malformed` at a line of a file; `what` says what is wrong and the way out. */
+/** The error `file_malformed` at a line of a file; `what` says what is wrong and how to fix it. */
 export function malformed(path: string, line: number, what: string): RecalldError {
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
 }
 
-/** In bytes. @throws RecalldError `file_unreadable` */
+/** Returns the size in bytes. @throws RecalldError `file_unreadable` */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
@@ -121,7 +121,7 @@ async function openFile(path: string): Promise<FileHandle> {
   }
 }
 
-/** Reads what comes next in the file behind `from` in the buffer; gives the number of bytes, 0 at the end. */
+/** Reads the next bytes of the file into the buffer at `from`; returns their number, 0 at the end. */
 async function readInto(file: FileHandle, path: string, buffer: Buffer, from: number): Promise<number> {
   try {
     return (await file.read(buffer, from, buffer.length - from, null)).bytesRead;
@@ -130,7 +130,7 @@ async function readInto(file: FileHandle, path: string, buffer: Buffer, from: nu
   }
 }
 
-/** `bytes` are whole lines, so no character is cut in two. */
+/** Throws for the first line that is not UTF-8 text. `bytes` are whole lines, so no character is split. */
 function refuseBytes(bytes: Buffer, path: string, firstLine: number): never {
   const signature = firstLine === 1 ? signatureProblem(bytes) : null;
   if (signature !== null) throw malformed(path, firstLine, `The file ${signature}.`);
@@ -140,7 +140,7 @@ function refuseBytes(bytes: Buffer, path: string, firstLine: number): never {
     const feed = bytes.indexOf(LINE_FEED, start);
     const part = bytes.subarray(start, feed === -1 ? bytes.length : feed);
     if (feed === -1 || !isUtf8(part) || part.includes(0)) {
-      throw malformed(path, line, 'This is not UTF-8 text; unpack the file or convert it to UTF-8.');
+      throw malformed(path, line, 'The line is not UTF-8 text. Unpack the file or convert it to UTF-8.');
     }
     start = feed + 1;
     line++;

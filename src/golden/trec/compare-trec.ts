@@ -1,4 +1,4 @@
-/** Compares TREC runs by the judgments of the same queries, without a database. */
+/** Compares TREC runs on the same judged queries, without a database. */
 import { compareMany, compareRuns, type ManyComparison } from '../rules/compare-runs.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
 import { type ScoringSettings, scoreTrecRuns, type TrecScores } from './score-runs.ts';
@@ -12,9 +12,9 @@ export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSet
 export type OfflineComparison = Awaited<ReturnType<typeof compareTrecFiles>>;
 
 /**
- * Compares two TREC runs query by query over all judged queries: one that a run does not answer scores 0 there.
+ * Compares two TREC runs query by query over all judged queries. A query that a run does not answer scores 0.
  *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */
 export async function compareTrecFiles(request: OfflineComparisonRequest) {
   const paths = [request.baselinePath, request.candidatePath];
@@ -31,9 +31,9 @@ export async function compareTrecFiles(request: OfflineComparisonRequest) {
 }
 
 /**
- * As `compareTrecFiles`, of more than two runs.
+ * As `compareTrecFiles`, for more than two runs.
  *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */
 export async function compareManyTrecFiles(
   request: ScoringSettings & ComparisonSettings & { readonly qrelsPath: string; readonly runPaths: readonly string[] },

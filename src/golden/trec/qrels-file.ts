@@ -1,4 +1,4 @@
-/** The one reader of judgments in lines: TREC, BEIR, CSV and JSON lines, for evaluations and for golden sets alike. */
+/** Reads judgments written in lines (TREC, BEIR, CSV and JSON lines), for evaluations and golden sets alike. */
 
 import { RecalldError } from '../../core/errors.ts';
 import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
@@ -20,25 +20,25 @@ import { JudgmentTable } from './tables.ts';
 const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
-/** So many lines, and bytes, decide the form of a file. */
+/** The form of a file is detected from at most this many lines and bytes. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
-/** Text of lines that are not read as bytes, before it becomes a block. */
+/** Amount of parsed text that is collected before it becomes a block. */
 const TEXT_LENGTH = 64 * 1024;
 
 interface QrelsRequest {
   readonly choices: ColumnChoices;
-  /** Lets grades be fractions, for which the caller has a threshold. */
+  /** Accepts fractional grades, which the caller compares with a threshold. */
   readonly hasFractions: boolean;
-  /** Is shown every byte of the file, in order. */
+  /** Called with every byte of the file, in order. */
   readonly see: (bytes: Uint8Array) => void;
 }
 
 /**
- * Reads relevance judgments of at least one document for an evaluation.
+ * Reads relevance judgments for an evaluation.
  *
- * @throws RecalldError as readJudgments; `file_malformed` also for a document judged twice for a query, and for no
- * judgment at all
+ * @throws RecalldError as readJudgments; `file_malformed` also for a document judged twice for a query, and for a file
+ *   without judgments
  */
 export async function readQrels(path: string): Promise<JudgmentTable> {
   const { judgments } = await readJudgments(path);
@@ -50,14 +50,14 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
   if (judgments.queries.size > 0) return judgments;
   throw new RecalldError(
     'file_malformed',
-    `${path} holds no judgments; it needs lines of "query-id 0 document-id grade".`,
+    `${path} has no judgments; it needs lines of "query-id 0 document-id grade".`,
   );
 }
 
 /**
- * Reads relevance judgments in the form that the first lines of the file have: TREC (`query-id 0 document-id grade`,
- * parted by blanks), BEIR (three columns, mostly below a header), the same with tabs, commas or semicolons, or one JSON
- * object a line. Empty lines are ignored, and so are lines that start with `#`, but below a header.
+ * Reads relevance judgments in the form detected from the first lines of the file: TREC (`query-id 0 document-id grade`,
+ * separated by blanks), BEIR (three columns, usually with a header), the same with tabs, commas or semicolons, or one JSON
+ * object per line. Empty lines are ignored, and in files without a header also lines that start with `#`.
  *
  * Grades are whole numbers (`3.0` is 3, true is 1); a negative one means that the document was not judged.
  *
@@ -92,10 +92,10 @@ export async function readJudgments(path: string, request: Partial<QrelsRequest>
   };
 }
 
-/** The first lines of a block that are not empty and no comments. */
+/** Returns the first lines of a block that are neither empty nor comments. */
 function headOf(block: Block, path: string, firstLine: number): SourceLine[] {
   const end = block.bytes.length <= HEAD_BYTES ? block.bytes.length : block.bytes.lastIndexOf(LINE_FEED, HEAD_BYTES);
-  // A first line that is longer stands alone.
+  // If the first line is longer, it is used alone.
   const text = block.slice(0, end <= 0 ? block.bytes.length : end);
   const lines = text.split('\n', HEAD_LINES).map((line, index) => ({
     file: path,
@@ -131,7 +131,7 @@ function linesIn(reading: LineReading): BlockHandler {
   }
 }
 
-/** Lines whose columns are parted by blanks. */
+/** Reads lines with columns separated by blanks. */
 function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const addLine = (block: Block, line: number): void => {
@@ -140,7 +140,7 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
     const place = { file: path, line, text: '' };
     const start = skipMark(block.bytes, starts[0] ?? 0);
     if (form.headerLine === null && block.bytes[start] === NUMBER_SIGN) return;
-    if (count < 0) throw malformed(place, 'holds a carriage return; end lines with a line feed');
+    if (count < 0) throw malformed(place, 'has a carriage return; end lines with a line feed');
     if (count !== form.width) throw malformed(place, wrongWidth(form, count));
     starts[0] = start;
     const { query, document, grade } = form;
@@ -164,7 +164,7 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
   };
 }
 
-/** Lines whose columns are parted by one tab each, so that ids may hold blanks. */
+/** Reads lines with columns separated by single tabs, so that ids may contain blanks. */
 function tabLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, width } = form;
@@ -184,7 +184,7 @@ function tabLines(reading: LineReading): BlockHandler {
       const place = { file: path, line, text: '' };
       const count = cutAtTabs(bytes, start, end, starts, ends);
       if (count !== width) throw malformed(place, wrongWidth(form, count));
-      // Below a header the columns are those of Python's csv, which puts quotes around some; TREC has none.
+      // Files with a header are written by CSV libraries, which quote some cells; TREC files have no quotes.
       if (form.headerLine !== null && bytes.subarray(start, end).includes(QUOTE)) {
         const cells = qrelsCells(bytes.toString('utf8', start, end), 'tabs');
         texts.add(place, cells[query] ?? '', cells[document] ?? '', gradeOfText(cells, grade, place, toGrade));
@@ -192,7 +192,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Rows keep the order of the file.
+      // Flushes first, so that rows keep the order of the file.
       texts.flush();
       const [q, d] = [starts[query] ?? 0, starts[document] ?? 0];
       judgments.add(block, line, q, ends[query] ?? 0, d, ends[document] ?? 0, found);
@@ -202,7 +202,7 @@ function tabLines(reading: LineReading): BlockHandler {
   };
 }
 
-/** Lines of CSV and JSON. */
+/** Reads lines of CSV and JSON. */
 function textLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, separator, headerLine } = form;
@@ -243,7 +243,7 @@ function refuseEmpty(isFilled: boolean, { columns }: QrelsForm, index: number, p
   throw malformed(place, `has an empty ${what} id; write the ${what} id`);
 }
 
-/** Rows of text, which become blocks of the table a few thousand at a time. */
+/** Collects parsed rows, which are added to the table as blocks of a few thousand. */
 class TextRows {
   private readonly judgments: JudgmentTable;
   private readonly path: string;
@@ -291,7 +291,7 @@ function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-/** Cuts at each tab, without the blanks around a column. @returns how many columns there are */
+/** Splits at each tab and trims the columns. @returns the number of columns */
 function cutAtTabs(bytes: Uint8Array, start: number, end: number, starts: Int32Array, ends: Int32Array): number {
   let count = 0;
   for (let from = start; from <= end; count++) {

@@ -1,30 +1,30 @@
-/** The results of a run file, or of a part of one, kept as numbers. */
+/** The results of a run file, or of a part of one, stored as numbers. */
 import type { ScoredDocuments } from '../../math/ir/ranking.ts';
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** The ranking that trec_eval makes of the results of a query, as the grades of its places. */
+/** The ranking of a query's results in the order of trec_eval, as the grades by rank. */
 interface GradedRanking {
-  /** Of the documents, best first, -1 where there is no judgment; valid until the next ranking is asked for. */
+  /** Grades, best rank first, -1 without a judgment; valid until the next ranking. */
   readonly grades: Float64Array;
   readonly length: number;
-  /** Judged documents of the query that are in the ranking. */
+  /** Number of judged documents of the query in the ranking. */
   readonly judgedFound: number;
-  /** Places that repeat a document. */
+  /** Number of results that repeat a document. */
   readonly duplicates: number;
-  /** Places with the score of the other document right before them. */
+  /** Number of results with the same score as the other document right before them. */
   readonly scoreTies: number;
-  /** Neighbors by score of which the better one has the better, or the worse, rank. */
+  /** Neighbors by score where the better one also has the better rank; `ranksDisagree`: the worse rank. */
   readonly ranksAgree: number;
   readonly ranksDisagree: number;
 }
 
-/** Of each row, in the mean, before another way to sort is faster: at first, and when scores are all but sorted. */
-const [FIRST_MOVES, MOST_MOVES] = [1, 8] as const;
+/** Moves per row, on average, before another sort is faster: at first, and when scores are almost sorted. */
+const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
-/** No separator beside the tab. */
+/** No separator besides the tab. */
 const TAB = 0x09;
 
 /** Scores and ranks by query and document id. */
@@ -32,15 +32,15 @@ export class ResultTable {
   private readonly documents: DocumentRows;
   private scores: Float64Array;
   private ranks: Int32Array;
-  /** The rows of the query that is ranked. */
+  /** Rows of the query being ranked. */
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
   private readonly set = new DocumentSet();
-  /** 1 for each judged document of the query that is ranked already. */
+  /** 1 for each judged document of the query that is already ranked. */
   private taken = new Uint8Array(256);
-  /** Scores of the query that is sorted, each with the place of its row in its lowest bits. */
+  /** Scores of the query being sorted, each with the index of its row in its lowest bits. */
   private keys = new Float64Array(256);
-  /** The rows of the query that is sorted, as they were. */
+  /** Copy of the rows of the query before sorting. */
   private unsorted = new Int32Array(256);
 
   /** @param fileBytes size of the file */
@@ -50,7 +50,7 @@ export class ResultTable {
     this.ranks = new Int32Array(this.documents.room);
   }
 
-  /** In the order of the file. */
+  /** In file order. */
   get queryIds(): Iterable<string> {
     return this.documents.queries.keys();
   }
@@ -60,17 +60,17 @@ export class ResultTable {
     return this.documents.size;
   }
 
-  /** Whether a line with its query id at `[start, end)` goes on with the query of the last one. */
+  /** True if a line with its query id at `[start, end)` has the same query as the last one. */
   goesOn(block: Block, start: number, end: number): boolean {
     return this.documents.isOfLastQuery(block, start, end);
   }
 
-  /** Forgets all results. @returns the blocks that they stood in, which are no longer read */
+  /** Removes all results. @returns their blocks, which are no longer read */
   clear(): readonly Block[] {
     return this.documents.clear();
   }
 
-  /** Adds a result whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. */
+  /** Adds a result with its query id at `[queryStart, queryEnd)` and its document id at `[start, end)` of the block. */
   add(
     block: Block,
     queryStart: number,
@@ -86,14 +86,14 @@ export class ResultTable {
     this.ranks[row] = rank;
   }
 
-  /** Makes room for results, to be filled by the caller, as `DocumentRows.fill` does. */
+  /** Makes room for results that the caller fills in, see `DocumentRows.fill`. */
   fill(blocks: readonly Block[], results: number) {
     const rows = this.documents.fill(blocks, results);
     this.makeRoom();
     return { ...rows, scores: this.scores, ranks: this.ranks };
   }
 
-  /** The results `[start, end)` are those of a query. */
+  /** Assigns the results `[start, end)` to a query. */
   setQuery(queryId: string, start: number, end: number): void {
     this.documents.setQuery(queryId, start, end);
   }
@@ -105,12 +105,12 @@ export class ResultTable {
     this.ranks = enlarged(new Int32Array(room), this.ranks);
   }
 
-  /** Adds the results of a run in the columns of TREC from `start` on as `DocumentRows.goOn` does. */
+  /** Adds TREC lines from `start` on, see `DocumentRows.goOn`. */
   goOn(block: Block, start: number, hasTabs: boolean): number {
     return this.documents.goOn(block, start, hasTabs ? TAB : SPACE, this.scores, this.ranks);
   }
 
-  /** The documents of a query in the order of the file, not yet ranked and with repeats. */
+  /** Returns the documents of a query in file order, unranked and with repeats. */
   get(queryId: string): ScoredDocuments | undefined {
     const query = this.documents.queries.get(queryId);
     if (query === undefined) return undefined;
@@ -121,8 +121,8 @@ export class ResultTable {
   /**
    * Ranks the documents of a query as `orderLikeTrecEval` does, and looks up their grades.
    *
-   * @param judgedQuery the query among the judgments
-   * @param collapses whether a place that repeats a document is taken out; else it stays, without a judgment
+   * @param judgedQuery the query in the judgments
+   * @param collapses true to remove results that repeat a document; else they stay, without a judgment
    * @param queryId one of `queryIds`
    */
   rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean): GradedRanking {
@@ -165,7 +165,7 @@ export class ResultTable {
     return { grades: this.grades, length, judgedFound, duplicates, scoreTies, ranksAgree, ranksDisagree };
   }
 
-  /** The rows of a query in the order of the file; valid until the next ones are asked for. */
+  /** Returns the rows of a query in file order; valid until the next call. */
   private rowsOf(query: QueryRows): Int32Array {
     const count = countOf(query);
     if (this.order.length < count) this.order = new Int32Array(2 * count);
@@ -177,17 +177,17 @@ export class ResultTable {
   }
 
   /**
-   * Best first. Most runs are written so, or nearly, so that each row is moved to its place until that takes too long. Of a
-   * shuffled run the ranks tell the places, which the scores then confirm.
+   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If it takes too long, as for a shuffled
+   * run, the ranks give the order, which the scores then confirm.
    */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;
     if (this.placeByRank(rows) && this.moveToPlaces(rows, FIRST_MOVES)) return;
     if (this.sortByScore(rows)) return;
-    if (!this.moveToPlaces(rows, MOST_MOVES)) rows.sort((a, b) => this.compare(a, b));
+    if (!this.moveToPlaces(rows, MAX_MOVES)) rows.sort((a, b) => this.compare(a, b));
   }
 
-  /** Puts each row where its rank says; gives up, with the rows as they were, when two have one rank or one is missing. */
+  /** Moves each row to the index of its rank; returns false and leaves the rows unchanged if ranks repeat or are missing. */
   private placeByRank(rows: Int32Array): boolean {
     const { ranks } = this;
     const { length } = rows;
@@ -213,8 +213,8 @@ export class ResultTable {
     return this.unsorted;
   }
 
-  /** Sorts by insertion; gives up, with the rows in some order, when they have to be moved far. */
-  private moveToPlaces(rows: Int32Array, mostMoves: number): boolean {
+  /** Sorts by insertion; returns false, with the rows in some order, if it takes too many moves. */
+  private moveToPlaces(rows: Int32Array, maxMoves: number): boolean {
     let moves = 0;
     for (let i = 1; i < rows.length; i++) {
       const row = rows[i] ?? 0;
@@ -222,16 +222,16 @@ export class ResultTable {
       for (; place > 0 && this.compare(rows[place - 1] ?? 0, row) > 0; place--) rows[place] = rows[place - 1] ?? 0;
       rows[place] = row;
       moves += i - place;
-      if (moves > mostMoves * rows.length) return false;
+      if (moves > maxMoves * rows.length) return false;
     }
     return true;
   }
 
   /**
-   * Sorts by score, but for scores that differ in their last bits: these hold the place of the row, so that doubles
-   * alone are sorted, without a call for each comparison.
+   * Sorts by score. The lowest bits of each score are replaced by the index of its row, so that a plain array of doubles is
+   * sorted, without a callback per comparison.
    *
-   * @returns whether no two scores are as near as that
+   * @returns false if some scores differ only in those bits
    */
   private sortByScore(rows: Int32Array): boolean {
     const { length } = rows;
@@ -241,7 +241,7 @@ export class ResultTable {
     const mask = 2 ** Math.ceil(Math.log2(length)) - 1;
     const unsorted = this.copyOf(rows);
     for (let i = 0; i < length; i++) {
-      // -0 and 0 are the same score.
+      // Makes -0 equal to 0.
       keys[i] = (this.scores[rows[i] ?? 0] ?? 0) + 0;
       words[LOW_WORD + 2 * i] = (((words[LOW_WORD + 2 * i] ?? 0) & ~mask) | i) >>> 0;
     }
@@ -265,5 +265,5 @@ export class ResultTable {
   }
 }
 
-/** Where the lower half of a double stands among its two words. */
+/** Index of the lower half of a double among its two words. */
 const LOW_WORD = new Uint32Array(Float64Array.of(1).buffer)[0] === 0 ? 0 : 1;

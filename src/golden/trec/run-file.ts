@@ -1,4 +1,4 @@
-/** Reads the results of a run file: TREC, or columns that a header names. */
+/** Reads the results of a run file: TREC, or columns named by a header. */
 import { RecalldError } from '../../core/errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../math/ir/trec-line.ts';
 import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
@@ -17,17 +17,16 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** A layout is decided by at most so many lines, from the first block that has one. */
+/** The layout is detected from at most this many lines of the first block that has any. */
 const SAMPLE_LINES = 200;
-/** What 32 bits hold. */
+/** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
-/** A batch has room for lines of so many bytes, and grows for shorter ones. */
+/** Initial room of a batch in bytes per line; it grows for shorter lines. */
 const ROOM_BYTES = 60;
 
-/** Takes the results of a run. */
 interface RunSink {
-  /** How many results it has taken. */
+  /** Number of results so far. */
   readonly length: number;
   add(
     block: Block,
@@ -38,27 +37,27 @@ interface RunSink {
     score: number,
     rank: number,
   ): void;
-  /** Takes the lines from `start` on that it reads faster by itself; returns where the first other one stands. */
+  /** Adds the lines from `start` on that it can read faster; returns the start of the first other line. */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
 
-/** Some lines of a run at a time, whole queries where their lines stand together. */
+/** Passes the results of a run on in batches of whole queries, if lines of a query are contiguous. */
 export interface RunBatches {
-  /** A batch ends with the query in which it has come to so many results. */
+  /** A batch ends with the query that reaches this number of results. */
   readonly results: number;
-  /** Given each batch, which is emptied after it. */
+  /** Called with each batch, which is emptied afterwards. */
   readonly handle: (batch: ResultTable) => void;
 }
 
 /**
- * Reads a run whose queries stand together: `query-id Q0 document-id rank score tag`, of which the tag may be missing,
- * or the columns that the first line names. The separator (blanks, or tabs alone, so that ids may hold blanks), the
- * number of columns and the header are decided once for the file. As in trec_eval the order is that of the scores; a
- * run without scores is ordered by rank. Empty lines are skipped, and lines that start with `#`.
+ * Reads a run with contiguous queries: `query-id Q0 document-id rank score tag`, where the tag may be missing, or the
+ * columns that the first line names. The separator (blanks, or only tabs, so that ids may contain blanks), the number of
+ * columns and the header are detected once per file. As in trec_eval, scores determine the order; a run without scores is
+ * ordered by rank. Empty lines are skipped, and lines that start with `#`.
  *
- * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is no whole
- * number, a score that is no finite decimal number, a file that can be read in two ways, not UTF-8 text, no result.
- * What the handler throws passes through.
+ * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is not a whole
+ *   number, a score that is not a finite decimal number, an ambiguous file, not UTF-8 text, no result. Errors of the
+ *   handler pass through.
  */
 export async function readRunInBatches(path: string, { results, handle }: RunBatches): Promise<void> {
   const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
@@ -67,7 +66,7 @@ export async function readRunInBatches(path: string, { results, handle }: RunBat
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The length of a batch goes back to 0, which only `goOn` must not do.
+  // The length drops to 0 after a batch, but never within `goOn`, whose progress is measured by it.
   const sink: RunSink = {
     get length() {
       return batch.length;
@@ -83,9 +82,9 @@ export async function readRunInBatches(path: string, { results, handle }: RunBat
 }
 
 /**
- * Reads a run as `readRunInBatches` does whatever the order of its lines, once, and hands over whole queries.
+ * Reads a run like `readRunInBatches`, but in any order of lines, and passes on whole queries.
  *
- * @param isJudgedQuery is asked once for each query id; the results of other queries are not kept
+ * @param isJudgedQuery called once per query id; results of other queries are dropped
  */
 export async function readRunByQuery(
   path: string,
@@ -97,7 +96,7 @@ export async function readRunByQuery(
   partitions.drain(handle);
 }
 
-/** @param isCopied whether the sink keeps nothing of a block */
+/** @param isCopied true if the sink keeps nothing of a block */
 async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, isCopied = false): Promise<void> {
   let layout: RunLayout | null = null;
   let scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
@@ -142,17 +141,16 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
     },
     buffers,
   );
-  if (!hasResult)
-    throw new RecalldError('file_malformed', `${path} holds no results; it needs lines of "${TREC_LINE}".`);
+  if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
 }
 
-/** As `parseRank`; what is a plain integer needs no string, which a block makes of all its bytes. */
+/** As `parseRank`; reads plain integers from bytes, since a slice would decode the whole block. */
 function rankAt(block: Block, start: number, end: number): number {
   const rank = parseGrade(block.bytes, start, end);
   return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;
 }
 
-/** The first lines of a block with columns, as text. */
+/** Returns the first lines of a block that have columns, as text. */
 function sampleOf(block: Block, firstLine: number): RunLine[] {
   const lines: RunLine[] = [];
   const scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
@@ -176,7 +174,7 @@ function cellsOf(block: Block, { starts, ends, count }: ColumnScanner): string[]
   return Array.from({ length: Math.min(count, MAX_COLUMNS) }, (_, i) => block.slice(starts[i] ?? 0, ends[i] ?? 0));
 }
 
-/** Takes the spaces around columns away, which only those that tabs separate can have. */
+/** Trims spaces around columns, which only tab-separated ones can have. */
 function trim(bytes: Uint8Array, { starts, ends, count }: ColumnScanner): void {
   for (let i = 0; i < count; i++) {
     while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[starts[i] ?? 0] === SPACE) starts[i] = (starts[i] ?? 0) + 1;

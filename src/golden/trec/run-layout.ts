@@ -1,4 +1,4 @@
-/** How the lines of a run file are written: decided once for the file, from its first lines. */
+/** Detects the layout of a run file from its first lines. */
 
 import { quoted } from '../../core/text/source-line.ts';
 import { parseScore, type Separator } from '../../math/ir/trec-line.ts';
@@ -6,43 +6,42 @@ import { malformed } from './blocks.ts';
 
 export interface RunLayout {
   readonly separator: Separator;
-  /** Names of the columns; every line has as many. */
+  /** Names of the columns of every line. */
   readonly columns: readonly string[];
   readonly query: number;
   readonly document: number;
-  /** Null where no column holds it. */
+  /** Null without a rank column. */
   readonly rank: number | null;
-  /** Null where no column holds it; then a result scores minus its rank. */
+  /** Null without a score column; a result then scores minus its rank. */
   readonly score: number | null;
-  /** The line that names the columns, from 1; null without one. */
+  /** Number of the header line, from 1; null without one. */
   readonly headerLine: number | null;
 }
 
-/** A line of the file, without its line end. */
 export interface RunLine {
   readonly line: number;
   readonly text: string;
 }
 
-/** More columns than a header may name. */
+/** Maximum number of columns. */
 export const MAX_COLUMNS = 64;
 const TREC_COLUMNS = ['query-id', 'Q0', 'document-id', 'rank', 'score', 'tag'];
 
-/** True for the six columns of TREC, as nearly all runs have them. */
+/** True for the six columns of TREC, which almost all runs have. */
 export function isTrecLayout({ columns, headerLine }: RunLayout): boolean {
   return headerLine === null && columns.length === TREC_COLUMNS.length;
 }
 
-/** What a file without results needs, for a message. */
+/** The form of a line, for messages. */
 export const TREC_LINE: string = TREC_COLUMNS.join(' ');
 
 /**
- * Decides by the first lines of a run which columns it has and what separates them: TREC with or without a tag, or the
- * columns that a header names.
+ * Detects the columns of a run and their separator from its first lines: TREC with or without a tag, or the columns that a
+ * header names.
  *
- * @param lines without empty lines and comments, the first of the file first
+ * @param lines without empty lines and comments, starting with the first of the file
  * @returns null without a line
- * @throws RecalldError `file_malformed` where the lines are no run, or fit two layouts
+ * @throws RecalldError `file_malformed` when the lines are not a run, or fit two layouts
  */
 export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLayout | null {
   const [first] = lines;
@@ -62,7 +61,7 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
-    // Aligned by blanks and tabs; else tabs, since an id of a later line may hold a blank.
+    // Mixed blanks and tabs align columns. Otherwise tabs separate, since an id of a later line may contain a blank.
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
@@ -70,7 +69,7 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   return layout;
 }
 
-/** A column of TREC that is missing or empty, so that the five others are no run without a tag. */
+/** Rejects a missing or empty TREC column that makes the other five look like a run without a tag. */
 function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator));
@@ -81,12 +80,12 @@ function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: R
   throw malformed(
     path,
     first.line,
-    `The line can be read in two ways: the document is ${quoted(third)} and the tag is missing, or the document is ` +
-      `${quoted(second)} and the column Q0 is missing. Give every line all six columns "${TREC_LINE}".`,
+    `The line is ambiguous: either the document is ${quoted(third)} and the tag is missing, or the document is ` +
+      `${quoted(second)} and the column Q0 is missing. Write all six columns "${TREC_LINE}" on every line.`,
   );
 }
 
-/** Null for the cells of a line that fits; else what is wrong with it and the fix. */
+/** Returns null for the cells of a line that fits, else what is wrong and how to fix it. */
 export function problemOf(cells: readonly string[], layout: RunLayout): string | null {
   if (cells.length !== layout.columns.length) return wrongColumns(layout, cells.length);
   for (const column of [layout.query, layout.document]) {
@@ -94,34 +93,32 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   }
   const rank = layout.rank === null ? null : (cells[layout.rank] ?? '');
   if (rank !== null && Number.isNaN(parseRank(rank))) {
-    const hint = layout.separator === 'blanks' ? '; if an id holds a blank, separate the columns by tabs' : '';
+    const hint = layout.separator === 'blanks' ? '; if ids contain blanks, separate the columns by tabs' : '';
     return `The rank ${quoted(rank)} in column ${(layout.rank ?? 0) + 1} is not a whole number${hint}.`;
   }
   const score = layout.score === null ? null : (cells[layout.score] ?? '');
   if (score === null || isScore(score)) return null;
-  const fix = /^[+-]?nan$/i.test(score)
-    ? 'leave the line out'
-    : 'write it as 12.5, 1e-3 or, for the last place, -1e308';
+  const fix = /^[+-]?nan$/i.test(score) ? 'remove the line' : 'write it as 12.5, 1e-3 or, for the last place, -1e308';
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 
-/** Names how many columns a line has, or that a carriage return stands inside it (-1). */
+/** Describes a line with a wrong number of columns, or with a carriage return inside it (-1). */
 export function wrongColumns(layout: RunLayout, found: number): string {
   const { columns } = layout;
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
-  if (found < 0) return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
+  if (found < 0) return `${needed}, but the line has a carriage return inside it; end lines with a line feed.`;
   return `${needed}, but the line has ${found}${columnHint(layout, found)}.`;
 }
 
 function columnHint({ columns, separator, headerLine }: RunLayout, found: number): string {
   if (headerLine !== null && found === columns.length + 1) {
-    return '; name every column, or leave row numbers out (index=False in pandas)';
+    return '; name every column, or write the file without row numbers (index=False in pandas)';
   }
   if (separator === 'tabs') return '; the first lines separate columns by tabs, so every line must';
-  return found > columns.length ? '; if an id holds a blank, separate the columns by tabs' : '';
+  return found > columns.length ? '; if ids contain blanks, separate the columns by tabs' : '';
 }
 
-/** A whole number such as `7` or `7.0`; NaN for anything else. */
+/** Parses a whole number such as `7` or `7.0`; NaN for anything else. */
 export function parseRank(text: string): number {
   return /^[+-]?[0-9]+(?:\.0*)?$/.test(text) ? Number(text) : Number.NaN;
 }
@@ -144,7 +141,7 @@ function fits(text: string, layout: RunLayout): boolean {
   return problemOf(cellsOf(text, layout.separator), layout) === null;
 }
 
-/** The columns that are read. */
+/** Returns the cells that are used. */
 function readOf(text: string, layout: RunLayout): readonly string[] {
   const cells = cellsOf(text, layout.separator);
   return [layout.query, layout.document, layout.rank ?? -1, layout.score ?? -1].map((column) => cells[column] ?? '');
@@ -158,16 +155,16 @@ function isReadAlike(text: string, one: RunLayout, other: RunLayout): boolean {
 function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
   const readings = [one, other].map((layout) => {
     const by = layout.separator === 'tabs' ? 'tabs' : 'blanks and tabs';
-    return `separated by ${by} the document is ${quoted(readOf(text, layout)[1] ?? '')}`;
+    return `separated by ${by}, the document is ${quoted(readOf(text, layout)[1] ?? '')}`;
   });
-  return `The line can be read in two ways: ${readings.join(', ')}. Give every line all six columns "${TREC_LINE}".`;
+  return `The line is ambiguous: ${readings.join('; ')}. Write all six columns "${TREC_LINE}" on every line.`;
 }
 
-/** A whole number where the score is, and a fraction where the tag is. */
+/** True for a whole number in the score column and a fraction in the tag column. */
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
-/** An id with one blank and no tag has six columns too, the last of which is then the score. */
+/** Rejects files where an id may contain a blank and the tag be missing, so that the last of six columns is the score. */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);
@@ -178,7 +175,7 @@ function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunL
   throw malformed(
     path,
     first.line,
-    `The line can be read in two ways: the document is ${quoted(document)} and the last column a tag, or the document is ` +
+    `The line is ambiguous: either the document is ${quoted(document)} and the last column a tag, or the document is ` +
       `${quoted(`${document} ${rank}`)} and the last column the score. Separate the columns by tabs.`,
   );
 }
@@ -196,7 +193,7 @@ const roles = {
   score: [['score', 'similarity', 'sim']],
 } as const;
 
-/** Null when the first line names no columns. */
+/** Returns null when the first line is not a header. */
 function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   const separator = text.includes('\t') ? 'tabs' : 'blanks';
   const columns = cellsOf(text, separator);
@@ -213,14 +210,14 @@ function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   for (const [role, own] of Object.entries(found)) {
     if (own.length < 2) continue;
     const both = own.map((place) => quoted(columns[place] ?? '')).join(' and ');
-    throw malformed(path, line, `The header has ${both}, and either can be the ${role}; rename or remove one.`);
+    throw malformed(path, line, `The header has ${both}, which both may be the ${role}; rename or remove one.`);
   }
   const [rank = null, score = null] = [found.rank[0], found.score[0]];
   if (columns.length > MAX_COLUMNS) {
     throw malformed(path, line, `The header names ${columns.length} columns; keep at most ${MAX_COLUMNS}.`);
   }
   if (rank === null && score === null) {
-    throw malformed(path, line, 'The header names neither a rank nor a score; a run needs one of the two.');
+    throw malformed(path, line, 'The header names neither a rank nor a score; a run needs one of them.');
   }
   return {
     separator,
@@ -233,28 +230,28 @@ function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   };
 }
 
-/** What is wrong with the first line of a file that is no TREC run, with what it may be instead. */
+/** Says what is wrong with the first line of a file that is not a TREC run, and what the file may be. */
 function problemOfFirst(text: string): string {
   const separator = text.includes('\t') ? 'tabs' : 'blanks';
   const cells = cellsOf(text, separator);
   if (/^\s*[[{]/.test(text)) {
-    return `This is JSON, and a run is needed: lines of "${TREC_LINE}". Write a line for each query and document, with the score in column 5.`;
+    return `The line is JSON, but a run has lines of "${TREC_LINE}". Write one line per query and document, with the score in column 5.`;
   }
   const plain = cellsOf(text, 'blanks');
   const sign = [',', ';'].find((one) => plain.length < 5 && text.split(one).length > 2);
   if (sign !== undefined) {
-    return `The columns are separated by ${sign === ',' ? 'commas' : 'semicolons'}, and a run is needed: lines of "${TREC_LINE}", separated by tabs or blanks.`;
+    return `The columns are separated by ${sign === ',' ? 'commas' : 'semicolons'}, but a run has lines of "${TREC_LINE}", separated by tabs or blanks.`;
   }
   if (cells.length === 3) {
     return (
-      'A line of 3 columns can be "query-id document-id rank" (MS MARCO) or "query-id document-id score". Add a first ' +
-      `line that says which, such as ${separator === 'tabs' ? '"query-id<TAB>document-id<TAB>rank"' : '"query-id document-id rank"'}, or write "${TREC_LINE}".`
+      'A line of 3 columns may be "query-id document-id rank" (MS MARCO) or "query-id document-id score". Add a header ' +
+      `that says which, such as ${separator === 'tabs' ? '"query-id<TAB>document-id<TAB>rank"' : '"query-id document-id rank"'}, or write "${TREC_LINE}".`
     );
   }
   const layout = trec(separator, TREC_COLUMNS.slice(0, cells.length === 5 ? 5 : 6));
   const problem = problemOf(cells, layout) ?? wrongColumns(layout, cells.length);
   if (cells.length !== 4) return problem;
   return /^[0-9]+$/.test(cells[2] ?? '') && isScore(cells[3] ?? '')
-    ? `${problem} If they are query, document, rank and score, add a first line "${['query-id', 'document-id', 'rank', 'score'].join(separator === 'tabs' ? '<TAB>' : ' ')}".`
+    ? `${problem} If they are query, document, rank and score, add the header "${['query-id', 'document-id', 'rank', 'score'].join(separator === 'tabs' ? '<TAB>' : ' ')}".`
     : problem;
 }

@@ -1,4 +1,4 @@
-/** The results of a run whose queries do not stand together, kept small, and handed over by query. */
+/** Stores the results of a run in any order compactly, and passes them on by query. */
 import { parseScore } from '../../math/ir/trec-line.ts';
 import { Block } from './blocks.ts';
 import {
@@ -18,13 +18,13 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 const NOTHING = Buffer.alloc(0);
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** A partition of so many bytes of a file stays in the cache of a processor while it is scored. */
+/** A partition of this many bytes of a file fits into the cache of a processor while it is scored. */
 const PARTITION_BYTES = 2 ** 20;
-const [LEAST_PARTITIONS, MOST_PARTITIONS] = [64, 1024] as const;
+const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 
 /**
- * Keeps of each result its document id, score and rank, apart for groups of queries: what is scored together then lies
- * together in memory, wherever in the file it came from.
+ * Stores the document id, score and rank of each result, partitioned by query: results that are scored together are close
+ * together in memory, wherever they are in the file.
  */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();
@@ -41,28 +41,28 @@ export class RunPartitions {
     hash: 0,
     rank: 0,
   };
-  /** A double that goes from one function to the next is an object, so that it goes as two words. */
+  /** Passes a double between functions as two words, since a number would be boxed. */
   private readonly score = new Float64Array(1);
   private readonly scoreWords = new Int32Array(this.score.buffer);
   private count = 0;
 
   /**
    * @param fileBytes size of the file; 0 when unknown
-   * @param isJudgedQuery is asked once for each query id; what is not judged is counted and not kept
+   * @param isJudgedQuery called once per query id; results of other queries are counted but not stored
    */
   constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean) {
     this.isJudgedQuery = isJudgedQuery;
     const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, fileBytes / PARTITION_BYTES)));
-    const partitions = Math.min(MOST_PARTITIONS, Math.max(LEAST_PARTITIONS, wanted));
+    const partitions = Math.min(MAX_PARTITIONS, Math.max(MIN_PARTITIONS, wanted));
     this.partitions = Array.from({ length: partitions }, () => new Partition());
   }
 
-  /** Number of results, those of queries without judgments included. */
+  /** Number of results, including those of queries without judgments. */
   get length(): number {
     return this.count;
   }
 
-  /** Adds a result whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. */
+  /** Adds a result with its query id at `[queryStart, queryEnd)` and its document id at `[start, end)` of the block. */
   add(
     { bytes }: Block,
     queryStart: number,
@@ -76,13 +76,13 @@ export class RunPartitions {
     this.score[0] = score;
     const view = new DataView(bytes.buffer);
     this.found = { bytes, view, start, end, hash: hashOfBytes(bytes, start, end), rank };
-    this.keep(query);
+    this.store(query);
   }
 
   /**
-   * Adds lines from `start` on that have the six columns of TREC with one separator between them.
+   * Adds lines from `start` on that have the six columns of TREC with one separator in between.
    *
-   * @returns where the first line stands that is written otherwise
+   * @returns the start of the first line of another form
    */
   goOn({ bytes }: Block, start: number, hasTabs: boolean): number {
     const { length } = bytes;
@@ -94,7 +94,7 @@ export class RunPartitions {
     let line = start;
     while (line < length) {
       let i = line;
-      // A byte order mark or a comment is for others to read.
+      // Leaves a byte order mark or a comment to the caller.
       if (!isWord(bytes, i) || bytes[i] === 0xef || bytes[i] === 0x23) break;
       let hash = HASH_OF_NOTHING;
       do hash = hashOf(hash, bytes[i++] ?? 0);
@@ -129,13 +129,13 @@ export class RunPartitions {
       found.end = idEnd;
       found.hash = idHash;
       found.rank = rank;
-      this.keep(this.numberOf(bytes, line, queryEnd, hash));
+      this.store(this.numberOf(bytes, line, queryEnd, hash));
       line = i + 1;
     }
     return line;
   }
 
-  /** Hands over whole queries, some at a time, and forgets them. The table is emptied after each call. */
+  /** Passes on whole queries, some at a time, and frees them. The table is emptied after each call. */
   drain(handle: (results: ResultTable) => void): void {
     const table = new ResultTable();
     for (const [index, partition] of this.partitions.entries()) {
@@ -160,8 +160,8 @@ export class RunPartitions {
     return number;
   }
 
-  /** Keeps the result that was found. */
-  private keep(query: number): void {
+  /** Stores the current result. */
+  private store(query: number): void {
     this.count++;
     if (this.isJudged[query] === 0) return;
     const { partitions } = this;
@@ -170,27 +170,27 @@ export class RunPartitions {
   }
 }
 
-/** A result of which the document id stands at `[start, end)`. */
+/** A result with its document id at `[start, end)`. */
 interface FoundResult {
   bytes: Buffer;
-  /** Of all the memory that the bytes are a part of. */
+  /** View of the whole buffer that the bytes are part of. */
   view: DataView;
   start: number;
   end: number;
-  /** Of the bytes of the id. */
+  /** Hash of the id. */
   hash: number;
   rank: number;
 }
 
-/** A piece of memory with the records of one partition. */
+/** A piece of memory for the records of one partition. */
 interface Piece {
   readonly words: Int32Array;
   readonly bytes: Buffer;
-  /** In words. */
+  /** Number of words in use. */
   filled: number;
 }
 
-/** Memory of pieces is asked for together: a million small buffers keep the garbage collector busy. */
+/** Pieces are allocated in slabs: a million small buffers would keep the garbage collector busy. */
 const [PIECE_WORDS, SLAB_BYTES] = [8 * 1024, 4 * 2 ** 20] as const;
 const WORD = 4;
 
@@ -198,8 +198,8 @@ class Slabs {
   private slab = new ArrayBuffer(0);
   private used = 0;
 
-  piece(leastWords: number): Piece {
-    const size = WORD * Math.max(PIECE_WORDS, leastWords);
+  piece(minWords: number): Piece {
+    const size = WORD * Math.max(PIECE_WORDS, minWords);
     if (this.used + size > this.slab.byteLength) {
       this.slab = new ArrayBuffer(Math.max(SLAB_BYTES, size));
       this.used = 0;
@@ -214,12 +214,12 @@ class Slabs {
   }
 }
 
-/** Words of a record in front of the bytes of its document id. */
+/** Words of a record before the bytes of its document id. */
 const HEAD = 6;
 const [QUERY_WORD, LENGTH_WORD, HASH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3, 4] as const;
 const wordsOf = (idBytes: number): number => HEAD + ((idBytes + WORD - 1) >> 2);
 
-/** Results of some queries as records, one after the other. */
+/** Results of some queries, as consecutive records. */
 class Partition {
   private readonly pieces: Piece[] = [];
   private last: Piece | undefined;
@@ -248,7 +248,7 @@ class Partition {
     words[at + SCORE_WORD] = score[0] ?? 0;
     words[at + SCORE_WORD + 1] = score[1] ?? 0;
     if (view.byteLength - bytes.byteOffset - end >= WORD) {
-      // Word by word; what comes behind the id is never read.
+      // Copies word by word; bytes after the id are never read.
       const from = bytes.byteOffset + start;
       for (let i = 0, to = at + HEAD; i < length; i += WORD) words[to++] = view.getInt32(from + i, IS_LITTLE_ENDIAN);
     } else {
@@ -259,9 +259,9 @@ class Partition {
   }
 
   /**
-   * Adds its results query after query, each in the order of the file.
+   * Adds its results query by query, each in file order.
    *
-   * @param first the query numbers are this one and every one `step` further
+   * @param first the lowest query number; the others follow at intervals of `step`
    */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;
@@ -270,7 +270,7 @@ class Partition {
       this.count,
     );
     const { blockOf, starts, ends, hashes, scores, ranks } = columns;
-    // A counting sort by query: its results are counted already.
+    // A counting sort by query, whose results are counted already.
     const next = new Int32Array(queries.size);
     let rows = 0;
     for (let query = first; query < queries.size; query += step) {
@@ -302,9 +302,9 @@ class Partition {
   }
 }
 
-/** Numbers query ids from 0 in the order in which they come, by their bytes. */
+/** Numbers distinct query ids from 0 in order of appearance, by their bytes. */
 class QueryNumbers {
-  /** Number + 1 of the query of a slot; 0 for a free one. */
+  /** Number + 1 of the query in a slot; 0 for a free slot. */
   private slots = new Int32Array(2048);
   private hashes = new Int32Array(1024);
   private ends = new Int32Array(1024);
@@ -316,7 +316,7 @@ class QueryNumbers {
     return this.count;
   }
 
-  /** The number of an id: that which it has, or that of the next one. */
+  /** Returns the number of an id, a new one if it is unknown. */
   numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;
@@ -330,12 +330,12 @@ class QueryNumbers {
     return this.append(bytes, start, end, hash);
   }
 
-  /** Counts one more result of a query. */
+  /** Adds one to the number of results of a query. */
   countResult(number: number): void {
     this.counts[number] = (this.counts[number] ?? 0) + 1;
   }
 
-  /** How many results of a query were counted. */
+  /** Number of results of a query. */
   countOf(number: number): number {
     return this.counts[number] ?? 0;
   }
@@ -367,7 +367,7 @@ class QueryNumbers {
     this.bytes.set(bytes.subarray(start, end), from);
     this.ends[number] = to;
     this.hashes[number] = hash;
-    // At most half of the slots are taken.
+    // At most half of the slots are used.
     if (this.count === this.hashes.length) this.grow();
     return number;
   }

@@ -18,7 +18,7 @@ import type { JudgmentTable } from './tables.ts';
 
 export interface ScoringSettings {
   readonly keys: readonly MetricKey[];
-  /** Least grade that means relevant, an integer >= 1. */
+  /** Minimum grade that counts as relevant, an integer >= 1. */
   readonly relevanceLevel: number;
   readonly duplicates: DuplicatePolicy;
 }
@@ -27,29 +27,29 @@ export interface EvaluationCounts {
   readonly judgedQueries: number;
   /** Judged queries with at least one result in the run. */
   readonly answered: number;
-  /** Judged queries without any; they score 0. */
+  /** Judged queries without results; they score 0. */
   readonly missing: number;
-  /** Judged queries without a document of the relevance level; they score 0 in most measures, and stay in the means. */
+  /** Judged queries without a relevant document; they score 0 in most measures, and count in the means. */
   readonly queriesWithoutRelevant: number;
   /** Judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
-  /** Of these, those whose document is among the results of its query. */
+  /** Those whose document is among the results of its query. */
   readonly judgedDocumentsFound: number;
-  /** Queries of the run without judgments; they do not count. */
+  /** Queries of the run without judgments, which are ignored. */
   readonly ignoredUnjudgedQueries: number;
-  /** Places that repeat a document of the same ranking, over judged queries. */
+  /** Results that repeat a document of the same ranking, over judged queries. */
   readonly duplicateDocuments: number;
   /**
-   * Documents with the same score as the other document ranked right before them, over judged queries: the places
-   * that were decided by document id and not by the retriever.
+   * Documents with the same score as the other document ranked right before them, over judged queries: ranks that were
+   * decided by document id and not by the retriever.
    */
   readonly scoreTies: number;
 }
 
-/** The difference of a document that is judged for one query and returned for another. */
+/** The difference of a document that is judged for one query but returned for another. */
 export const OTHER_QUERY = 'query';
 
-/** A run that has nothing of the judgments. */
+/** Explains why a run shares no document with the judgments. */
 export interface RunMismatch extends IdDifference {
   /** Which ids never match. */
   readonly ids: 'query' | 'document';
@@ -61,9 +61,9 @@ export interface TrecScores {
   readonly counts: EvaluationCounts;
   /** Null when at least one judged document is found, or none is judged. */
   readonly mismatch: RunMismatch | null;
-  /** Neighbors by score of which the better one has the better, or the worse, rank. */
+  /** Neighbors by score where the better one has the better rank (`agree`), or the worse rank (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };
-  /** The first document that was found to repeat in the results of a query. */
+  /** The first repeated document in the results of a query. */
   readonly repeat: RepeatedDocument | null;
   /** One column per key, one value per judged query. */
   readonly columns: readonly Float64Array[];
@@ -81,17 +81,17 @@ interface JudgedQueries {
   readonly queriesWithoutRelevant: number;
   /** Every judged query, in code-point order whatever the order of the file. */
   readonly ids: readonly string[];
-  /** Of each id in that order. */
+  /** Index in `ids` by query id. */
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** What the lines of a run come to, or those that were read so far. */
+/** Scores of a run, or of the lines read so far. */
 interface RunScores {
-  /** One column per key, one value per judged query; 0 where the run does not answer it. */
+  /** One column per key, one value per judged query; 0 for queries that the run does not answer. */
   readonly columns: readonly Float64Array[];
-  /** 1 for each judged query that the run has results of. */
+  /** 1 for each judged query with results. */
   readonly answered: Uint8Array;
-  /** Ids of its queries without judgments. */
+  /** Ids of queries without judgments. */
   readonly unjudged: Set<string>;
   duplicateDocuments: number;
   scoreTies: number;
@@ -99,18 +99,18 @@ interface RunScores {
   ranksAgree: number;
   ranksDisagree: number;
   repeat: RepeatedDocument | null;
-  /** Document ids of queries that both have, as long as none of the judged ones is found. */
+  /** Samples of document ids of shared queries, collected until a judged document is found. */
   readonly judgedIds: Set<string>;
   readonly returnedIds: Set<string>;
 }
 
 /**
- * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged
- * query without results scores 0. A run is read in batches of whole queries; where a query stands in two of them, the
- * run is read again, and its results are kept by query until its end.
+ * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged query
+ * without results scores 0. A run is read in batches of whole queries. If a query is split over two batches, the run is read
+ * again, with its results stored by query until its end.
  *
  * @returns the judged queries in code-point order of their ids, and the scores of each run
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */
 export async function scoreTrecRuns(
   qrelsPath: string,
@@ -120,7 +120,7 @@ export async function scoreTrecRuns(
   const judged = await readJudgedQueries(qrelsPath, settings.relevanceLevel);
   const scores: TrecScores[] = [];
   for (const path of runPaths) {
-    // A pipe can be read but once.
+    // A pipe can be read only once.
     const inBatches = (await isFile(path)) ? await scoreInBatches(judged, path, settings) : null;
     scores.push(scoresOf(path, judged, inBatches ?? (await scoreByQuery(judged, path, settings))));
   }
@@ -168,19 +168,19 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number): Pro
   const judgments = await readQrels(qrelsPath);
   let [judgedDocuments, queriesWithoutRelevant] = [0, 0];
   for (const query of judgments.queries.values()) {
-    let most = -1;
+    let highest = -1;
     for (const grade of judgments.gradesOf(query)) {
       if (grade >= 0) judgedDocuments += 1;
-      if (grade > most) most = grade;
+      if (grade > highest) highest = grade;
     }
-    if (most < relevanceLevel) queriesWithoutRelevant += 1;
+    if (highest < relevanceLevel) queriesWithoutRelevant += 1;
   }
   const ids = [...judgments.queries.keys()].toSorted(compareCodePoints);
   const places = new Map(ids.map((id, place) => [id, place]));
   return { judgments, judgedDocuments, queriesWithoutRelevant, ids, places };
 }
 
-/** A run in any order. */
+/** Scores a run in any order of lines. */
 async function scoreByQuery(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
   const scores = noScores(judged, settings);
   const isJudged = (queryId: string): boolean => {
@@ -192,13 +192,13 @@ async function scoreByQuery(judged: JudgedQueries, path: string, settings: Scori
   return scores;
 }
 
-/** A batch of so many results stays in the cache of a processor. */
+/** A batch of this many results fits into the cache of a processor. */
 const BATCH_RESULTS = 2000;
 
-/** Thrown out of the reading of a run, which then cannot be scored in batches. */
-const splitQuery = new Error('a query stands in two batches');
+/** Thrown while reading a run that cannot be scored in batches. */
+const splitQuery = new Error('a query is split over two batches');
 
-/** Null where a query stands in two batches. */
+/** Returns null when a query is split over two batches. */
 async function scoreInBatches(
   judged: JudgedQueries,
   path: string,
@@ -241,7 +241,7 @@ function noScores({ ids }: JudgedQueries, { keys }: ScoringSettings): RunScores 
   };
 }
 
-/** Adds the scores of a batch to those of its run. */
+/** Returns a function that adds the scores of a batch to those of its run. */
 function scorer(
   { judgments, places }: JudgedQueries,
   path: string,
@@ -272,7 +272,7 @@ function scorer(
   };
 }
 
-/** So many ids show how those of judgments and run differ, so many of a query at most. */
+/** Numbers of ids, in all and per query, that show how those of judgments and run differ. */
 const [SAMPLED_IDS, SAMPLED_OF_QUERY] = [2000, 100] as const;
 
 function sampleIds(
@@ -285,14 +285,14 @@ function sampleIds(
   if (judgedIds.size >= SAMPLED_IDS || returnedIds.size >= SAMPLED_IDS) return;
   const [start = 0, end = 0] = query.ranges;
   const rows = Array.from({ length: Math.min(SAMPLED_OF_QUERY, end - start) }, (_, i) => start + i);
-  // A relevant document is the better example.
+  // Relevant documents are better examples.
   for (const row of rows.toSorted((a, b) => judgments.gradeOf(b) - judgments.gradeOf(a))) {
     judgedIds.add(judgments.documents.text(row));
   }
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** That of the first query by id, so that the order of the lines does not matter. */
+/** Returns the repeat of the first query by id, so that the order of lines does not matter. */
 function firstRepeat(before: RepeatedDocument | null, batch: ResultTable, queryId: string): RepeatedDocument | null {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
@@ -322,10 +322,10 @@ export interface MetricScores {
 export type OfflineEvaluation = Awaited<ReturnType<typeof evaluateTrecFiles>>;
 
 /**
- * Scores a TREC run against judgments as `trec_eval -c` does: documents are ordered by score and id, the means are
- * over all judged queries, and a judged query without results scores 0.
+ * Scores a TREC run against judgments as `trec_eval -c` does: documents are ordered by score and id, the means are over all
+ * judged queries, and a judged query without results scores 0.
  *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */
 export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
   const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, [request.runPath], request);
@@ -334,7 +334,7 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
     run,
     /** Every judged query, in code-point order of the ids whatever the order of the files. */
     queryIds,
-    /** Aligned with the requested keys. */
+    /** In the order of the requested keys. */
     metrics: request.keys.map((key, i) => {
       const values = run.columns[i] ?? new Float64Array(queryIds.length);
       return { key, summary: summarize(values, key.measure), values };

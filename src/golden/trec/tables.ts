@@ -1,4 +1,4 @@
-/** The judgments of a qrels file, kept as numbers. */
+/** The judgments of a qrels file, stored as numbers. */
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 
@@ -16,12 +16,12 @@ export class JudgmentTable {
     this.lines = new Uint32Array(this.documents.room);
   }
 
-  /** In the order of the file. */
+  /** In file order. */
   get queries(): ReadonlyMap<string, QueryRows> {
     return this.documents.queries;
   }
 
-  /** The grade of the document at `[start, end)` of a line, for the query at `[queryStart, queryEnd)`. */
+  /** Adds the grade of the document at `[start, end)` of a line, for the query at `[queryStart, queryEnd)`. */
   add(
     block: Block,
     line: number,
@@ -41,7 +41,7 @@ export class JudgmentTable {
     this.lines[row] = line;
   }
 
-  /** Every row with its query, in the order of the file. */
+  /** Yields every row with its query, in file order. */
   *rows(): Generator<{ readonly row: number; readonly queryId: string }> {
     const ranges = [...this.queries].flatMap(([queryId, { ranges: own }]) =>
       own.flatMap((from, i) => (i % 2 === 0 ? [{ queryId, from, to: own[i + 1] ?? from }] : [])),
@@ -51,7 +51,7 @@ export class JudgmentTable {
     }
   }
 
-  /** The line of the file that a row stands in. */
+  /** The line number of a row. */
   lineOf(row: number): number {
     return this.lines[row] ?? 0;
   }
@@ -60,7 +60,7 @@ export class JudgmentTable {
     return this.grades[row] ?? -1;
   }
 
-  /** All grades of a query, in the order of the file. */
+  /** Returns all grades of a query, in file order. */
   gradesOf(query: QueryRows): Float64Array {
     const { ranges } = query;
     if (ranges.length === 2) return this.grades.subarray(ranges[0], ranges[1]);
@@ -74,7 +74,7 @@ export class JudgmentTable {
     return grades;
   }
 
-  /** Makes a set hold the documents of a query, with room for more rows; returns the first row that repeats one, or -1. */
+  /** Fills a set with the documents of a query, with room for more; returns the first row that repeats one, or -1. */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;
     set.empty(countOf(query) + more);
@@ -87,7 +87,7 @@ export class JudgmentTable {
     return -1;
   }
 
-  /** The first line that judges a document again for its query; null when none does. */
+  /** Returns the first line that judges a document a second time for its query, or null. */
   firstRepeat(): { readonly line: number; readonly queryId: string; readonly documentId: string } | null {
     const set = new DocumentSet();
     let first: readonly [row: number, queryId: string] | null = null;
