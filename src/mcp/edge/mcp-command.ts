@@ -1,4 +1,4 @@
-/** `recalld mcp`: the tools of the Model Context Protocol over stdin and stdout, for an assistant that starts it. */
+/** `recalld mcp`: serves the tools of the Model Context Protocol over stdin and stdout. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Command } from 'commander';
@@ -7,13 +7,13 @@ import { version } from '../../app/version.ts';
 import { createMcpServer } from '../tools.ts';
 
 const HELP = `
-An assistant starts it by itself; in its config stands
+An assistant starts this command by itself. Add it to the config of the assistant:
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp", "--config", "/etc/recalld.yaml"]}}}
-A daemon serves the same tools at POST /v1/mcp to keys with scope read.`;
+The daemon serves the same tools at POST /v1/mcp to API keys with scope read.`;
 
 export function mcpCommand(command: Command, signal: AbortSignal): Command {
   return command
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
+    .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .addHelpText('after', '\nExample:\n  recalld mcp --config recalld.yaml')
     .addHelpText('after', HELP)
     .action(async ({ config: file }: { readonly config?: string }) => {

@@ -1,4 +1,4 @@
-/** `POST /v1/mcp`: the tools of the Model Context Protocol over HTTP, a request at a time. */
+/** `POST /v1/mcp`: serves the tools of the Model Context Protocol over HTTP, one request at a time. */
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -13,10 +13,10 @@ export const mcpEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/mcp',
     tag: 'status',
-    summary: 'The tools of `recalld mcp` for assistants, by the Model Context Protocol over HTTP without sessions.',
+    summary: 'The tools of `recalld mcp` for assistants: the Model Context Protocol over HTTP, without sessions.',
     scope: 'read',
     body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
-    responses: { '200': { description: 'A JSON-RPC answer; that of a notification is 202, empty.', body: null } },
+    responses: { '200': { description: 'A JSON-RPC response; a notification gets 202 without a body.', body: null } },
   },
 ];
 
@@ -33,18 +33,18 @@ export function addMcp(
     const { handler, explainedBy } = await opening;
     const explained = explainedBy(request.body);
     if (explained > 0) context.explainBudget.spend(personOf(request), explained);
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
+    const closed = new AbortController();
+    reply.raw.once('close', () => closed.abort());
     const asked = new Request(new URL(request.url, 'http://recalld'), {
       method: 'POST',
       headers: Object.entries(request.headers).filter((one): one is [string, string] => typeof one[1] === 'string'),
-      signal: gone.signal,
+      signal: closed.signal,
     });
     return reply.send(await handler.fetch(asked, { parsedBody: request.body, ...authOf(request.apiKey) }));
   });
 }
 
-/** What the tools may know of the key of a call; none where none is needed. */
+/** Returns what the tools may know of the API key of a call; nothing when no key is required. */
 function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo } {
   if (key === null || key === 'unknown') return {};
   return { authInfo: { token: '', clientId: key.id, scopes: [...key.scopes] } };
@@ -52,7 +52,7 @@ function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo }
 
 type OpenMcp = Awaited<ReturnType<typeof openHandler>>;
 
-/** Loaded by the first call: most daemons are never asked, and it would take a tenth of a second of every start. */
+/** Loaded on the first call: most daemons never need it, and it takes a tenth of a second. */
 async function openHandler(context: Context, version: string) {
   const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),
@@ -64,7 +64,7 @@ async function openHandler(context: Context, version: string) {
   });
   return {
     handler,
-    /** Queries that a request may have explained. */
+    /** Number of queries that a request may explain. */
     explainedBy,
   };
 }
