@@ -1,4 +1,4 @@
--- Which questions, with which relevant documents, is a pipeline measured by? A version never changes.
+-- Golden sets: queries with judged documents that a pipeline is measured on. A version never changes.
 create table golden_sets (
   name text not null,
   version integer not null,
@@ -7,9 +7,9 @@ create table golden_sets (
   imported_at timestamptz not null,
   queries integer not null,
   judgments integer not null,
-  -- Questions of a model are easier than those of people: the two are never mixed in one set.
+  -- Generated queries are easier than those of people, so a set never mixes the two.
   origin text not null default 'human' check (origin in ('human', 'generated')),
-  -- How a version came about that was not imported from a file, one sentence.
+  -- One sentence that says how a version that was not imported from a file was made.
   note text,
   primary key (name, version)
 );
@@ -21,9 +21,9 @@ create table golden_queries (
   position integer not null,
   text text not null,
   tags jsonb not null,
-  -- Ids, or beginnings of ids that end in an asterisk.
+  -- Document ids, or prefixes of ids that end with an asterisk.
   forbidden text[] not null default '{}',
-  -- Which questions does nothing in the store answer, so that an empty answer to them is right?
+  -- True if no document answers the query, so that an empty answer is right.
   no_answer boolean not null default false,
   primary key (golden_set, version, query_id),
   foreign key (golden_set, version) references golden_sets (name, version)
@@ -39,13 +39,13 @@ create table golden_judgments (
   foreign key (golden_set, version, query_id) references golden_queries (golden_set, version, query_id)
 );
 
--- Queries that no person wrote into a file. It holds for every version of the set.
+-- Origins of queries that no person wrote into a file, for all versions of the set.
 create table golden_query_origins (
   golden_set text not null,
   query_id text not null,
   kind text not null check (kind in ('live', 'generated')),
   pipeline text not null,
-  -- Of the live query whose text it is: as in erasures, and its user. An erasure finds the golden query by them.
+  -- Hashes of the live query with this text, and of its user; erasures find golden queries by them.
   live_query_hash text,
   user_hash text,
   asked_at timestamptz,
@@ -57,7 +57,7 @@ create table golden_query_origins (
 create index golden_query_origins_live on golden_query_origins (live_query_hash) where live_query_hash is not null;
 create index golden_query_origins_user on golden_query_origins (user_hash) where user_hash is not null;
 
--- Texts of judged documents, as they were while they were in the store: what a lost label is found again by.
+-- Texts of judged documents while they were in the store, by which replacements of missing documents are found.
 create table golden_documents (
   pipeline text not null,
   document_id text not null,
@@ -66,7 +66,7 @@ create table golden_documents (
   primary key (pipeline, document_id)
 );
 
--- A new version of a set beside the one whose scores are exported.
+-- Rotations: a new version of a set runs beside the one whose scores are exported.
 create table golden_rotations (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -80,7 +80,7 @@ create table golden_rotations (
   outcome text check (outcome in ('completed', 'replaced')),
   -- Mean of each metric on the overlap, by version: {"ndcg@10": {"from": 0.8, "to": 0.75}}.
   levels jsonb not null default '{}',
-  -- By how much the thresholds of checks moved with the level of the set, by name of the check.
+  -- Shifts of the thresholds of checks with the level of the set, by name of the check.
   shifts jsonb not null default '{}',
   check ((ended_at is null) = (outcome is null))
 );

@@ -1,4 +1,4 @@
--- What did the retriever answer to a golden set, when, and how good was it?
+-- Golden runs: when a golden set was asked, and the status and results.
 create table golden_runs (
   id text primary key,
   pipeline text not null,
@@ -15,58 +15,57 @@ create table golden_runs (
   segments_overflow integer not null default 0,
   lease_holder text,
   lease_until timestamptz,
-  -- What the store and the embedder were made of when the run ended, by part.
+  -- Fingerprints of the store, the embedder and so on when the run ended, by part.
   fingerprints jsonb not null default '{}',
-  -- Judged documents that were looked for in the store, and how many are gone; null when nobody could look.
+  -- Judged documents that were looked up in the store, and how many are superseded; null when the store could not be probed.
   labels_probed integer,
   labels_stale integer,
-  -- Of those that are gone, not counted in labels_stale: nothing took their place.
+  -- Missing documents without a replacement, not counted in labels_stale.
   labels_lost integer,
-  -- Queries whose every relevant document is gone.
+  -- Queries whose every relevant document is superseded.
   queries_dead integer,
-  -- Why nobody could look, one sentence.
+  -- One sentence that says why the store could not be probed.
   labels_gap text,
-  -- A sentinel run asks a few queries between the full runs.
+  -- A sentinel run asks a few queries between full runs.
   purpose text not null default 'full' check (purpose in ('full', 'sentinel')),
-  -- What is asked; null: every query of the set.
+  -- The queries to ask; null: every query of the set.
   query_ids text[],
-  -- Why it runs outside its schedule, one sentence.
+  -- One sentence that says why it runs outside its schedule.
   cause text,
-  -- When its answers were deleted because they were old; null while they are there.
-  answers_gone_at timestamptz,
-  -- How many of them there were by outcome; null while they can be counted.
+  -- When its answers were deleted after the retention time; null while they exist.
+  answers_deleted_at timestamptz,
+  -- Number of deleted answers by outcome; null while the answers exist.
   outcomes jsonb,
-  -- What of the answers of a run looks like a mistake of the config or of the set?
-  doubts text[] not null default '{}',
-  -- Queries with forbidden documents that were answered and that failed, and results whose second asking failed; null when nobody looked.
+  -- Sentences about likely mistakes of the config or of the set, as the answers show them.
+  warnings text[] not null default '{}',
+  -- Queries with forbidden documents that were answered and that failed, and results whose second request failed; null when not tested.
   forbidden_asked integer,
   forbidden_failed integer,
   forbidden_unconfirmed integer,
-  -- How many of them were asked, failed and were answered nevertheless, and the worst of these; null when the set has none.
+  -- Queries without an answer: how many were asked, failed and were answered, and the worst of these; null when the set has none.
   no_answer jsonb,
-  -- What its stages kept and lost, with bounds.
+  -- What its stages kept and lost, with confidence intervals.
   stages jsonb,
   foreign key (golden_set, golden_set_version) references golden_sets (name, version),
   check ((status = 'running') = (finished_at is null)),
-  check ((answers_gone_at is null) = (outcomes is null))
+  check ((answers_deleted_at is null) = (outcomes is null))
 );
 
 create index golden_runs_running on golden_runs (started_at) where status = 'running';
 -- While a new version runs beside the old one, a tick has a run of each.
 create unique index golden_runs_one_per_tick
   on golden_runs (pipeline, golden_set, purpose, golden_set_version, scheduled_for);
--- However many sentinels fall, one full run looks after them.
+-- Failed sentinels start at most one full run at a time.
 create unique index golden_runs_one_escalation on golden_runs (pipeline, golden_set)
   where trigger = 'sentinel' and status = 'running';
 create index golden_runs_newest on golden_runs (pipeline, golden_set, purpose, started_at desc);
--- What did each golden set last come to, however many runs of it are kept? Their versions, times and states are read
--- from the index alone, so that history costs a reading of them little.
+-- The latest runs of each golden set are read from this index alone, so that a long history does not slow them down.
 create index golden_runs_newest_of_version
   on golden_runs (purpose, pipeline, golden_set, golden_set_version desc, started_at desc) include (status);
--- Of all pipelines together, for lists.
+-- For lists over all pipelines.
 create index golden_runs_latest on golden_runs (purpose, started_at desc, id desc);
 create index golden_runs_with_answers on golden_runs (pipeline, golden_set, started_at)
-  where answers_gone_at is null and purpose = 'full';
+  where answers_deleted_at is null and purpose = 'full';
 
 create function count_golden_run() returns trigger language plpgsql as $$
 begin
@@ -86,7 +85,7 @@ end $$;
 create trigger golden_runs_counted after insert or delete or update of status on golden_runs
   for each row execute function count_golden_run();
 
--- Parts of a run that workers take one at a time.
+-- Batches of a run, which workers claim one at a time.
 create table golden_run_batches (
   run_id text not null references golden_runs (id) on delete cascade,
   batch integer not null,
@@ -96,7 +95,7 @@ create table golden_run_batches (
   primary key (run_id, batch)
 );
 
--- One row per query of a run: the primary key is what makes a retried or resumed run count nothing twice.
+-- One row per query of a run. The primary key keeps a retried or resumed run from counting a query twice.
 create table golden_run_answers (
   run_id text not null references golden_runs (id) on delete cascade,
   query_id text not null,
@@ -107,11 +106,11 @@ create table golden_run_answers (
   attempts integer not null,
   error_code text,
   error_message text,
-  -- In which order did the queries of a run come to their answers? The first failure is what an outage is told by.
+  -- Order of arrival: the first failure explains an outage.
   answered_at timestamptz default clock_timestamp(),
   context_characters integer,
   context_repeated double precision,
-  -- Of each stage the ranks of the judged documents that it had, never its whole list.
+  -- Ranks of the judged documents in each stage, never its full list.
   stages jsonb,
   primary key (run_id, query_id)
 );
@@ -137,18 +136,18 @@ create table golden_run_checks (
   value double precision,
   threshold double precision not null,
   explanation text not null,
-  -- What a regression check would find with a chance of 0.8.
+  -- Drop that a regression check detects with a probability of 0.8.
   smallest_detectable_drop double precision,
-  -- What the checks of a run say of it by itself.
+  -- The interval of this run alone.
   ci_low double precision check (ci_low > '-infinity' and ci_low < 'infinity'),
   ci_high double precision check (ci_high > '-infinity' and ci_high < 'infinity'),
   n integer check (n >= 0),
-  -- Whether this run by itself is beyond the threshold, confirmed by others or not.
+  -- True if this run alone is beyond the threshold, confirmed by other runs or not.
   is_beyond boolean not null,
   primary key (run_id, name, severity)
 );
 
--- Only what a second asking brought again.
+-- Forbidden documents that a second request returned again.
 create table golden_run_forbidden (
   run_id text not null references golden_runs (id) on delete cascade,
   query_id text not null,
@@ -162,12 +161,12 @@ create table golden_run_stale_labels (
   query_id text not null,
   document_id text not null,
   grade integer not null,
-  -- Superseded: its text is under another id, or the manifest deleted it. Lost: nothing took its place.
+  -- superseded: its text has another id, or the manifest deleted it. lost: nothing replaced it.
   fate text not null check (fate in ('superseded', 'lost')),
   primary key (run_id, query_id, document_id)
 );
 
--- How many full runs of each version came to what? Counted as they are written, so that a scrape counts nothing.
+-- Number of full runs of each version by status, counted on write so that a scrape need not count.
 create table golden_run_totals (
   pipeline text not null,
   golden_set text not null,
@@ -177,7 +176,7 @@ create table golden_run_totals (
   primary key (pipeline, golden_set, golden_set_version, status)
 );
 
--- A pin is never changed, only ended: the history shows what alarms were judged by.
+-- A pin is never changed, only ended: the history shows which baseline each alert was evaluated against.
 create table golden_baselines (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -185,8 +184,8 @@ create table golden_baselines (
   run_id text not null references golden_runs (id) on delete cascade,
   note text,
   noise jsonb not null,
-  -- Runs that were near, and why the noise was not learned from them: [{"runId", "reason"}].
-  left_out jsonb not null default '[]',
+  -- Runs excluded from the noise measurement, and why: [{"runId", "reason"}].
+  excluded_runs jsonb not null default '[]',
   pinned_at timestamptz not null,
   unpinned_at timestamptz
 );
@@ -194,7 +193,7 @@ create table golden_baselines (
 create unique index golden_baselines_one_pinned on golden_baselines (pipeline, golden_set) where unpinned_at is null;
 create index golden_baselines_run on golden_baselines (run_id);
 
--- What did each query score on average over the runs by which the pinned baseline was measured?
+-- Mean score of each query over the runs that the noise of a baseline was measured on.
 create table golden_baseline_scores (
   baseline_id bigint not null references golden_baselines (id) on delete cascade,
   measure text not null,
@@ -204,7 +203,7 @@ create table golden_baseline_scores (
   primary key (baseline_id, measure, k)
 );
 
--- A run against the pinned baseline, and against the last run before the store or the model changed.
+-- Comparisons of a run with the pinned baseline, and with the last run before the store or the model changed.
 create table golden_run_comparisons (
   run_id text not null references golden_runs (id) on delete cascade,
   kind text not null check (kind in ('baseline', 'deployment')),
@@ -213,7 +212,7 @@ create table golden_run_comparisons (
   measure text not null,
   k integer not null,
   n integer not null,
-  -- Queries left out because a relevant document of theirs is gone.
+  -- Queries excluded because one of their relevant documents is missing.
   excluded integer not null,
   baseline double precision not null,
   candidate double precision not null,
@@ -227,7 +226,7 @@ create table golden_run_comparisons (
   p_randomization double precision not null,
   p_method text not null,
   mcnemar_p double precision,
-  -- By which the verdict is found: it knows the noise of the retriever.
+  -- The p of the verdict, which takes the noise of the retriever into account.
   p double precision not null,
   wins integer not null,
   losses integer not null,
@@ -238,7 +237,7 @@ create table golden_run_comparisons (
   primary key (run_id, kind, segment, measure, k)
 );
 
--- Ticks of a schedule that came to no run.
+-- Ticks of a schedule that started no run.
 create table golden_skips (
   pipeline text not null,
   golden_set text not null,
@@ -249,7 +248,7 @@ create table golden_skips (
   primary key (pipeline, golden_set, purpose, planned_for)
 );
 
--- How many ticks of each schedule ever came to no run? The ticks themselves are forgotten after 30 days, a counter is not.
+-- Total number of skipped ticks of each schedule. Ticks are deleted after 30 days; this counter is not.
 create table golden_skip_totals (
   pipeline text not null,
   golden_set text not null,
@@ -259,7 +258,7 @@ create table golden_skip_totals (
   primary key (pipeline, golden_set, purpose, reason)
 );
 
--- Who asks a retriever now, and how many queries each may have in flight.
+-- Current callers of a retriever, and how many queries each may have in flight.
 create table retriever_shares (
   pipeline text not null,
   holder text not null,
@@ -269,7 +268,7 @@ create table retriever_shares (
   primary key (pipeline, holder)
 );
 
--- When a retriever may be asked next, over all who ask it.
+-- When the next request to a retriever may start, over all callers.
 create table retriever_paces (
   pipeline text primary key,
   next_turn timestamptz not null
